@@ -21,7 +21,7 @@ import psycopg
 
 from bench.pipeline import copy_rows
 from bench.stage import Stage
-from headwater.spend.inputs import MOST_ROWS
+from headwater.spend.inputs import MAX_ROWS
 
 ADS = 5_000
 """Different ones, in 1,000 ad sets of 100 campaigns of 5 accounts, each with a row a day."""
@@ -96,7 +96,7 @@ def _lines(size: int) -> Iterator[str]:
 
 
 def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
-    say(f"PUT /spend of {MOST_ROWS:,} rows over HTTP, beside GET /rates")
+    say(f"PUT /spend of {MAX_ROWS:,} rows over HTTP, beside GET /rates")
     say("ms", "CPU ms", "database", "rows/s", "what")
     client = http.client.HTTPConnection("127.0.0.1", stage.port)
     for name, body in (
@@ -110,7 +110,7 @@ def _measure_put(stage: Stage, say: Callable[..., None], key: str) -> None:
             1e3 * sum(after[role] - before.get(role, 0) for role in roles) / REPEATS
             for roles in (after, ("postgresql",))
         )
-        rate = f"{MOST_ROWS / median(taken):,.0f}" if body else "-"
+        rate = f"{MAX_ROWS / median(taken):,.0f}" if body else "-"
         say(f"{1e3 * median(taken):.0f}", f"{cpu:.0f}", f"{database:.0f}", rate, name)
 
 
@@ -124,7 +124,7 @@ def _body(turn: int) -> bytes:
             "amount": f"{(turn + ad) / 7:.2f}", "currency": "EUR", "impressions": ad * 40,
             "clicks": ad,
         }
-        for ad in range(MOST_ROWS)
+        for ad in range(MAX_ROWS)
     ]}).encode()  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from headwater.base.settings import Settings
 from headwater.console.scheduled_reports import scheduled_reports
 from headwater.database.jobs.child_process import make_process_duty
 from headwater.database.jobs.duties import INSTALLATION, Duty
-from headwater.events.browsing.old_views import make_old_views_duty
+from headwater.events.browsing.old_views import make_old_views_job
 from headwater.exports.duties import make_export_duty, make_export_schedule_duty, make_export_tidying_duty
 from headwater.forwarding.deliveries.duty import make_forwarding_duty
 from headwater.intake.imports.duties import make_import_duty, make_import_tidying_duty
@@ -29,7 +29,7 @@ from headwater.intake.pipeline.answers import REREADING_DUTY
 from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.operations.backups.journal_duty import make_journal_duty
-from headwater.privacy.erasure_job import ERASURE_DUTY
+from headwater.privacy.erasure_job import ERASURE_JOB
 
 WATCH_SECONDS = 1.0
 """Between two looks whether alerts, reports or messages are due."""
@@ -41,12 +41,12 @@ def make_duties(settings: Settings) -> list[Duty]:
     """Return the background jobs of a worker, in the order in which it runs them."""
     return [
         make_pipeline_duty(merge_alert=settings.merge_alert),
-        ERASURE_DUTY,
+        ERASURE_JOB,
         RECLASSIFICATION_DUTY,
         REREADING_DUTY,
         make_paths_duty(),
         make_forgetting_duty(),
-        make_old_views_duty(),
+        make_old_views_job(),
         make_forwarding_duty(settings),
         make_export_schedule_duty(),
         make_export_duty(settings),

@@ -23,7 +23,7 @@ from psycopg.sql import SQL
 from headwater.attribution import query
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution, credited_rows, queries
-from headwater.events.fields import complete
+from headwater.events.fields import complete_fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
 from headwater.http.inputs.timerange import TimeRange
@@ -180,8 +180,8 @@ def test_narrowing_loses_no_credit(
 
 def everything(attribution: Attribution) -> ListEvents:
     time = TimeRange(LATEST - timedelta(days=365), LATEST + timedelta(days=1))
-    shown = complete(["source"], credited=True)
-    return ListEvents(EventSelection(time, (), attribution, (), shown), per_page=1000, at=None)
+    shown = complete_fields(["source"], credited=True)
+    return ListEvents(EventSelection(time, (), attribution, (), shown), per_page=1000, position=None)
 
 
 @given(rows=st.lists(st.tuples(amounts, st.integers(1, 60)), min_size=1, max_size=40))

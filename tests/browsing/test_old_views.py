@@ -11,7 +11,7 @@ import pytest
 
 from headwater.database.jobs.connection import connect
 from headwater.events.browsing import old_views
-from headwater.events.browsing.old_views import make_old_views_duty, see_to
+from headwater.events.browsing.old_views import delete_old_views, make_old_views_job
 from headwater.privacy.scrub import scrub
 from headwater.spaces.locks import try_lock
 from tests.support.old_views import NOW, answers, settle, visit
@@ -84,7 +84,7 @@ def test_killed_before_it_commits_it_changes_nothing(stage: Stage, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(old_views, "failpoint", die)
         with pytest.raises(OSError, match="killed"):
-            see_to(stage.connection, stage.space_id, now=NOW)
+            delete_old_views(stage.connection, stage.space_id, now=NOW)
     assert views(stage) == 4
     settle(stage)
     assert views(stage) == 0
@@ -95,9 +95,9 @@ def test_two_workers_take_turns(database_url: str, stage: Stage) -> None:
     keep_for(stage, 30)
     with connect(database_url) as other, other.transaction():
         assert try_lock(other, stage.space_id)
-        assert not see_to(stage.connection, stage.space_id, now=NOW)
+        assert not delete_old_views(stage.connection, stage.space_id, now=NOW)
     assert views(stage) == 4
-    assert see_to(stage.connection, stage.space_id, now=NOW)
+    assert delete_old_views(stage.connection, stage.space_id, now=NOW)
     assert views(stage) == 0
 
 
@@ -126,7 +126,7 @@ def test_erasing_takes_tag_sets_of_page_views_that_are_gone(stage: Stage) -> Non
 
 
 def test_a_space_is_due_once_a_day(stage: Stage) -> None:
-    duty = make_old_views_duty(0)
+    duty = make_old_views_job(0)
     assert stage.space_id not in duty.waiting(stage.connection)
     keep_for(stage, 3650)
     assert stage.space_id in duty.waiting(stage.connection)
@@ -135,13 +135,13 @@ def test_a_space_is_due_once_a_day(stage: Stage) -> None:
 
 
 def test_what_is_stored_does_not_stop_the_worker(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(old_views, "_due", lambda *_: [stage.space_id])
+    monkeypatch.setattr(old_views, "_find_due_spaces", lambda *_: [stage.space_id])
     stage.run(*visit("t1"))
     keep_for(stage, 30)
     stage.connection.execute(
         "UPDATE hits SET occurred_at = '-infinity' WHERE space_id = %s", (stage.space_id,)
     )
-    duty = make_old_views_duty()
+    duty = make_old_views_job()
     assert duty.waiting(stage.connection) == [stage.space_id]
     assert duty.attend(stage.connection, stage.space_id) is False
     assert views(stage) == 4

@@ -116,12 +116,12 @@ def test_domains_taken(api: Api, acme: int, given: str | None, stored: str | Non
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        *((text, "must be a domain below a public suffix, as acme.com or acme.co.uk.") for text in
+        *((text, "must be a domain below a public suffix, such as acme.com or acme.co.uk.") for text in
           ("a b.com", "a\tb", "a@acme.com", "https://acme.com", "acme.com/x", "a\u00a0b", "a\x7fb",
            "a\x85b", "a\x01b", ".", "-", "localhost", "com", "co.uk", "192.0.2.1", "acme.example",
            "shop.com:8080", "acme.com..", "a..com", "-a.com", "a" * 64 + ".com", "ü" * 255)),
         ("eu.acme.co.uk", "must be acme.co.uk: companies are grouped by their registrable domain."),
-        *((text, "must be a company's own: at gmail.com anybody can have an address.") for text in
+        *((text, "must be a company's own domain: anyone can have an address at gmail.com.") for text in
           ("gmail.com", "www.gmail.com", "mail.GMAIL.com")),
         ("a" * 256, "must be at most 255 characters long."),
         *((value, "must be a string or null.") for value in (1, 1.5, True, ["x.com"], {})),

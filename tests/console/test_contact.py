@@ -172,7 +172,7 @@ def test_an_erasure_and_what_it_leaves(
     assert "Erase this person" not in waiting
     unmerged = owner.browser.fill(path, f"{path}/unmerge", confirm=str(ann))
     assert unmerged.status_code == 409
-    assert "is part of one that is to be erased" in plain(unmerged.text)
+    assert "is part of a contact that is being erased" in plain(unmerged.text)
     with connect(database_url) as connection:
         assert erase_next(connection, space_id)
     text = show(owner, f"{path}/erasure")

@@ -63,7 +63,7 @@ def test_it_works(stage: Stage, show: Callable[..., str]) -> None:
     for part in (
         "Purchase 100.00 USD", "Ann Ash ann@ash.example", "13 May 2026, 12:00 UTC", "Order A-1",
         "a webhook", "key-1", f"Receipt {bought}", "Google ads", "gclid=Cj0-1", "campaign Boots",
-        "The site before it is a known one: referrer google.com", "Why direct?",
+        "Its referrer is a known site: referrer google.com", "Why direct?",
         "No ad platform was to have this event",
     ):  # fmt: skip
         assert part in text, part
@@ -107,7 +107,7 @@ def test_why_direct(stage: Stage, show: Callable[..., str]) -> None:
     text = show(stage.event(contact, amount="5"))
     assert "Why direct? The one touchpoint of its path is a direct visit:" in text
     assert "It has ref, which no rule reads." in text
-    assert "No site before it was named" in text
+    assert "There is no referrer" in text
 
 
 def test_why_unattributed_without_a_touchpoint(stage: Stage, show: Callable[..., str]) -> None:

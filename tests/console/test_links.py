@@ -17,7 +17,7 @@ import pytest
 from headwater.console.forms import form_token
 from headwater.console.link_pages.link_sheet import MOST_ROWS
 from headwater.sources.explanation import explain_visit
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.support.factories import Stage
@@ -56,7 +56,7 @@ def test_it_works(owner: Person, path: str) -> None:
         "&utm_content=7#top"
     )
     visit = explain_visit(link_on(page), None)
-    assert f"count as {title_of(visit.source or '')} tiktok_ads Paid ads" in plain(page)
+    assert f"count as {format_title(visit.source or '')} tiktok_ads Paid ads" in plain(page)
     assert "Campaign Summer Ad set Broad Ad id 7" in plain(page)
     assert "“7” is all digits, and counts as the id of the ad." in plain(page)
     preview = owner.browser.get(f"{path}/preview?{query}")
@@ -76,7 +76,7 @@ def test_a_link_is_named_by_the_spaces_rules(
     query = urlencode({"address": PAGE, "source": "facebook_ads", "campaign": "Summer"})
     page = plain(owner.browser.get(f"{path}?{query}").text)
     assert "Visits by this link count as E-mail, not as Facebook ads" in page
-    assert "There is a campaign “SUMMER” already" in page
+    assert "A campaign “SUMMER” already exists" in page
     assert "None of your sites has pages on shop.example" in page
 
 
@@ -174,7 +174,7 @@ def test_many_links(owner: Person, path: str) -> None:
     }
     assert problems(answer) == {
         5: "There is no source “facebok_ads”. Is it facebook_ads?",
-        6: "This is no address of a page: it needs a host, as in https://shop.example/tents.",
+        6: "This is not a page URL: it needs a host, as in https://shop.example/tents.",
         7: "No link can be of the source direct: nothing leads to such a visit.",
         8: "The row has more cells than there are columns: address, campaign, source.",
     }

@@ -49,7 +49,7 @@ def test_it_works(owner: Person, path: str) -> None:
     assert "This visit counts as Facebook ads facebook_ads Paid ads" in result
     assert "utm_source=facebook , utm_medium=cpc . Rule utm_source_paid" in result
     assert "Campaign Summer Ad set Broad Ad id 12" in result
-    assert "only ads carry? No. Does HubSpot's" in result
+    assert "found only on ads? No. Does HubSpot's" in result
     assert "Does utm_source name a source? Yes: utm_source ." in result
     assert "Is the referrer a known site?" not in result, "what was not applied is not listed"
 
@@ -61,15 +61,15 @@ def test_it_works(owner: Person, path: str) -> None:
         (PAGE, "https://www.google.com/", "Google organic"),
         (f"{PAGE}?gclid=a", "https://www.linkedin.com/", "No: gclid is there, but does not"),
         (PAGE, "https://www.paypal.com/x", "No touchpoint"),
-        (PAGE, "shop.example", "One of the business's own pages"),
-        ("shop.example?utm_source=x", "", "There is no https:// in front of it"),
-        ("not an address", "", "This is no address of a page"),
+        (PAGE, "shop.example", "Its referrer is one of the business's own pages"),
+        ("shop.example?utm_source=x", "", "doesn't begin with https://"),
+        ("not an address", "", "This is not a page URL"),
         ("/tents?fbclid=1", "", "Facebook organic"),
-        (f"{PAGE}#utm_source=x&utm_campaign=y", "", "utm_campaign stand behind the #"),
+        (f"{PAGE}#utm_source=x&utm_campaign=y", "", "utm_campaign are after the #"),
         ("https://bücher.example/?gclid=1", "", "write its host as xn--bcher-kva.example."),
         (f"{PAGE}?utm_campaign={{{{campaign.name}}}}", "", "a placeholder that the ad platform"),
-        (f"{PAGE}?utm_source=a&utm_source=b", "", "More than one utm_source"),
-        (f"{PAGE}?x={'y' * 3000}", "", "a page view with more than 2,048 is refused"),
+        (f"{PAGE}?utm_source=a&utm_source=b", "", "utm_source occurs more than once"),
+        (f"{PAGE}?x={'y' * 3000}", "", "Page views with more than 2,048 are refused"),
         ("https://[", "http://a:b:c", "Direct"),
         (f"{PAGE}?utm_source=%ff%fe&\ud7ff=\u202e", "", "Referral"),
     ],

@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from headwater.people.contacts.parameters import MOST_EMAILS
+from headwater.people.contacts.parameters import MAX_EMAILS
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.people import errors, ids, merge, person, rows
 from tests.support.reading_fixtures import RANGE, Api
@@ -147,8 +147,8 @@ def test_addresses_dates_and_filters_must_all_hold(api: Api, stage: Stage) -> No
 
 def test_at_most_a_hundred_addresses(api: Api, stage: Stage) -> None:
     ada = person(stage, "0@example.com")
-    most = [f"{n}@example.com" for n in range(MOST_EMAILS)]
-    assert MOST_EMAILS == 100
+    most = [f"{n}@example.com" for n in range(MAX_EMAILS)]
+    assert MAX_EMAILS == 100
     assert ids(api, email=",".join(most)) == [ada]
     assert ids(api, **{"email[]": most}) == [ada]
     too_many = "must not have more than 100 addresses."

@@ -225,7 +225,7 @@ def store_rates(api: Api, world: World) -> None:
 def test_lists_and_exports_equal_the_plain_model(
     api: Api, exports: Exports, space: Stage, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space_amounts, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(space_amounts, "EXPORT_CHUNK_EVENTS", 3)
     world = make_world(space, seed, gaps=True)
     store_rates(api, world)
     plant_fit(space.connection, space.space_id, "May", "purchase", FITTED)

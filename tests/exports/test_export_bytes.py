@@ -25,7 +25,7 @@ RECORDED = Path(__file__).parents[1] / "data" / "exports.ndjson"
 DAY = datetime(2026, 5, 13, tzinfo=UTC)
 CREATED = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 MONEY = ["amount", "currency", "amount_in_space_currency"]
-PLAIN = [name for name, field in FIELDS.items() if not field.of_touch and name not in MONEY[1:]]
+PLAIN = [name for name, field in FIELDS.items() if not field.needs_sources and name not in MONEY[1:]]
 SOURCES = ["google_ads", "direct", "email", "facebook_ads", "referral", "yelp"]
 FRACTIONS = (0, 500_000, 50_000, 120_000, 123_000, 123_900, 999, 999_999, 10)
 AMOUNTS = ("100", "99.99", None, "0", "-25.5", "0.0001", "33.3330", "7", "1234567890.1250")

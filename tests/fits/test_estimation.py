@@ -26,7 +26,7 @@ from tests.fits.planted import drawn, markov_truth, shapley_truth
 SETS = int(os.environ.get("HEADWATER_FITS_SETS", "60"))
 RUNS = int(os.environ.get("HEADWATER_FITS_RUNS", "12"))
 EXACT = 1e-9
-NAME_OF = SHIPPED_ALONE.name_of
+NAME_OF = SHIPPED_ALONE.get_name
 
 
 def some_journeys(dice: Random) -> list[Journey]:

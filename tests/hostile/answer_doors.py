@@ -4,15 +4,15 @@ which a business says more about itself.
 
 from __future__ import annotations
 
-from headwater.sources.answers import AnswerRules, words_of
+from headwater.sources.answers import AnswerRules, normalize_phrase
 from headwater.spaces.settings_input import SETTINGS
 from tests.hostile.growth import Door
 
 ANSWER, SETTING = 2048, 1024
 
 ANSWER_DOORS = [
-    Door("answers.source_of", AnswerRules({"the radio": "radio"}).source_of, ANSWER),
-    Door("answers.words_of", words_of, SETTING),
+    Door("answers.source_of", AnswerRules({"the radio": "radio"}).classify, ANSWER),
+    Door("answers.words_of", normalize_phrase, SETTING),
     Door("settings.cost_rate", SETTINGS["cost_rate"], SETTING),
     Door("settings.page_view_days", SETTINGS["page_view_days"], SETTING),
 ]

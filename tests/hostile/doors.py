@@ -39,7 +39,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.events import parameters as events
 from headwater.events.browsing.agents import read_agent
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
-from headwater.events.touchpoints.classification import touch_of
+from headwater.events.touchpoints.classification import read_touch
 from headwater.events.updates import read_change as read_amount
 from headwater.forwarding.deliveries.sent_values import _query_values as query_values
 from headwater.forwarding.destinations.inputs import read_new
@@ -266,7 +266,7 @@ TEXT_DOORS = [
     Door("addresses.read_address", read_address, FIELD),
     Door("addresses.name_in_ascii", name_in_ascii, FIELD),
     Door("classify", lambda text: classify(arrival(text)), FIELD),
-    Door("touchpoints.touch_of", lambda text: touch_of(touchpoint(text), 0), FIELD),
+    Door("touchpoints.read_touch", lambda text: read_touch(touchpoint(text), 0), FIELD),
     Door("Query", lambda text: Query(text.encode()), URL),
     Door("contacts.list", lambda text: _read_contacts(Query(b"email=" + text.encode())), URL),
     Door("contacts.split", lambda text: list(contacts.split_at_commas(text)), 32_000),

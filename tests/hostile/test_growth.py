@@ -160,7 +160,7 @@ def test_an_explanation_without_bounds_is_reported(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_slow_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "LONGEST_READ", 4096)
+    monkeypatch.setattr(agents, "MAX_HEADER_LENGTH", 4096)
     monkeypatch.setattr(agents, "_LONG_WORD", re.compile("(?!)"))
     assert faults_of_door(Door("agents", agents.read_agent, 4096), {"words": texts()["'A'"]})
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.people.identity.directory import CROWD, FINGERPRINT, Contact, Directory, IdentifierLink
+from headwater.people.identity.directory import (
+    FINGERPRINT,
+    MAX_SHARED_CONTACTS,
+    Contact,
+    Directory,
+    IdentifierLink,
+)
 from headwater.people.identity.resolution import ItemIdentity, identify
 
 SHARED = "f|10.0.0.1"
@@ -23,7 +29,9 @@ def directory_with(contacts: int) -> tuple[Directory, Contact]:
     return directory, contact
 
 
-@pytest.mark.parametrize(("contacts", "is_found"), [(1, True), (CROWD, True), (CROWD + 1, False)])
+@pytest.mark.parametrize(
+    ("contacts", "is_found"), [(1, True), (MAX_SHARED_CONTACTS, True), (MAX_SHARED_CONTACTS + 1, False)]
+)
 def test_it_works(contacts: int, is_found: bool) -> None:
     directory, recent = directory_with(contacts)
     found = identify(directory, ItemIdentity(1, NOW, NOW, fingerprint=SHARED))[0]

@@ -15,7 +15,7 @@ from headwater.alerts.problems import list_problems
 from headwater.alerts.rules import Rule
 from headwater.intake.pipeline.batch_runner import process_space
 from headwater.people.identity.directory import Contact, Directory
-from headwater.people.identity.joins import MAX_JOINED, WITHIN, Joins, address_key
+from headwater.people.identity.joins import JOIN_PERIOD, MAX_JOINED, Joins, address_key
 from headwater.people.identity.resolution import ItemIdentity, identify
 from headwater.people.identity.senders import Sender
 from tests.support.reading_fixtures import Api
@@ -24,7 +24,7 @@ from tests.support.sites import identify as says
 
 AFFILIATE = "https://shop.example/?utm_source=affiliate66&utm_medium=cpc"
 ALL = {"start_date": "2020-01-01 00:00:00", "end_date": "2099-01-01 00:00:00"}
-HOUR = WITHIN
+HOUR = JOIN_PERIOD
 
 
 def process(site: Site) -> None:

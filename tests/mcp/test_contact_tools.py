@@ -87,7 +87,7 @@ def test_contacts_are_found_by_name(
         assert [row["id"] for row in found["rows"]] == expected, part
         assert found["total"] == len(expected)
     assert [row["id"] for row in assistant.call("list_contacts", name="il")["rows"]] == [ozil]
-    monkeypatch.setattr(contact_queries, "MOST_LATEST", 1)
+    monkeypatch.setattr(contact_queries, "MAX_SEARCHED_CONTACTS", 1)
     for part, expected in (("jürgen", [jurgen]), ("MÜLLER", []), ("100", [percent]), ("0 %", [percent])):
         found = assistant.call("list_contacts", name=part)
         assert [row["id"] for row in found["rows"]] == expected, part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.people.contacts.journey import MOST_ITEMS
+from headwater.people.contacts.journey import MAX_ITEMS
 from tests.events.test_long_paths import TOUCHPOINTS
 from tests.mcp.assistants import Assistant, filled
 from tests.support.factories import NOON, Stage
@@ -27,18 +27,15 @@ def test_an_explanation_shows_both_ends_of_a_path(stage: Stage, assistant: Assis
 def test_a_journey_shows_its_latest_part(stage: Stage, api: Api, assistant: Assistant) -> None:
     contact_id = stage.contact()
     values = {"space": stage.space_id, "contact": contact_id}
-    stage.connection.execute(TOUCHPOINTS, values | {"count": MOST_ITEMS})
+    stage.connection.execute(TOUCHPOINTS, values | {"count": MAX_ITEMS})
     params = {"include_events": 1, "hide_direct_touchpoints": 0}
     whole = api.get(f"/contacts/{contact_id}", params=params).json()
-    assert len(whole["events"]) == MOST_ITEMS
+    assert len(whole["events"]) == MAX_ITEMS
     assert "events_left_out" not in whole
     latest = stage.event(contact_id, event_time=NOON.replace(month=6))
     cut = api.get(f"/contacts/{contact_id}", params=params).json()
-    assert (len(cut["events"]), cut["events_left_out"]) == (MOST_ITEMS, 1)
+    assert (len(cut["events"]), cut["events_left_out"]) == (MAX_ITEMS, 1)
     assert cut["events"][0]["id"] == latest
     assert cut["events"][1:] == whole["events"][:-1]
     told = assistant.call("get_contact_journey", contact_id=contact_id, limit=10, hide_direct_touchpoints=0)
-    assert (told["items"], told["left_out"]) == (
-        filled(shown_in_journeys(cut["events"][:10])),
-        MOST_ITEMS - 9,
-    )
+    assert (told["items"], told["left_out"]) == (filled(shown_in_journeys(cut["events"][:10])), MAX_ITEMS - 9)

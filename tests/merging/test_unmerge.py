@@ -273,7 +273,7 @@ def test_not_while_an_erasure_waits(stage: Stage, undo: Undo) -> None:
     stage.connection.execute(
         "INSERT INTO erasures (space_id, contact_id, receipt_mark) VALUES (%s, %s, 0)", (stage.space_id, ann)
     )
-    with pytest.raises(Conflict, match=f"Contact {ben} is part of one that is to be erased"):
+    with pytest.raises(Conflict, match=f"Contact {ben} is part of a contact that is being erased"):
         undo(stage, ben)
     stage.connection.execute("UPDATE erasures SET erased_at = now() WHERE space_id = %s", (stage.space_id,))
     assert undo(stage, ben).contact_id == ben

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headwater.attribution import query
 from headwater.attribution.query import Attribution
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.fields import complete
+from headwater.events.fields import complete_fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.queries import list_events
 from headwater.http.inputs.timerange import TimeRange
@@ -297,7 +297,7 @@ def check_attribution(database_url: str, stage: Stage) -> None:
     ]
     times = [each.event_time for each in events]
     time = TimeRange(min(times), max(times) + timedelta(days=1))
-    shown = complete(["source", "touchpoint_id"], credited=True)
+    shown = complete_fields(["source", "touchpoint_id"], credited=True)
     wanted = tuple(SOURCE_IDS[name] for name in {touch.source for touch in touches})
 
     async def compare() -> None:

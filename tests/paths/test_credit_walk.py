@@ -124,7 +124,7 @@ def test_damaged_postings_are_not_believed(
 def test_events_that_do_not_meet_other_conditions(
     stage: Stage, api: Api, purchases: list[int], walks: Walks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_walk, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(page_walk, "MAX_CANDIDATES", 2)
     query = "UPDATE events SET amount = 7 WHERE space_id = %s AND id = ANY(%s)"
     stage.connection.execute(query, (stage.space_id, purchases[6:]))
     build_all(stage)

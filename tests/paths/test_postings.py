@@ -23,7 +23,7 @@ from headwater.attribution.paths.postings import (
     make_postings,
     read_postings,
 )
-from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.sources.catalogue import SOURCE_IDS, source_mask
 from tests.models.attribution import Touch, weights
 
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
@@ -150,14 +150,14 @@ def many_events(touches: dict[str, int], events: int) -> PathData:
 
 def test_common_sources_have_no_postings() -> None:
     postings = make_postings(many_events({"email": 2400, "yelp": 101, "capterra": 100}, 2400))
-    assert postings.common_sources == mask([SOURCE_IDS["email"], SOURCE_IDS["yelp"]])
+    assert postings.common_sources == source_mask([SOURCE_IDS["email"], SOURCE_IDS["yelp"]])
     assert postings.sources == [SOURCE_IDS["capterra"]]
     assert len(credited_by(postings, "linear", 0)) == 100
 
 
 def test_of_few_events_every_source_has_postings() -> None:
     postings = make_postings(many_events({"email": 4, "yelp": 5}, 20))
-    assert postings.common_sources == mask([SOURCE_IDS["yelp"]])
+    assert postings.common_sources == source_mask([SOURCE_IDS["yelp"]])
     assert postings.sources == [SOURCE_IDS["email"]]
 
 

@@ -47,7 +47,7 @@ def test_one_visit_of_two_campaigns(order: tuple[int, ...]) -> None:
     ]
     arrive(ContactPath(0), *(views[place] for place in order))
     assert [each.claims for each in views] == [True, False, True]
-    assert {(each.visit.final().first, each.visit.final().last) for each in views} == {
+    assert {(each.visit.surviving().first, each.visit.surviving().last) for each in views} == {
         (at("10:00"), at("10:45"))
     }
 
@@ -104,7 +104,7 @@ def test_a_campaign_named_again_makes_no_second_touch(clock: str, repeats: bool)
     arrive(path, journey()[0])
     ad = Ad(campaign_name="spring")
     google = SOURCE_IDS["google_ads"]
-    again = Touch(at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
+    again = Touch(occurred_at=at(clock), source_id=google, source_rule="trk_source", ad=ad, url=None)
     assert path.repeats(again) is repeats
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from headwater.http.errors import Invalid, NotFound
 from headwater.intake.pipeline.reclassification import reclassify_next
-from headwater.sources.catalogue import SOURCE_IDS, bit_of
+from headwater.sources.catalogue import SOURCE_IDS, source_bit
 from headwater.sources.networks import FIRST_NUMBER, NUMBERS
 from headwater.spaces.networks import MAX_NETWORKS, fetch_sources, put_network, read_network, remove_network
 from tests.support.pipeline import T0, Stage, event, hit, new_stage, touch
@@ -84,7 +84,7 @@ def test_it_works(stage: Stage, put: Change, remove: Change) -> None:
     reclassify(stage)
     assert sources(stage) == [FIRST_NUMBER] * 3
     assert stage.rows("hits", "source_id", "touch->>'rule'") == [(FIRST_NUMBER, "own_network_paid")]
-    bit = bit_of(FIRST_NUMBER)
+    bit = source_bit(FIRST_NUMBER)
     assert all(mask & bit for mask in stage.values("contacts", "source_mask"))
     send(stage, LINK.replace("spring", "summer"))
     assert set(sources(stage)) == {FIRST_NUMBER}
@@ -174,7 +174,7 @@ def test_the_same_number_means_another_network_in_another_space(
         run(lambda connection, stage=stage: fetch_sources(connection, stage.space_id))
         for stage in (first, second)
     ]
-    assert [each.name_of(FIRST_NUMBER) for each in names] == ["taboola_ads", "criteo_ads"]
+    assert [each.get_name(FIRST_NUMBER) for each in names] == ["taboola_ads", "criteo_ads"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.people.contacts.names import full_name
-from headwater.people.contacts.profiles import instant
+from headwater.people.contacts.names import combine_names
+from headwater.people.contacts.profiles import to_instant
 from tests.support import factories
 from tests.support.pipeline import Stage, event, new_stage
 
@@ -56,7 +56,7 @@ def test_the_last_write_of_a_field_wins(stage: Stage) -> None:
 def test_a_day_is_its_midnight_in_the_zone(
     connection: psycopg.Connection, zone: str, day: str, expected: str | None
 ) -> None:
-    text = instant(day, ZoneInfo(zone))
+    text = to_instant(day, ZoneInfo(zone))
     if expected is None:
         assert text == "0001-01-01T00:00:00+05:53:28"
     else:
@@ -116,7 +116,7 @@ def test_event_details_are_stored_as_accepted(stage: Stage) -> None:
     ],
 )
 def test_full_name(given: tuple[str | None, str | None, str | None], expected: str | None) -> None:
-    assert full_name(*given) == expected
+    assert combine_names(*given) == expected
 
 
 def parts(stage: Stage) -> list[tuple[str | None, ...]]:

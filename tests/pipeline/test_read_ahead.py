@@ -203,7 +203,7 @@ def test_nothing_is_held_of_spaces_where_nothing_waits(
 
 
 def test_few_spaces_are_read_ahead(connection: psycopg.Connection) -> None:
-    ahead, stages = ReadAhead(most_spaces=1), [new_stage(connection) for _ in range(2)]
+    ahead, stages = ReadAhead(max_spaces=1), [new_stage(connection) for _ in range(2)]
     for each in stages:
         each.put(*people(4))
         batch(each, ahead)
@@ -212,7 +212,7 @@ def test_few_spaces_are_read_ahead(connection: psycopg.Connection) -> None:
 
 
 def test_large_rows_are_not_read_ahead(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(read_ahead, "MAX_CHARACTERS", 100)
     stage.put(*people(4))
     ahead = ReadAhead()
     batch(stage, ahead)

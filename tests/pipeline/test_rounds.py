@@ -14,7 +14,7 @@ from tests.support.pipeline import Stage, event, new_stage
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "MOST_SPACES", 3)
+    monkeypatch.setattr(rounds, "MAX_SPACES", 3)
 
 
 @pytest.fixture
@@ -40,30 +40,30 @@ def places(stages: list[Stage], spaces: list[int]) -> list[int]:
 def test_it_works(connection: psycopg.Connection, stages: list[Stage]) -> None:
     ended = Ended()
     way = Rounds(ended.append)
-    looks = [places(stages, way.look(connection)) for _ in range(4)]
+    looks = [places(stages, way.poll(connection)) for _ in range(4)]
     assert looks == [[0, 1, 2], [3, 4, 5], [6, 0, 1], [2, 3, 4]]
     assert ended == [{each.space_id for each in stages}]
 
 
 def test_what_others_have_emptied_is_passed_over(connection: psycopg.Connection, stages: list[Stage]) -> None:
     way = Rounds(Ended().append)
-    assert places(stages, way.look(connection)) == [0, 1, 2]
+    assert places(stages, way.poll(connection)) == [0, 1, 2]
     for place in (0, 3, 4):
         stages[place].process()
-    assert places(stages, way.look(connection)) == [5, 6, 1]
+    assert places(stages, way.poll(connection)) == [5, 6, 1]
 
 
 def test_few_spaces_are_all_seen_once(connection: psycopg.Connection, stages: list[Stage]) -> None:
     ended = Ended()
     way = Rounds(ended.append)
-    way.look(connection)
+    way.poll(connection)
     for each in stages[2:]:
         each.process()
-    assert places(stages, way.look(connection)) == [0, 1]
-    assert places(stages, way.look(connection)) == [0, 1]
+    assert places(stages, way.poll(connection)) == [0, 1]
+    assert places(stages, way.poll(connection)) == [0, 1]
     for each in stages:
         each.process()
-    assert [way.look(connection) for _ in range(2)] == [[], []]
+    assert [way.poll(connection) for _ in range(2)] == [[], []]
     assert ended[-1] == set()
 
 
@@ -83,10 +83,10 @@ def test_a_worker_that_leaves_goes_on_elsewhere(
         return stages[drawn].space_id - 1
 
     way = Rounds(Ended().append)
-    way.look(connection)
+    way.poll(connection)
     monkeypatch.setattr(rounds.random, "randrange", draw)
-    way.leave()
-    assert places(stages, way.look(connection)) == expected
+    way.jump()
+    assert places(stages, way.poll(connection)) == expected
     assert ends == [stages[-1].space_id + 1]
 
 
@@ -95,7 +95,7 @@ def test_a_space_that_others_have_taken_is_left(
 ) -> None:
     """By the duty, which learns it from the batch."""
     left: list[int] = []
-    monkeypatch.setattr(Rounds, "leave", lambda _: left.append(1))
+    monkeypatch.setattr(Rounds, "jump", lambda _: left.append(1))
     duty = make_pipeline_duty()
     assert duty.attend(connection, stages[0].space_id)
     assert left == []

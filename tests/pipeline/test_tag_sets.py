@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from headwater.database.jobs.connection import connect
-from headwater.events.touchpoints.tag_sets import digest_of, landing_page
+from headwater.events.touchpoints.tag_sets import hash_tag_set, read_landing_page
 from headwater.intake.pipeline import batch_runner
 from headwater.sources.outcomes import Ad
 from tests.support.pipeline import T0, Stage, event, hit, new_stage, touch
@@ -114,17 +114,17 @@ def test_workers_take_turns(stage: Stage, database_url: str) -> None:
     ],
 )
 def test_a_landing_page_is_a_url_without_query_and_fragment(url: str | None, page: str | None) -> None:
-    assert landing_page(url) == page
+    assert read_landing_page(url) == page
 
 
 def test_digests_tell_values_apart_wherever_they_stand() -> None:
     ads = [Ad(), Ad(ad_id=""), Ad(ad_id="1"), Ad(ad_name="1"), Ad(ad_id="1", ad_name="1"),
            Ad(ad_id="-1:1"), Ad(ad_id="-", ad_name="1")]  # fmt: skip
-    digests = {digest_of(ad, page) for ad in ads for page in (None, "", "1")}
+    digests = {hash_tag_set(ad, page) for ad in ads for page in (None, "", "1")}
     assert len(digests) == 3 * len(ads)
 
 
 def test_digests_are_those_of_earlier_versions() -> None:
     ad = Ad(*[f"{name} ä" for name in Ad.__struct_fields__])
     assert msgspec.structs.asdict(ad)["keyword"] == "keyword ä"
-    assert digest_of(ad, "https://shop.example/") == "03d6ae8eaf6a8266f0e6964f1d2141e8"
+    assert hash_tag_set(ad, "https://shop.example/") == "03d6ae8eaf6a8266f0e6964f1d2141e8"

@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
-from headwater.privacy.erasure_job import ERASURE_DUTY, erase_all, erase_next
+from headwater.privacy.erasure_job import ERASURE_JOB, erase_all, erase_next
 from headwater.privacy.scrub import WITHDRAWN
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
@@ -112,10 +112,10 @@ def test_it_is_not_taken_away_twice(stage: Stage, exports: Exports) -> None:
     assert second.attempts == 1  # the one that was taken away does not count
     erase(stage, exports, contact_id)
     assert not is_erased(stage, contact_id)
-    assert stage.space_id not in ERASURE_DUTY.waiting(stage.connection)
+    assert stage.space_id not in ERASURE_JOB.waiting(stage.connection)
     assert jobs.renew(exports.connection, second, 1, 2)
     assert jobs.complete(exports.connection, second, [2])
-    assert stage.space_id in ERASURE_DUTY.waiting(stage.connection)
+    assert stage.space_id in ERASURE_JOB.waiting(stage.connection)
     assert erase_next(stage.connection, stage.space_id)
     assert is_erased(stage, contact_id)
     assert exports.status(export_id, "contacts")["message"] == WITHDRAWN

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headwater.database.jobs.connection import connect
 from headwater.database.jobs.worker import Worker
 from headwater.intake.pipeline.duty import make_pipeline_duty
-from headwater.privacy.erasure_job import ERASURE_DUTY, erase_next
+from headwater.privacy.erasure_job import ERASURE_JOB, erase_next
 from tests.support.lock_waits import is_waited_for
 from tests.support.pipeline import DAY, T0, Stage, event, new_stage
 from tests.support.waiting import wait_until
@@ -51,7 +51,7 @@ def run_workers(database_url: str) -> Iterator[Callable[[int], None]]:
 
     def start(count: int) -> None:
         for _ in range(count):
-            run = Worker(database_url, stop, [make_pipeline_duty(), ERASURE_DUTY]).run
+            run = Worker(database_url, stop, [make_pipeline_duty(), ERASURE_JOB]).run
             threads.append(threading.Thread(target=run))
             threads[-1].start()
 

@@ -16,7 +16,7 @@ from headwater.events.browsing import accepted as browsing
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.events.touchpoints import accepted as touchpoints
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
-from headwater.privacy.columns import COLUMNS, Column, PersonalData, personal, read_columns
+from headwater.privacy.columns import COLUMNS, Column, PersonalData, list_personal_columns, read_columns
 
 CAN_HOLD = {column for column, holds in COLUMNS.items() if holds is not PersonalData.NONE}
 
@@ -98,8 +98,8 @@ def test_an_undeclared_column_would_be_noticed(changed: psycopg.Connection) -> N
 
 
 def test_what_erasing_clears_is_what_is_declared() -> None:
-    assert personal("events") == ["ip", "user_agent", "cookies", "warnings", "heard_about_us"]
-    assert len(personal("contacts")) == 11 + 30
+    assert list_personal_columns("events") == ["ip", "user_agent", "cookies", "warnings", "heard_about_us"]
+    assert len(list_personal_columns("contacts")) == 11 + 30
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_a_declaration_that_cannot_be_meant_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("payload", "personal", "kept"),
     [
-        (AcceptedEvent, events.PERSONAL, events.KEPT),
-        (AcceptedTouchpoint, touchpoints.PERSONAL, touchpoints.KEPT),
-        (AcceptedHit, browsing.PERSONAL_OF_HITS, browsing.KEPT_OF_HITS),
-        (AcceptedPerson, browsing.PERSONAL_OF_PEOPLE, browsing.KEPT_OF_PEOPLE),
+        (AcceptedEvent, events.PERSONAL_MEMBERS, events.KEPT_MEMBERS),
+        (AcceptedTouchpoint, touchpoints.PERSONAL_MEMBERS, touchpoints.KEPT_MEMBERS),
+        (AcceptedHit, browsing.PERSONAL_HIT_MEMBERS, browsing.KEPT_HIT_MEMBERS),
+        (AcceptedPerson, browsing.PERSONAL_IDENTIFY_MEMBERS, browsing.KEPT_IDENTIFY_MEMBERS),
     ],
 )
 def test_every_member_of_a_payload_is_declared(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.events.accepted import KEPT, PERSONAL, AcceptedEvent
+from headwater.events.accepted import KEPT_MEMBERS, PERSONAL_MEMBERS, AcceptedEvent
 from headwater.privacy.redaction import EMPTIED, PayloadMatcher
 from tests.support.pipeline import event, hit, person, touch
 
@@ -65,8 +65,8 @@ def test_what_happened_stays() -> None:
     values |= dict.fromkeys(said, True)
     whole = event(**values)
     left = msgspec.json.decode(ADA.redact("event", msgspec.json.encode(whole).decode()))
-    assert left.keys() == KEPT
-    assert not left.keys() & PERSONAL
+    assert left.keys() == KEPT_MEMBERS
+    assert not left.keys() & PERSONAL_MEMBERS
     assert all(left[name] == getattr(whole, name) for name in left)
 
 

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.spend.rates.counted_amounts import MAX_AMOUNT, MAX_PAGE_AMOUNT, AmountRule, LeftOutReason
-from headwater.spend.rates.exchange import RateTable, converted
+from headwater.spend.rates.exchange import RateTable, convert
 
 DAY = date(2026, 5, 13)
 RATES = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
 
 
 def table(rate: Fraction) -> RateTable:
-    return RateTable(own={DAY: {("USD", "EUR"): rate}})
+    return RateTable(space_rates={DAY: {("USD", "EUR"): rate}})
 
 
 def rule(rate: Fraction, currency: str = "USD") -> AmountRule:
-    return AmountRule.of(table(rate), DAY, currency, "EUR", "EUR")
+    return AmountRule.for_day(table(rate), DAY, currency, "EUR", "EUR")
 
 
 def test_it_works() -> None:
@@ -32,17 +32,17 @@ def test_it_works() -> None:
 
 @given(st.integers(-(10**18), 10**18), RATES, st.sampled_from([1, 100, 10_000]))
 def test_it_rounds_as_fractions_do(amount: int, rate: Fraction, step: int) -> None:
-    assert converted(amount, rate, step) == step * round(amount * rate / step)
+    assert convert(amount, rate, step) == step * round(amount * rate / step)
 
 
 @given(st.integers(-10_000, 10_000))
 def test_halves_go_to_the_even_one(number: int) -> None:
-    assert converted(number * 100, Fraction(1, 2), 100) == 100 * round(Fraction(number, 2))
+    assert convert(number * 100, Fraction(1, 2), 100) == 100 * round(Fraction(number, 2))
 
 
 @given(st.integers(-3 * MAX_AMOUNT, 3 * MAX_AMOUNT), RATES)
 def test_sums_leave_out_what_is_too_large(amount: int, rate: Fraction) -> None:
     for from_page, most in ((False, MAX_AMOUNT), (True, MAX_PAGE_AMOUNT)):
         counted = rule(rate).count(amount, from_page=from_page)
-        exact = converted(amount, rate, 100)
+        exact = convert(amount, rate, 100)
         assert counted == exact if abs(exact) <= most else isinstance(counted, LeftOutReason)

@@ -99,11 +99,11 @@ def test_it_works(bank: Bank, connection: psycopg.Connection, capsys: pytest.Cap
     ("file", "reason"),
     [
         (None, "the server answered with status 404"),
-        (_zip(CSV)[:-30], "the file is refused: the compressed file does not hold one table"),
-        (CSV[:-6].encode(), "the file is refused: line 3 is cut off"),
+        (_zip(CSV)[:-30], "the file is refused: the compressed file must hold exactly one table"),
+        (CSV[:-6].encode(), "the file is refused: line 3 is incomplete"),
         (_xml(TODAY, end="</Cu"), "the file is refused: its end is missing"),
-        (b"<html><body>Maintenance</body></html>", "the file is refused: it is none of eurofxref"),
-        (_xml(TODAY + timedelta(days=9)), "the file is refused: it has rates of days to come"),
+        (b"<html><body>Maintenance</body></html>", "the file is refused: it must be eurofxref"),
+        (_xml(TODAY + timedelta(days=9)), "the file is refused: it has rates of future days"),
     ],
 )
 def test_what_is_no_whole_file_is_refused(

@@ -14,7 +14,7 @@ import pytest
 
 from headwater.cli import main
 from headwater.spend.rates.ecb import read_file
-from headwater.spend.rates.exchange import RateTable, converted
+from headwater.spend.rates.exchange import RateTable, convert
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
 
@@ -41,7 +41,7 @@ def test_it_works(api: Api) -> None:
     ("change", "place", "rule"),
     [
         ({"rate": 0}, "rates.0.rate", "must be from 0.000000000001 to 1000000000000."),
-        ({"currency": "EUR"}, "rates.0", "must be of two currencies."),
+        ({"currency": "EUR"}, "rates.0", "must have two different currencies."),
         ({"date": "2026-02-30"}, "rates.0.date", "must be a date that exists."),
     ],
 )
@@ -75,18 +75,18 @@ SDMX = "<CompactData><Series CURRENCY='USD'><Obs OBS_VALUE='1.1'/></Series></Com
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "it is none of eurofxref.zip"), (b"a,b\n1,2\n", "it is none of eurofxref.zip"),
+        (b"", "it must be eurofxref.zip"), (b"a,b\n1,2\n", "it must be eurofxref.zip"),
         (b"KEY,FREQ,CURRENCY,TIME_PERIOD,OBS_VALUE\n", "eurofxref-hist.xml"),
-        (SDMX.encode(), "it is none of"), (b"<html></html>", "it is none of"),
-        (b"PK\x03\x04broken", "does not hold one table"),
-        (packed("a.csv", "b.csv"), "does not hold one table"),
-        (OF_ALL_DAYS[:-8].encode(), "line 3 is cut off"), (XML[:-9].encode(), "its end is missing"),
-        (b"Date,USD,\n", "no rates in it"), (b"Date,USD,\n2026-11-20,N/A,\n", "no rates in it"),
-        (b"Date,USD,\n20.11.2026,1.1,\n", "line 2 has no day like"),
-        (b'Date,USD,\n2026-11-20,"1,1",\n', "line 2 has a rate of USD that is no number"),
-        (b"Date,USD,\n2026-11-20,0,\n", "line 2 has a rate of USD"),
-        (b"Date,Dollar,\n2026-11-20,1.1,\n", "line 2 has a rate of no currency"),
-        (XML.replace("1.0865", "x").encode(), "2026-11-20 has a rate of USD that is no number"),
+        (SDMX.encode(), "it must be"), (b"<html></html>", "it must be"),
+        (b"PK\x03\x04broken", "must hold exactly one table"),
+        (packed("a.csv", "b.csv"), "must hold exactly one table"),
+        (OF_ALL_DAYS[:-8].encode(), "line 3 is incomplete"), (XML[:-9].encode(), "its end is missing"),
+        (b"Date,USD,\n", "it has no rates"), (b"Date,USD,\n2026-11-20,N/A,\n", "it has no rates"),
+        (b"Date,USD,\n20.11.2026,1.1,\n", "line 2 has no date such as"),
+        (b'Date,USD,\n2026-11-20,"1,1",\n', "line 2 has a rate for USD that is not a number"),
+        (b"Date,USD,\n2026-11-20,0,\n", "line 2 has a rate for USD"),
+        (b"Date,Dollar,\n2026-11-20,1.1,\n", "line 2 has a rate without a three-letter currency"),
+        (XML.replace("1.0865", "x").encode(), "2026-11-20 has a rate for USD that is not a number"),
     ],
 )  # fmt: skip
 def test_other_files_are_refused_by_name(content: bytes, reason: str) -> None:
@@ -125,7 +125,7 @@ def test_a_rate_of_ones_own_before_the_banks_of_the_same_day_alone() -> None:
     assert [rates.rate(day, "EUR", "USD") for day in days] == [2, 2, 3]
     assert rates.rate(friday, "USD", "GBP") == 4
     # Crossed without rounding on the way: 100 dollars are 100/3 euros and no more.
-    assert converted(100_0000, rates.rate(monday, "USD", "EUR") or Fraction(0), 100) == 33_3300
+    assert convert(100_0000, rates.rate(monday, "USD", "EUR") or Fraction(0), 100) == 33_3300
 
 
 def test_rates_of_all_spaces_come_after_a_spaces_own(
@@ -146,5 +146,5 @@ def test_rates_of_all_spaces_come_after_a_spaces_own(
 
 
 def test_amounts_are_rounded_half_to_even() -> None:
-    rates = [converted(amount, Fraction(1, 2), 100) for amount in (100, 300, 500, -100, 101)]
+    rates = [convert(amount, Fraction(1, 2), 100) for amount in (100, 300, 500, -100, 101)]
     assert rates == [0, 200, 200, 0, 100]

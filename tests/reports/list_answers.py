@@ -65,7 +65,7 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
         most_read = asked.pop("most_read_events")
         for bound in ("MOST_READ_FOR_SHARES", "MOST_READ_FOR_PICKS"):
             patch.setattr(credit_walk, bound, most_read)
-        patch.setattr(page_walk, "MOST_CANDIDATES", asked.pop("most_candidates"))
+        patch.setattr(page_walk, "MAX_CANDIDATES", asked.pop("most_candidates"))
         async with connection.transaction(force_rollback=True):
             space = await fetch_space(connection, space_id)
             query = JsonInput(asked)
@@ -90,7 +90,7 @@ async def _read(
     rows: list[Any] = []
     ends: list[tuple[Position | None, int]] = []
     for _ in range(MOST_PAGES):
-        page = await list_events(connection, space_id, replace(listing, at=at))
+        page = await list_events(connection, space_id, replace(listing, position=at))
         lines = [_exact(line) for line in page.lines]
         rows = lines + rows if backward else rows + lines
         ends.append((page.previous, len(lines)))

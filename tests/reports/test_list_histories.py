@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from random import Random
 
-from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.sources.catalogue import SOURCE_IDS, source_mask
 from headwater.sources.networks import FIRST_NUMBER
 from tests.reports.court import LISTS, Court
 from tests.reports.faults import FAULTS, Plant
 from tests.reports.histories import SOURCES, Step
 from tests.reports.playing import World
 
-_EVERY_OTHER = mask([SOURCE_IDS.get(name, FIRST_NUMBER) for name in SOURCES[::2]])
+_EVERY_OTHER = source_mask([SOURCE_IDS.get(name, FIRST_NUMBER) for name in SOURCES[::2]])
 CHANGES = (
     "postings = set_byte(postings, 0, get_byte(postings, 0) # 1)",
     "posting_ends[1] = posting_ends[1] - 1",

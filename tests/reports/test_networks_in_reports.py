@@ -19,7 +19,7 @@ from headwater.reports.engine.path_dimensions import MOST_MORE, StepNames, Touch
 from headwater.reports.query import Group
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.networks import NUMBERS, PaidNetwork
-from headwater.sources.source_names import source_names_of
+from headwater.sources.source_names import make_source_names
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
 
@@ -168,7 +168,7 @@ def test_one_number_two_spaces(client: httpx.Client, connection: psycopg.Connect
 
 def names_with(count: int) -> StepNames:
     networks = [PaidNetwork(number, f"n{number}_ads", (), f"n{number}") for number in NUMBERS[:count]]
-    return name_steps(Group.PATH, source_names_of((), tuple(networks)))
+    return name_steps(Group.PATH, make_source_names((), tuple(networks)))
 
 
 @pytest.mark.parametrize(("count", "steps"), [(0, 10), (6, 10), (40, 9), (100, 8), (190, 7)])

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.sources.ad_platforms import platform_of_source
+from headwater.sources.ad_platforms import find_billing_platform
 from headwater.sources.catalogue import SOURCES
 from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
@@ -196,7 +196,7 @@ def test_other_groups_are_refused(api: Api) -> None:
     assert sorted(errors) == ["group_by", "only"]
 
 
-BILLED = {source: owner for source in SOURCES if (owner := platform_of_source(source)) is not None}
+BILLED = {source: owner for source in SOURCES if (owner := find_billing_platform(source)) is not None}
 
 
 @pytest.mark.parametrize("source", BILLED)

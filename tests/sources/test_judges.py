@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.sources.catalogue import PAID_OTHER, channel_of
+from headwater.sources.catalogue import PAID_OTHER, find_channel
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing
 from headwater.sources.outcomes import Source
@@ -59,7 +59,7 @@ def posthog(medium: str) -> str | None:
 def ours(medium: str, source: str = "partner") -> str:
     outcome = classify(Landing(f"https://shop.example/?utm_source={source}&utm_medium={medium}"))
     assert isinstance(outcome, Source)
-    channel = channel_of(outcome.name)
+    channel = find_channel(outcome.name)
     return channel if channel in ("paid", "email", "sms") else "unpaid"
 
 

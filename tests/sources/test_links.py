@@ -13,7 +13,7 @@ from headwater.sources.catalogue import SOURCES
 from headwater.sources.explanation import explain_visit
 from headwater.sources.links.link_checks import check_host, check_link
 from headwater.sources.links.link_templates import TEMPLATES
-from headwater.sources.links.links import LINKED, BadAddress, LinkParts, build_link, tags_of
+from headwater.sources.links.links import LINKED, BadAddress, LinkParts, build_link, choose_tags
 from headwater.sources.outcomes import Ad
 from headwater.sources.placeholders import is_placeholder
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
@@ -44,7 +44,7 @@ def test_it_works() -> None:
 
 def test_every_source_but_direct_has_links() -> None:
     assert set(SOURCES) - set(LINKED) == {"direct"}
-    assert tags_of("direct") is None
+    assert choose_tags("direct") is None
 
 
 @given(st.sampled_from(LINKED), pages, words, words, words, words)
@@ -100,14 +100,14 @@ def test_what_is_no_page(address: str, why: str) -> None:
     [
         (f"{PAGE}?utm_source=x&utm_medium=y", LinkParts("email"), "“utm_source=x”, “utm_medium=y”"),
         (f"{PAGE}?trk_source=fb", LinkParts("email"), "count as Facebook organic, not as E-mail"),
-        (f"{PAGE}?gclid=1", LinkParts("google_ads"), "somebody's click: take it out"),
+        (f"{PAGE}?gclid=1", LinkParts("google_ads"), "from an earlier click"),
         (PAGE, LinkParts("email", utm_source="fb-paid"), "No rule knows “fb-paid”"),
         (PAGE, LinkParts("google_ads", utm_medium="social"), "count as Google organic"),
         (PAGE, LinkParts("email", "12"), "“12” is all digits"),
         (f"{PAGE}?trk_campaign=A", LinkParts("email", "B"), "The campaign is read as “A”"),
         (PAGE, LinkParts("email", "{{campaign.name}}"), "utm_campaign has a placeholder"),
-        (f"{PAGE}#utm_source=x", LinkParts("email"), "utm_source stands behind the #"),
-        (PAGE, LinkParts("email", "x" * 3000), "more than 2,048 is refused"),
+        (f"{PAGE}#utm_source=x", LinkParts("email"), "utm_source is after the #"),
+        (PAGE, LinkParts("email", "x" * 3000), "more than 2,048 are refused"),
     ],
 )  # fmt: skip
 def test_what_to_mind(address: str, parts: LinkParts, expected: str) -> None:
@@ -123,7 +123,7 @@ def test_the_spaces_own_names() -> None:
 
 def test_case_of_campaigns() -> None:
     (note,) = notes_on(PAGE, LinkParts("email", "summer"), "Summer", "Other")
-    assert note.startswith("There is a campaign “Summer” already: written otherwise, “summer” is")
+    assert note.startswith("A campaign “Summer” already exists. Reports show “summer” separately")
     assert notes_on(PAGE, LinkParts("email", "Summer"), "Summer", "SUMMER") == []
 
 
@@ -132,7 +132,7 @@ def test_hosts_that_report_nothing() -> None:
     assert check_host("https://x.shop.example/", ["www.shop.example"]) == []
     assert check_host("https://shop.example/", []) == []
     assert check_host("https://notshop.example/", ["shop.example"]) == [
-        "None of your sites has pages on notshop.example, so its visits may not be reported."
+        "None of your sites has pages on notshop.example, so visits there may not be reported."
     ]
 
 

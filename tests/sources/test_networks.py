@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.sources.catalogue import EVERY_ID, SOURCE_IDS, bit_of, mask
+from headwater.sources.catalogue import ALL_IDS, SOURCE_IDS, source_bit, source_mask
 from headwater.sources.classify import classify
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.outcomes import Source
 from headwater.sources.resolve import resolve
-from headwater.sources.source_names import SourceNames, source_names_of
+from headwater.sources.source_names import SourceNames, make_source_names
 
 PAGE = "https://shop.example/"
 STEMS = (
@@ -23,7 +23,7 @@ NETWORKS = tuple(
     PaidNetwork(number, f"{stem}_ads", (f"{stem}.example",), stem)
     for number, stem in zip(NUMBERS, STEMS, strict=False)
 )
-NAMES = source_names_of((("our-taboola", "email"),), NETWORKS)
+NAMES = make_source_names((("our-taboola", "email"),), NETWORKS)
 
 
 def source(query: str, names: SourceNames = NAMES) -> Source:
@@ -35,7 +35,7 @@ def source(query: str, names: SourceNames = NAMES) -> Source:
 def test_it_works() -> None:
     found = source("utm_source=taboola&utm_medium=cpc")
     assert found == Source("taboola_ads", "own_network_paid", "taboola")
-    assert source("utm_source=taboola&utm_medium=cpc", source_names_of(())).name == "paid_other"
+    assert source("utm_source=taboola&utm_medium=cpc", make_source_names(())).name == "paid_other"
 
 
 @pytest.mark.parametrize("stem", STEMS)
@@ -71,9 +71,9 @@ def test_the_order_of_rules(query: str, expected: str) -> None:
 
 
 def test_numbers_and_names_belong_together() -> None:
-    assert len(set(EVERY_ID)) == len(EVERY_ID)
+    assert len(set(ALL_IDS)) == len(ALL_IDS)
     for network in NETWORKS:
-        assert NAMES.name_of(network.number) == network.name
+        assert NAMES.get_name(network.number) == network.name
         assert NAMES.numbers[network.name] == network.number
         assert NAMES.by_number[network.number - 1] == network.name
         assert NAMES.api_names[network.number - 1] == network.name
@@ -82,14 +82,14 @@ def test_numbers_and_names_belong_together() -> None:
 
 def test_a_removed_network_keeps_its_name_alone() -> None:
     removed = NETWORKS[0]._replace(is_removed=True)
-    names = source_names_of((), (removed, *NETWORKS[1:]))
-    assert names.name_of(removed.number) == removed.name
+    names = make_source_names((), (removed, *NETWORKS[1:]))
+    assert names.get_name(removed.number) == removed.name
     assert removed.name not in names.sources
     assert removed.platform not in names.platforms
     assert source("utm_source=taboola_ads", names).name != "taboola_ads"
 
 
 def test_masks_fit_the_database_and_never_rule_out_too_much() -> None:
-    assert 0 < mask(EVERY_ID) < 1 << 63
-    for number in EVERY_ID:
-        assert mask([number]) & mask(EVERY_ID) == bit_of(number) != 0
+    assert 0 < source_mask(ALL_IDS) < 1 << 63
+    for number in ALL_IDS:
+        assert source_mask([number]) & source_mask(ALL_IDS) == source_bit(number) != 0

@@ -18,7 +18,7 @@ def clues(rule: str, query: str = "", referrer: str | None = None) -> list[str]:
 
 def test_it_works() -> None:
     reason = explain_rule("gclid", f"{PAGE}?utm_source=x&gclid=aB%2F1&ref=z", "www.google.com")
-    assert reason.words == "only ads of Google put gclid on a link"
+    assert reason.words == "only ads of Google add gclid to a link"
     assert [clue.text for clue in reason.clues] == ["gclid=aB/1"]
 
 
@@ -53,7 +53,7 @@ def test_every_rule_has_words(rule: str) -> None:
 def test_a_direct_visit_to_a_bare_address() -> None:
     address, referrer = list_findings(PAGE, None)
     assert "no parameter that names a source" in address
-    assert referrer.startswith("No site before it was named")
+    assert referrer.startswith("There is no referrer")
 
 
 def test_a_direct_visit_with_parameters_that_say_nothing() -> None:
@@ -65,7 +65,7 @@ def test_a_direct_visit_with_parameters_that_say_nothing() -> None:
 def test_a_direct_visit_by_a_link_that_was_passed_on() -> None:
     address, _ = list_findings(f"{PAGE}?gclid=1", None)
     assert "gclid" in address
-    assert "passed on" in address
+    assert "shared" in address
 
 
 def test_hosts_that_are_no_source() -> None:
@@ -78,9 +78,9 @@ def test_hosts_that_are_no_source() -> None:
     assert referrer("www.mine.example").endswith("one of the business's own pages.")
     assert referrer("pay.partner.example").endswith("a host that the Space excludes.")
     assert referrer("www.paypal.com").endswith("a payment provider.")
-    assert referrer("blog.example").endswith("no listed source.")
+    assert referrer("blog.example").endswith("not a listed source.")
 
 
 def test_no_address_at_all() -> None:
-    assert list_findings(None, "\0")[0].startswith("There is no address")
+    assert list_findings(None, "\0")[0].startswith("There is no page URL")
     assert explain_rule("gclid", None, None).clues == ()

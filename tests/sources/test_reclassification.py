@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.exclusions import SHIPPED, Exclusions
-from headwater.sources.hierarchy import ad_at
+from headwater.sources.hierarchy import read_ad
 from headwater.sources.outcomes import Ad, Source
 from headwater.sources.reclassification import ClassifiedTouch, TouchKind, classify_anew, name_in
 from headwater.sources.resolve import resolve
@@ -45,7 +45,7 @@ def event_of(url: str, declared: SourceParameters, names: SourceNames) -> Classi
     source, rule = resolve(declared, url, names)
     return ClassifiedTouch(
         kind=TouchKind.EVENT, url=url, referrer_host=None, source=source, rule=rule,
-        ad=ad_at(url, {}, source),
+        ad=read_ad(url, {}, source),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.outcomes import NothingReason
-from headwater.sources.vocabulary import ALIASES, of_platform, read_lines, read_pairs
+from headwater.sources.vocabulary import ALIASES, choose_source, read_lines, read_pairs
 from tests.support.sizes import ROOT
 
 FOLDER = ROOT / "src" / "headwater" / "sources"
@@ -46,7 +46,7 @@ def test_patterns_are_well_formed_and_once(file: str) -> None:
 def test_referrers_lead_to_listed_sources() -> None:
     entries = [*read_pairs("referrers.txt"), *read_pairs("referrers_matomo.txt")]
     assert {target for _, target in entries if target not in TARGETS | SOURCE_IDS.keys()} == set()
-    assert {of_platform(target, paid=False) for _, target in entries} <= SOURCE_IDS.keys()
+    assert {choose_source(target, paid=False) for _, target in entries} <= SOURCE_IDS.keys()
 
 
 def test_our_referrers_repeat_none_of_the_refreshed_ones() -> None:
@@ -64,7 +64,7 @@ def test_reasons_and_click_ids_are_well_formed() -> None:
     assert all(len(line) == 3 and line[0] == line[0].lower() for line in lines)
     assert len({line[0] for line in lines}) == len(lines)
     assert {line[2] for line in lines} == {"ad", "sign", "link", "mail", "other"}
-    assert {of_platform(line[1], paid=True) for line in lines} <= SOURCE_IDS.keys()
+    assert {choose_source(line[1], paid=True) for line in lines} <= SOURCE_IDS.keys()
 
 
 ASSISTANTS = """\

@@ -113,7 +113,7 @@ def test_the_command_speaks_json(capsys: pytest.CaptureFixture[str]) -> None:
     url = PAGE + "gclid=Ab&utm_campaign=12"
     assert json.loads(run(capsys, url, "https://www.google.com/", "--json")) == {
         "source": "google_ads", "rule": "gclid", "nothing": None, "detail": None,
-        "why": "only ads of Google put gclid on a link", "decided_by": ["gclid=Ab"],
+        "why": "only ads of Google add gclid to a link", "decided_by": ["gclid=Ab"],
         "ad": {"campaign_id": "12"}, "click_ids": {"gclid": "Ab"},
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import classify, explain
-from headwater.sources.evidence import _WANTED, Landing, SourceParameters
+from headwater.sources.evidence import _READ_PARAMETERS, Landing, SourceParameters
 from headwater.sources.outcomes import NoTouch, Source
 from headwater.sources.resolve import resolve
 from headwater.sources.rules import RULES
@@ -59,7 +59,7 @@ def test_unknown_parameters_change_nothing(
 ) -> None:
     *_, query, referrer = case
     extra = "&".join(
-        f"{name}={quote(value, errors='replace')}" for name, value in noise if name not in _WANTED
+        f"{name}={quote(value, errors='replace')}" for name, value in noise if name not in _READ_PARAMETERS
     )
     mixed = f"{extra}&{query}" if before else f"{query}&{extra}"
     assert outcome(mixed, referrer) == outcome(query, referrer)

@@ -6,7 +6,7 @@ import pytest
 
 from headwater.sources.catalogue import SOURCES
 from headwater.sources.resolve import SourceParameters, resolve
-from headwater.sources.vocabulary import ALIASES, is_paid, of_platform
+from headwater.sources.vocabulary import ALIASES, choose_source, is_paid
 
 SHOP = "https://shop.example/?"
 
@@ -58,7 +58,7 @@ def test_unreadable_urls_name_nothing(url: str) -> None:
 
 @pytest.mark.parametrize("paid", [True, False])
 def test_every_alias_leads_to_a_listed_source(*, paid: bool) -> None:
-    assert {of_platform(target, paid=paid) for target in ALIASES.values()} <= set(SOURCES)
+    assert {choose_source(target, paid=paid) for target in ALIASES.values()} <= set(SOURCES)
     assert all(alias == alias.lower() for alias in ALIASES)
 
 

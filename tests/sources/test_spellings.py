@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from headwater.events.accepted import AcceptedEvent
-from headwater.events.touchpoints.classification import touch_of_event
+from headwater.events.touchpoints.classification import read_event_touch
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.classify import classify, explain
 from headwater.sources.clicks import CLICK_IDS
@@ -141,7 +141,7 @@ def test_a_campaign_that_a_sender_took_from_such_a_link(mark: str) -> None:
             trk_type="cpc?utm_id=1",
             trk_campaign=campaign,
         )
-        touch = touch_of_event(event, 0)
+        touch = read_event_touch(event, 0)
         assert touch is not None
         assert (touch.source_id, touch.ad.campaign_name) == (SOURCE_IDS["facebook_ads"], "spring")
     assert stated(f"What is {mark}?") == f"What is {mark}?"

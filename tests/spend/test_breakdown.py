@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from headwater.spend.breakdown import LedgerRow, Piece, pieces_of
+from headwater.spend.breakdown import LedgerRow, SpendPart, break_down
 from tests.models import spend_model
 from tests.support.campaigns import campaign_size
 
@@ -20,8 +20,8 @@ def row(amount: int, *path: str, country: str = "", day: date = DAY) -> LedgerRo
 
 
 def broken_down(*rows: LedgerRow) -> list[tuple[tuple[str, ...], str, int, bool]]:
-    pieces = pieces_of(rows)
-    return sorted((p.row.path, p.row.country, p.row.figures[0], p.left_over) for p in pieces)
+    pieces = break_down(rows)
+    return sorted((p.row.path, p.row.country, p.row.figures[0], p.is_remainder) for p in pieces)
 
 
 def test_it_works() -> None:
@@ -84,7 +84,7 @@ def test_ad_sets_and_ads_without_them_are_the_same_money() -> None:
 
 def test_days_platforms_and_currencies_are_apart() -> None:
     rows = [row(5), row(5, day=date(2026, 5, 14)), row(5)._replace(currency="USD")]
-    assert len(list(pieces_of([*rows, row(5)._replace(platform="x")]))) == 4
+    assert len(list(break_down([*rows, row(5)._replace(platform="x")]))) == 4
 
 
 def test_random_ledgers_equal_the_model() -> None:
@@ -93,15 +93,15 @@ def test_random_ledgers_equal_the_model() -> None:
         rng = random.Random(seed)
         rows = random_rows(rng)
         plain = [(*r[:3], *padded(r.path), r.country, r.figures) for r in rows]
-        pieces = list(pieces_of(rows))
+        pieces = list(break_down(rows))
         for figure in range(5):
             assert total(pieces, figure) == spend_model.spent(plain, figure), seed
         assert all(min(piece.row.figures) >= 0 for piece in pieces)
         rng.shuffle(rows)
-        assert sorted(pieces_of(rows)) == sorted(pieces), seed
+        assert sorted(break_down(rows)) == sorted(pieces), seed
 
 
-def total(pieces: Sequence[Piece], figure: int) -> int:
+def total(pieces: Sequence[SpendPart], figure: int) -> int:
     return sum(piece.row.figures[figure] for piece in pieces)
 
 

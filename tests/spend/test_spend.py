@@ -127,7 +127,7 @@ def test_what_breaks_a_rule_is_refused_whole(api: Api, change: dict[str, Any], f
 def test_finer_ids_need_their_campaign(api: Api) -> None:
     response = put(api, of_day(1, ad_id="3"))
     assert response.json()["errors"] == {
-        "spend.0": ["The spend.0 must have a campaign_id where there is an ad_id."]
+        "spend.0": ["The spend.0 must have a campaign_id, because it has an ad_id."]
     }
     assert put(api, of_day(1, campaign_id="1", ad_id="3")).status_code == 200
 

@@ -17,7 +17,7 @@ from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.spend import DAY, FIELDS, NUMBERS, read
 from headwater.intake.imports.spend_reader import quick_reader
-from headwater.spend.copy_lines import SpendLine, line_of
+from headwater.spend.copy_lines import SpendLine, format_row
 
 AS_OF = {"as_of": "2026-05-28T20:26:40Z"}
 CELLS = {
@@ -40,7 +40,7 @@ def by_all_steps(columns: Columns, notation: Notation, row: FileRow) -> SpendLin
             return None
         if isinstance(values.get(DAY), str):
             values[DAY] = notation.time(values[DAY])
-        return line_of(read({**AS_OF, **values, "place": row.number}, 0.0))
+        return format_row(read({**AS_OF, **values, "place": row.number}, 0.0))
     except Invalid:
         return None
 
@@ -61,7 +61,7 @@ def comparable(line: SpendLine) -> list[Any]:
     """The cells of a line, its figures as numbers."""
     cells = line.text.split("\t")
     figures = [None if cell == r"\N" else Decimal(cell) for cell in cells[-6:-1]]
-    return [*cells[:-6], *figures, cells[-1], line.place.platform, line.place.names]
+    return [*cells[:-6], *figures, cells[-1], line.prefix.platform, line.prefix.names]
 
 
 @pytest.mark.parametrize("seed", range(12))

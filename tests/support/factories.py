@@ -17,8 +17,8 @@ import psycopg
 from psycopg.sql import SQL, Identifier, Placeholder
 
 from headwater.api.operations import RATE_LIMITS
-from headwater.events.touchpoints.tag_sets import digest_of, landing_page
-from headwater.sources.catalogue import SOURCE_IDS, mask
+from headwater.events.touchpoints.tag_sets import hash_tag_set, read_landing_page
+from headwater.sources.catalogue import SOURCE_IDS, source_mask
 from headwater.sources.networks import FIRST_NUMBER
 from headwater.sources.outcomes import Ad
 from headwater.spaces.keys import SCOPES
@@ -72,7 +72,7 @@ class Stage:
         ).fetchall()
         defaults = {
             "id": self._next("receipt_ids"), "event_name": "purchase", "event_time": NOON,
-            "received_at": NOON, "source_mask": mask([source for (source,) in sources]),
+            "received_at": NOON, "source_mask": source_mask([source for (source,) in sources]),
         }  # fmt: skip
         return self._insert("events", {**defaults, "contact_id": contact_id, **columns})
 
@@ -81,7 +81,7 @@ class Stage:
         defaults = {"id": self._next("receipt_ids"), "occurred_at": NOON, "source_rule": "test"}
         ad = {name: columns.pop(name) for name in Ad.__struct_fields__ if name in columns}
         given = {"contact_id": contact_id, "source_id": self.source_id(source), **columns}
-        tag_set_id = self.tag_set(landing_page(columns.get("url")), **ad)
+        tag_set_id = self.tag_set(read_landing_page(columns.get("url")), **ad)
         return self._insert("touchpoints", {"tag_set_id": tag_set_id, **defaults, **given})
 
     def network(self, name: str, *spellings: str, platform: str = "") -> int:
@@ -110,7 +110,7 @@ class Stage:
         """The number of a tag set, made if need be."""
         if (Ad(**ad), page) == (Ad(), None):
             return 0
-        digest = bytes.fromhex(digest_of(Ad(**ad), page))
+        digest = bytes.fromhex(hash_tag_set(Ad(**ad), page))
         numbers = dict(
             self.connection.execute(
                 "SELECT digest, id FROM tag_sets WHERE space_id = %s", (self.space_id,)

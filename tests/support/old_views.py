@@ -11,7 +11,7 @@ import psycopg
 
 from headwater.console.people_pages.contact import load_contact
 from headwater.console.people_pages.timeline import Timeline, list_contact_timeline
-from headwater.events.browsing.old_views import see_to
+from headwater.events.browsing.old_views import delete_old_views
 from headwater.http.errors import NotFound
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.people.contacts.models import GetContact
@@ -41,7 +41,7 @@ def visit(token: str, start: int = T0, **values: Any) -> list[Accepted]:
 
 def settle(stage: Stage, now: datetime = NOW, most: int = 1000) -> None:
     """Do all that there is to do with old page views."""
-    while see_to(stage.connection, stage.space_id, most, now):
+    while delete_old_views(stage.connection, stage.space_id, most, now):
         pass
 
 

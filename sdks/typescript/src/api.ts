@@ -25,15 +25,15 @@ export type Kind2 = "campaign" | "adset" | "ad" | "account";
 
 export type Ad = {
   kind: Kind2;
-  /** The platform's id, as touchpoints have it. */
+  /** The platform's id, as in touchpoints. */
   id: string | number;
   name: string;
-  /** Absent, null or blank, the one told before stays. */
+  /** If absent, null or blank, the stored platform is kept. */
   platform?: string | null;
 };
 
 export type PutAdsBody = {
-  /** All are stored, or none. Of an id given twice the last counts. */
+  /** All ads are stored, or none. If an id is repeated, the last one wins. */
   ads: Array<Ad>;
 };
 
@@ -172,9 +172,9 @@ export type Company = {
 };
 
 export type UpdateCompanyBody = {
-  /** A registrable domain, with or without `www.`. Mail providers are refused. Null or blank releases it. */
+  /** A registrable domain, with or without `www.`. Email providers are refused. Null or blank clears it. */
   domain?: string | null;
-  /** Trimmed, compared as written. Null or blank releases it. */
+  /** Trimmed, case-sensitive. Null or blank clears it. */
   external_id?: string | number | null;
   name?: string;
 };
@@ -279,7 +279,7 @@ export type CreateContactBody = {
   names?: Array<string>;
   /** The first item becomes the primary value. */
   locations?: Array<string>;
-  /** Null and blank text leave a field unset. */
+  /** Null and blank text clear a field. */
   custom_fields?: CustomFields;
 };
 
@@ -378,15 +378,15 @@ export type Erasure = {
 };
 
 export type UpdateContactBody = {
-  /** Replaces all values of the kind; the first becomes the primary one. */
+  /** Replaces all values of this kind; the first becomes the primary value. */
   emails?: Array<string>;
-  /** Replaces all values of the kind; the first becomes the primary one. */
+  /** Replaces all values of this kind; the first becomes the primary value. */
   phones?: Array<string>;
-  /** Replaces all values of the kind; the first becomes the primary one. */
+  /** Replaces all values of this kind; the first becomes the primary value. */
   names?: Array<string>;
-  /** Replaces all values of the kind; the first becomes the primary one. */
+  /** Replaces all values of this kind; the first becomes the primary value. */
   locations?: Array<string>;
-  /** Null and blank text leave a field unset. */
+  /** Null and blank text clear a field. */
   custom_fields?: CustomFields;
 };
 
@@ -830,19 +830,19 @@ export type CreateEventExportBody = {
   start_date?: string;
   /** Last second, included. */
   end_date?: string;
-  /** Whether paths are the contact's, or its company's. */
+  /** Whether to use the paths of contacts or of companies. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
-  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
+  /** Only credit of these sources: one row per credited touchpoint, whose `amount` is the credit. Requires `attribution_model` and `attribution_window`. */
   sources?: Array<string> | null;
-  /** How an event's amount is shared out over the touchpoints before it. */
+  /** How to divide an event's amount among the touchpoints before it. */
   attribution_model?: AttributionModel | null;
-  /** How many days before the event a touchpoint may lie; 0 is no limit. */
+  /** How many days before the event to look for touchpoints; 0 for no limit. */
   attribution_window?: AttributionWindow | null;
   /** markov's fit, by name; the current one if left out. */
   fit?: string | null;
-  /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
+  /** Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`. */
   fields?: Array<Field> | null;
   /** In place of dates: everything from the first on, until now. */
   whole_range?: boolean | null;
@@ -880,7 +880,7 @@ export type Event = {
 };
 
 export type UpdateEventBody = {
-  /** From 0 to 1e14; a numeric string is taken; null clears it. */
+  /** From 0 to 1e14; numeric strings are accepted; null clears it. */
   amount: number | string | null;
 };
 
@@ -1011,19 +1011,19 @@ export type CreateExportScheduleBody = {
   start_date?: string | null;
   /** Days before that every run writes again, for what came late or changed. */
   rewritten_days?: number | null;
-  /** Whether paths are the contact's, or its company's. */
+  /** Whether to use the paths of contacts or of companies. */
   query_mode?: QueryMode | null;
   /** Only events with these names. */
   event_names?: Array<EventName> | null;
-  /** Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`. */
+  /** Only credit of these sources: one row per credited touchpoint, whose `amount` is the credit. Requires `attribution_model` and `attribution_window`. */
   sources?: Array<string> | null;
-  /** How an event's amount is shared out over the touchpoints before it. */
+  /** How to divide an event's amount among the touchpoints before it. */
   attribution_model?: AttributionModel | null;
-  /** How many days before the event a touchpoint may lie; 0 is no limit. */
+  /** How many days before the event to look for touchpoints; 0 for no limit. */
   attribution_window?: AttributionWindow | null;
   /** markov's fit, by name; the current one if left out. */
   fit?: string | null;
-  /** What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`. */
+  /** Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`. */
   fields?: Array<Field> | null;
   /** Whether lines have `trk_tokens`, the last five, most recent first. */
   include_trk_tokens?: boolean | null;
@@ -1162,15 +1162,15 @@ export type RatePage = {
 
 export type Rate2 = {
   date: string;
-  /** The currency of which one unit is priced. */
+  /** The currency that is priced. */
   base: string;
   currency: string;
-  /** Units of `currency` for one of `base`. */
+  /** Units of `currency` per unit of `base`. */
   rate: number | string;
 };
 
 export type PutRatesBody = {
-  /** All are stored, or none. */
+  /** All rates are stored, or none. */
   rates: Array<Rate2>;
 };
 
@@ -1647,38 +1647,38 @@ export type SpendPage = {
 };
 
 export type Spend = {
-  /** The day on the ad account's clock. */
+  /** The day in the ad account's time zone. */
   date: string;
-  /** google, meta, tiktok, microsoft, …, or of a network of your own. */
+  /** google, meta, tiktok, microsoft, … or a network you added. */
   platform: string;
   account_id?: string | number | null;
-  /** As touchpoints have it; left out for all campaigns. */
+  /** As in touchpoints; omit for all campaigns. */
   campaign_id?: string | number | null;
   adset_id?: string | number | null;
   ad_id?: string | number | null;
-  /** Goes into the ad catalogue, as the other names. */
+  /** Stored in the ad catalogue, like the other names. */
   campaign_name?: string | null;
   adset_name?: string | null;
   ad_name?: string | null;
-  /** Two letters; left out for all countries. */
+  /** Two letters; omit for all countries. */
   country?: string | null;
-  /** To six decimals. */
+  /** Up to six decimals. */
   amount: number | string;
   currency: string;
   impressions?: number | null;
   clicks?: number | null;
-  /** By the platform's own count. */
+  /** As counted by the platform. */
   platform_conversions?: number | string | null;
-  /** Likewise, in the row's currency. */
+  /** As counted by the platform, in the row's currency. */
   platform_revenue?: number | string | null;
-  /** The ad account's zone. */
+  /** The ad account's time zone. */
   timezone?: string | null;
 };
 
 export type PutSpendBody = {
-  /** All are stored, or none. Of a key given twice the last counts. */
+  /** All rows are stored, or none. If a key is repeated, the last row wins. */
   spend: Array<Spend>;
-  /** When the platforms reported this; if left out, now. Of several reports of one key the latest counts, in whatever order they are sent. */
+  /** When the platforms reported these figures; defaults to now. The latest report of a key wins, regardless of the order of arrival. */
   as_of?: string | null;
 };
 

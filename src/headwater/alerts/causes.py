@@ -17,7 +17,7 @@ from headwater.alerts.reported_figures import UNITS
 from headwater.alerts.rules import Rule
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.people.identity.senders import Sender
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "causes.sql")
@@ -65,7 +65,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
         values = evidence.values(judgement, destination_id=int(subject))
         row = await fetch_optional(evidence.connection, queries["destination"], values)
         return f"Deliveries to “{row[0] if row else subject}” fail: {usual}"
-    source = title_of(subject) if subject else ""
+    source = format_title(subject) if subject else ""
     title = {
         Rule.VISITS_FELL: f"Visits {word}",
         Rule.ORDERS_FELL: f"Orders {word}",
@@ -150,7 +150,7 @@ async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
-    title = title_of(judgement.subject)
+    title = format_title(judgement.subject)
     extra, noise = _other_visits(evidence.counts, judgement)
     if extra > noise:
         return (
@@ -184,7 +184,7 @@ def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, flo
 
 async def _of_revenue(_: CauseEvidence, judgement: Judgement) -> str:
     return (
-        f"{title_of(judgement.subject)} was credited with far fewer orders than on the same "
+        f"{format_title(judgement.subject)} was credited with far fewer orders than on the same "
         "weekdays of earlier weeks, while other sources were normal."
     )
 

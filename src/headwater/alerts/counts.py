@@ -186,7 +186,7 @@ def table_of(
         place = (hour - start) // (DAY if measure in OF_DAYS else HOUR)
         if measure == "touches":
             counts[measure, ""][place] += number
-            counts["source_touches", sources.name_of(int(subject))][place] += number
+            counts["source_touches", sources.get_name(int(subject))][place] += number
         else:
             counts[measure, subject][place] += number
     sums = {

@@ -7,7 +7,7 @@ from headwater.endpoints.operations import Operation, PathParameter
 from headwater.http.answers import Message
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
-from headwater.sources.networks import LONGEST_NAME
+from headwater.sources.networks import MAX_NAME_LENGTH
 from headwater.spaces.networks import (
     NETWORK,
     Network,
@@ -77,7 +77,7 @@ OPERATIONS = (
         summary="Remove a paid network",
         scope="events:write",
         limit=RateLimit("change_networks", 60),
-        path_parameters=[PathParameter("name", "The network's name.", {"maxLength": LONGEST_NAME})],
+        path_parameters=[PathParameter("name", "The network's name.", {"maxLength": MAX_NAME_LENGTH})],
         answer=Message,
         errors=[404],
         handler=delete_own_network,

@@ -42,7 +42,7 @@ async def put_ledger(call: Call) -> Message:
 
 async def delete_ledger(call: Call) -> SpendDeletion:
     """Delete rows of some days for good; with `preview` they are only counted."""
-    choice = parameters.read_choice(call.query, whole=False)
+    choice = parameters.read_choice(call.query, days_required=True)
     preview = parameters.PREVIEW.read(call.query)
     call.query.finish()
     async with call.services.database.transaction() as connection:

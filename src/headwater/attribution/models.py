@@ -10,7 +10,7 @@ from enum import Enum
 
 from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.sources.catalogue import DIRECT_ID, EVERY_ID, LISTED_PAID_IDS, PAID_IDS
+from headwater.sources.catalogue import ALL_IDS, DIRECT_ID, LISTED_PAID_IDS, PAID_IDS
 from headwater.sources.networks import FIRST_NUMBER
 
 WINDOWS = (0, 1, 7, 14, 30, 60, 90)
@@ -26,7 +26,7 @@ class CountingTouches:
     source_ids: frozenset[int]
 
 
-_EVERY_ID = frozenset(EVERY_ID)
+_EVERY_ID = frozenset(ALL_IDS)
 ANY = CountingTouches(SQL("true"), _EVERY_ID)
 PAID = CountingTouches(
     SQL("(t.source_id = ANY({}) OR t.source_id >= {})").format(LISTED_PAID_IDS, FIRST_NUMBER),

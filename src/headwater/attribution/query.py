@@ -24,7 +24,7 @@ from headwater.attribution.models import (
 )
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries
-from headwater.sources.catalogue import mask
+from headwater.sources.catalogue import source_mask
 
 queries = Queries(__name__, "attribution.sql")
 
@@ -151,7 +151,7 @@ async def narrow(connection: AsyncConnection, space_id: int, attribution: Attrib
 
 def narrow_by_mask(attribution: Attribution) -> EventCondition:
     """The same for sources that are known not to be rare, by the paths of contacts."""
-    return EventCondition(_MASKED, {"source_mask": mask(attribution.creditable())})
+    return EventCondition(_MASKED, {"source_mask": source_mask(attribution.creditable())})
 
 
 def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
@@ -167,7 +167,7 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
     if not sources:
         return EventCondition(SQL("false"), {})
     rare, contact_ids, company_ids = holders or (True, [], [])
-    values = {"contacts": contact_ids, "companies": company_ids, "source_mask": mask(sources)}
+    values = {"contacts": contact_ids, "companies": company_ids, "source_mask": source_mask(sources)}
     return EventCondition(_NARROWED[attribution.by_company, rare], values)
 
 

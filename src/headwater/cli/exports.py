@@ -168,7 +168,7 @@ def _all_columns(*, with_sources: bool) -> list[str]:
     return [
         name
         for name, field in FIELDS.items()
-        if name not in left_out and (with_sources or not field.of_touch)
+        if name not in left_out and (with_sources or not field.needs_sources)
     ]
 
 

@@ -1,6 +1,6 @@
-"""An event as it was accepted: the normalised payload that waits in the inbox.
+"""The normalised event payload stored in the inbox.
 
-Ingest writes it and the pipeline reads it; nothing between the two validates again.
+Validated once at ingest; the pipeline doesn't validate it again.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ ORDER_NAME = "purchase"
 UPSELL_NAME = "upsell_purchase"
 SALES_EVENTS = (ORDER_NAME, UPSELL_NAME)
 STEP_EVENTS = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_info")
-"""Steps on the way to a conversion, which are none themselves unless a question names them."""
+"""Steps before a conversion. They count as conversions only in queries that name them."""
 EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {CUSTOM_NAMES[-1]}"
 
 
 class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """One event, validated. Blank strings have become None; e-mail is trimmed and lower-case."""
+    """One validated event. Blank strings are None; the email is trimmed and lower-case."""
 
     event_name: str
     event_time: int
-    """Milliseconds since 1970, UTC; the time of receipt when the client gave none."""
+    """Milliseconds since 1970, UTC; the time of receipt if the client sent none."""
     email: str | None = None
     trk_token: str | None = None
     fingerprint: str | None = None
@@ -54,7 +54,7 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     user_agent: str | None = None
     url: str | None = None
     amount: str | None = None
-    """A decimal number with at most 4 decimals, as text so that no float touches money."""
+    """A decimal number with at most 4 decimals, as text to keep money out of floats."""
     order_id: str | None = None
     order_name: str | None = None
     checkout_token: str | None = None
@@ -68,30 +68,31 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     trk_keyword: str | None = None
     trk_type: str | None = None
     referrer: str | None = None
-    """The page that the visit came from, as a shop's order tells it."""
+    """The page before the visit, as reported by a shop's order."""
     heard_about_us: str | None = None
-    """What the person answered when asked how they heard of the business."""
+    """The contact's answer to "How did you hear about us?"."""
     profile_fields: dict[int, str] = {}
-    """Slot number to value: text as is (1-15), a decimal number (16-25), or for dates (26-30)
-    `YYYY-MM-DD` for a day in the Space's zone, else a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+    """Slot number to value: text (1-15), a decimal number (16-25), or a date (26-30): `YYYY-MM-DD`
+    in the Space's time zone, or a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+    """
     idempotency_key: str | None = None
     do_not_capi: bool = False
     currency: str | None = None
-    """The amount's; None is the Space's."""
+    """Currency of the amount; None means the Space's."""
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
-    """The person's consent to the use of their data for ads; None when it is not known."""
+    """Consent to the use of personal data for ads; None if unknown."""
     cookies: dict[str, str] = {}
     """Values of browsing.accepted.COOKIES by name, where the browser has them."""
     address_key: str | None = None
-    """Of an event from a page: its sender's address, as people/identity/joins.py counts it."""
+    """The sender's address for events from pages, in the form that people/identity/joins.py counts."""
     join_rule: str | None = None
-    """SIGNED_ONLY where the site lets no page alone say which known contact a browser is."""
+    """SIGNED_ONLY if only signed identifies may link a browser of this site to a known contact."""
     warnings: tuple[str, ...] = ()
-    """Fields that were sent and ignored, under the sender's names."""
+    """Fields that were ignored, under the sender's names."""
 
 
-PERSONAL = frozenset(
+PERSONAL_MEMBERS = frozenset(
     {
         "email",
         "trk_token",
@@ -110,9 +111,9 @@ PERSONAL = frozenset(
         "address_key",
     }
 )
-"""The members that identify a person: erasing the person removes them from a payload."""
+"""Members that identify a person. Erasing the person removes them from the payload."""
 
-KEPT = frozenset(
+KEPT_MEMBERS = frozenset(
     {
         "event_name",
         "event_time",
@@ -141,4 +142,4 @@ KEPT = frozenset(
         "join_rule",
     }
 )
-"""The members that describe the event and its source: they stay with the event."""
+"""Members that describe the event and its source. Erasing a person keeps them."""

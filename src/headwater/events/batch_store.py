@@ -1,5 +1,6 @@
-"""Write events: find and record duplicates, store events, and keep them in step with their
-contacts. The caller holds the Space's lock; the unique indexes are the last guard.
+"""Write events: find and record duplicates, store events and update them with their contacts.
+
+The caller holds the Space's lock; the unique indexes are the last guard.
 """
 
 from __future__ import annotations
@@ -22,15 +23,14 @@ REASSIGN = queries["reassign"]
 RESTORE = queries["restore"]
 """Binds a ContactSplit."""
 
-DAY = 86_400_000_000
-"""Microseconds."""
+DAY_MICROSECONDS = 86_400_000_000
 
 Key = tuple[str, str]
 """An event name with an idempotency key or an order id."""
 
 
 class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """An event's row as it is first written. Times are µs since 1970."""
+    """A new row of the events table. Times are in µs since 1970."""
 
     id: int
     contact_id: int
@@ -58,12 +58,12 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     cookies: dict[str, str] | None = None
     heard_about_us: str | None = None
     self_reported_source: str | None = None
-    """Of the answer, by sources.answers."""
+    """The source that sources.answers derives from `heard_about_us`."""
     warnings: list[str] | None = None
     sender: Sender = Sender.API_KEY
 
     def without_keys(self) -> StoredEvent:
-        """Return it without what another event must not have too."""
+        """Return a copy without the keys that must be unique."""
         return msgspec.structs.replace(self, order_id=None, idempotency_key=None)
 
 
@@ -73,15 +73,14 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
     id: int
     reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit", "refund"]
     event_id: int | None
-    """The stored event; None for a touchpoint that was sent, for a page view, and for a refund
-    that waits for its order."""
+    """The stored event. None for a sent touchpoint, a page view, and a refund waiting for its order."""
     received_at: int
     sender: Sender
 
 
 class Replaced(msgspec.Struct, frozen=True, gc=False):
-    """A page's event that an event of the business replaces, and the keys that it repeats: it
-    becomes the duplicate.
+    """A browser event that a server event replaces. It becomes a duplicate; `reason` is the key
+    that both have.
     """
 
     id: int
@@ -90,34 +89,33 @@ class Replaced(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recorded(NamedTuple):
-    """The ids of events by the keys that others may repeat: the business's events, and pages'."""
+    """Ids of stored events by their key, from servers and from browsers."""
 
     business: dict[Key, int]
     browsers: dict[Key, int]
 
-    def of(self, sender: Sender) -> dict[Key, int]:
-        """The ids among which an event of this sender is recorded."""
+    def by_sender(self, sender: Sender) -> dict[Key, int]:
         return self.business if sender.is_trusted else self.browsers
 
 
 class RecordedEvents(NamedTuple):
-    """The stored events that later ones may repeat: by idempotency key, and by order."""
+    """Stored events that new ones may repeat, by idempotency key and by order."""
 
     keys: Recorded
     orders: Recorded
 
 
 class StoredAnswer(NamedTuple):
-    """An answer to the question how somebody heard of the business."""
+    """A stored answer to "How did you hear about us?"."""
 
     event_id: int
     text: str
     source: str
-    """What it counts as."""
+    """The source it counts as."""
 
 
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
-    """A touchpoint's source, as bits, on a contact's path from a moment on."""
+    """Source bits that a touchpoint adds to a contact's path from `occurred_at` on."""
 
     contact_id: int
     occurred_at: int
@@ -127,40 +125,40 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
 ) -> Callable[[], RecordedEvents]:
-    """Ask for the stored ones of idempotency keys and orders; calling the result fetches the ids
-    of their events.
+    """Start looking up idempotency keys and orders. Calling the result fetches the ids of their
+    events.
     """
     cursors = [
-        connection.execute(queries[name], {"space_id": space_id, "keys": _named(wanted)}) if wanted else None
-        for name, wanted in (("find_by_idempotency_key", keys), ("find_by_order", orders))
+        connection.execute(queries[name], {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
+        for name, pairs in (("find_by_idempotency_key", keys), ("find_by_order", orders))
     ]
+    return lambda: RecordedEvents(*map(_read_recorded, cursors))
 
-    return lambda: RecordedEvents(*map(_recorded, cursors))
 
-
-def _recorded(cursor: Cursor[Any] | None) -> Recorded:
+def _read_recorded(cursor: Cursor[Any] | None) -> Recorded:
     recorded = Recorded({}, {})
     for name, key, event_id, by_browser in cursor.fetchall() if cursor else ():
         (recorded.browsers if by_browser else recorded.business)[name, key] = event_id
     return recorded
 
 
-def _named(keys: Iterable[Key]) -> str:
+def _key_rows(keys: Iterable[Key]) -> str:
     return rows({"event_name": name, "key": key} for name, key in keys)
 
 
 def record_events(connection: Connection[Any], space_id: int, events: Collection[StoredEvent]) -> None:
-    """Store new events."""
     if events:
         connection.execute(queries["record"], {"space_id": space_id, "events": rows(events)})
-    dated = {(event.currency, event.event_time // DAY) for event in events if event.currency}
-    if dated:
-        noted = rows({"currency": currency, "day": day} for currency, day in dated)
-        connection.execute(queries["note_currencies"], {"space_id": space_id, "days": noted})
+    currency_days = {
+        (event.currency, event.event_time // DAY_MICROSECONDS) for event in events if event.currency
+    }
+    if currency_days:
+        days = rows({"currency": currency, "day": day} for currency, day in currency_days)
+        connection.execute(queries["note_currencies"], {"space_id": space_id, "days": days})
 
 
 def release_keys(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
-    """Take their keys from stored events that others are about to replace."""
+    """Remove the keys from stored events that are about to be replaced."""
     if event_ids:
         values = {"space_id": space_id, "event_ids": list(event_ids)}
         connection.execute(queries["release_keys"], values)
@@ -174,7 +172,7 @@ def record_duplicates(connection: Connection[Any], space_id: int, duplicates: Co
 
 
 def replace_events(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
-    """Turn events that others have replaced into duplicates."""
+    """Turn replaced events into duplicates."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced)}
         connection.execute(queries["replace"], values)
@@ -183,7 +181,7 @@ def replace_events(connection: Connection[Any], space_id: int, replaced: Collect
 def change_amounts(
     connection: Connection[Any], space_id: int, amounts: Collection[tuple[int, Decimal, str | None]]
 ) -> None:
-    """Correct the amounts of stored events: id, amount and currency."""
+    """Correct the amounts of stored events, given as id, amount and currency."""
     changed = [
         {"space_id": space_id, "id": event_id, "amount": amount, "currency": currency}
         for event_id, amount, currency in amounts
@@ -193,17 +191,17 @@ def change_amounts(
 
 
 def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Delete stored events. Their deliveries are the caller's to withdraw."""
+    """Delete stored events. The caller withdraws their deliveries."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids)}
         connection.execute(queries["delete_several"], values)
 
 
-def request_later(
+def request_missing_sources(
     connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
 ) -> Callable[[], dict[int, int]]:
-    """Ask for the stored events that these touches precede; calling the result fetches, by event
-    id, the sources they lack.
+    """Start looking up stored events after these touches. Calling the result fetches the missing
+    source bits by event id.
     """
     if not touches:
         return dict
@@ -213,7 +211,7 @@ def request_later(
 
 
 def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
-    """Put sources, as bits by event id, on stored events."""
+    """Add source bits to stored events, by event id."""
     values = [
         {"space_id": space_id, "id": event_id, "source_mask": bits} for event_id, bits in sources.items()
     ]
@@ -221,9 +219,9 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
         connection.cursor().executemany(queries["add_sources"], values)
 
 
-def add_seen(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
-    """Put the sources of touches on the stored events after them, without loading these first:
-    there are hardly ever any.
+def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
+    """Add the sources of touches to later stored events, without loading these first: there are
+    hardly ever any.
     """
     sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
     if sightings:
@@ -231,15 +229,17 @@ def add_seen(connection: Connection[Any], space_id: int, touches: Collection[Sou
 
 
 def fetch_answers(
-    connection: Connection[Any], space_id: int, after_id: int, until_id: int, most: int
+    connection: Connection[Any], space_id: int, after_id: int, until_id: int, limit: int
 ) -> list[StoredAnswer]:
-    """The first stored answers of events above an id, up to another, by id."""
-    values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": most}
+    """Return the first `limit` stored answers with event ids above `after_id` and up to `until_id`,
+    by id.
+    """
+    values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": limit}
     return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
 
 
 def write_answer_sources(connection: Connection[Any], space_id: int, sources: dict[int, str]) -> None:
-    """Have stored answers count as sources, by event id."""
+    """Set the sources of stored answers, by event id."""
     if sources:
         changed = [{"id": event_id, "source": source} for event_id, source in sources.items()]
         values = {"space_id": space_id, "sources": rows(changed)}

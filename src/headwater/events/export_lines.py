@@ -1,4 +1,4 @@
-"""A selection of stored events as lines of an export: the rows that List Events would return."""
+"""Export a selection of stored events: the same rows as List Events."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from headwater.database.json_lines import Lines
 from headwater.events import fields
 from headwater.events.fitted_selection import load_fitted
 from headwater.events.models import EventSelection
-from headwater.events.order import CREDIT_KEY, EVENT_KEY, NEWEST_FIRST, sorted_by
-from headwater.events.queries import conditions_of, queries
-from headwater.events.space_amounts import exchange_in_parts, exchanged
+from headwater.events.order import CREDIT_KEY, EVENT_KEY, sorted_by
+from headwater.events.queries import compose_conditions, queries
+from headwater.events.space_amounts import compose_exchange, exchange_in_parts
+from headwater.http.inputs.pagination import NEWEST_FIRST
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
 
-def event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
-    """The rows of a selection, newest first. Needs the transaction in which they will be read.
-    Raises Invalid where its model goes by a fit that there is not.
+def compose_event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
+    """Return the rows of a selection, newest first. Needs the transaction that will read them.
+    Raises Invalid if the model's training run doesn't exist.
     """
     selection = load_fitted(connection, space_id, selection)
-    conditions, bound = conditions_of(selection)
+    conditions, bound = compose_conditions(selection)
     bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))
     columns = fields.columns(selection.fields)
@@ -49,34 +50,34 @@ def event_lines(connection: Connection[Any], space_id: int, selection: EventSele
 
 def _plain_lines(names: Sequence[str], conditions: Sequence[Composable]) -> Composed:
     return queries["plain_lines"].format(
-        line=fields.line(names, fields.OF_EVENT),
+        line=fields.line(names, fields.EVENT_AMOUNTS),
         joins=fields.joins(names, {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
-        **exchanged("e", with_amount=fields.IN_SPACE_CURRENCY in names),
+        **compose_exchange("e", with_amount=fields.IN_SPACE_CURRENCY in names),
     )
 
 
 def _credited_lines(
     attribution: Attribution, names: Sequence[str], conditions: Sequence[Composable]
 ) -> Composed:
-    parts = fields.line_parts(names, fields.credit_of(MODELS[attribution.model]))
-    amounts = fields.amounts_of_rows(names)
-    once = [part for part in parts if part.of_event]
-    each = [part for part in parts if not part.of_event]
+    parts = fields.line_parts(names, fields.compose_credit(MODELS[attribution.model]))
+    amounts = fields.select_amounts(names)
+    shared = [part for part in parts if part.is_per_event]
+    varying = [part for part in parts if not part.is_per_event]
     events = queries["events_in_parts"].format(
-        parts=SQL(", ").join(SQL("{} AS {}").format(part.json, part.column) for part in once),
-        joins=fields.joins([name for part in once for name in part.names], {"e"}),
+        parts=SQL(", ").join(SQL("{} AS {}").format(part.json, part.column) for part in shared),
+        joins=fields.joins([name for part in shared for name in part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
-        **exchanged("e", with_amount=len(amounts) > 1),
+        **compose_exchange("e", with_amount=len(amounts) > 1),
     )
-    also = [SQL("e.{}").format(part.column) for part in once]
+    also = [SQL("e.{}").format(part.column) for part in shared]
     return queries["credited_lines"].format(
         line=SQL(" || ").join(
-            SQL("c.{}").format(part.column) if part.of_event else part.json for part in parts
+            SQL("c.{}").format(part.column) if part.is_per_event else part.json for part in parts
         ),
         rows=credited_rows(attribution, SQL("true"), events, also, amounts),
-        joins=fields.joins([name for part in each for name in part.names]),
+        joins=fields.joins([name for part in varying for name in part.names]),
         order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

@@ -1,12 +1,12 @@
-"""The fields an event row can show: each as JSON, by an SQL expression, and the tables it needs.
+"""The fields of an event row: JSON as an SQL expression, and the tables it needs.
 
-A row of the page is `c`; `e`, `l`, `h` and `g` are the event, its label, what its contact
-answered last when asked how they heard of the business, and the touchpoint's tag set;
-`campaign`, `adset`, `ad` and `account` are the catalogue's names of the tag set's ids: joined by
-primary key only when a chosen field reads them.
+Aliases: `c` is a row of the page, `e` the event, `l` its label, `h` the contact's last answer to
+"How did you hear about us?", `g` the touchpoint's tag set. `campaign`, `adset`, `ad` and `account`
+are catalogue names of the tag set's ids, joined by primary key only for selected fields that read
+them.
 
-A line is put together by `||`: `row_to_json` would look up the type of every field of every row,
-which takes a third of an export's time.
+A line is concatenated with `||`: `row_to_json` looks up the type of every field of every row, a
+third of an export's time.
 """
 
 from __future__ import annotations
@@ -29,29 +29,27 @@ def _text(value: LiteralString) -> SQL:
 
 
 def _quoted(value: LiteralString) -> SQL:
-    """A value in which JSON has nothing to escape."""
+    """Quote a value that needs no JSON escaping."""
     return SQL("'\"' || " + value + " || '\"'")
 
 
 def _unquoted(value: LiteralString) -> SQL:
-    """A number, or true and false."""
+    """For numbers and booleans."""
     return SQL("(" + value + ")::text")
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of an event row."""
-
     json: SQL
-    """The value as JSON, or NULL. `{credit}` stands for the row's amount or credit, and
-    `{space_credit}` for the same in the Space's currency.
+    """The value as JSON, or NULL. `{credit}` is the row's amount or credit, and `{space_credit}`
+    the same in the Space's currency.
     """
     joins: tuple[str, ...] = ()
-    """The aliases of the joined tables that `json` reads."""
-    of_touch: bool = False
-    """True of a field that exists only with `sources`."""
-    of_event: bool = True
-    """True of a field that is the same in all rows of an event."""
+    """Aliases of the joined tables that `json` reads."""
+    needs_sources: bool = False
+    """True for a field that exists only with `sources`."""
+    is_per_event: bool = True
+    """True for a field that is equal in all rows of an event."""
     type: ColumnType = ColumnType.TEXT
 
 
@@ -89,9 +87,8 @@ JOINS: dict[str, Composable] = {
         for kind in AD_KINDS
     },
 }
-"""The joins, each after the tables that it is joined to. Each reads the first row from its key on,
-in the order of the primary key: of a table that has grown since it was analysed, no plan can read
-all for a row.
+"""Joins, in dependency order. Each reads the first row from its key on, in primary key order, so
+that no plan reads a whole table that has grown since it was analysed.
 """
 
 
@@ -107,12 +104,12 @@ AD_FIELDS = (
 )
 
 
-def _of_tag_set(json: SQL, *joins: str) -> Field:
-    return Field(json, ("g", *joins), of_touch=True, of_event=False)
+def _tag_field(json: SQL, *joins: str) -> Field:
+    return Field(json, ("g", *joins), needs_sources=True, is_per_event=False)
 
 
 IN_SPACE_CURRENCY = "amount_in_space_currency"
-"""The name of the field whose amounts have to be exchanged before its rows are read."""
+"""Its amounts must be exchanged before the rows are read."""
 FIELDS = {
     "id": Field(_unquoted("c.event_id"), type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id")),
@@ -120,7 +117,7 @@ FIELDS = {
     "space_id": Field(_quoted("%(space_id)s::bigint")),
     "event_name": Field(_text("c.event_name")),
     "configured_name": Field(_text("coalesce(l.label, c.event_name)"), ("l",)),
-    "amount": Field(_unquoted("trim_scale({credit})"), of_event=False, type=ColumnType.AMOUNT),
+    "amount": Field(_unquoted("trim_scale({credit})"), is_per_event=False, type=ColumnType.AMOUNT),
     "is_upsell": Field(_unquoted("e.is_upsell"), ("e",), type=ColumnType.BOOLEAN),
     "event_time_utc": Field(_quoted("iso_utc(c.event_time)"), type=ColumnType.MOMENT),
     "order_id": Field(_text("e.order_id"), ("e",)),
@@ -128,105 +125,110 @@ FIELDS = {
     "event_url": Field(_text("e.event_url"), ("e",)),
     "heard_about_us": Field(_text("e.heard_about_us"), ("e",)),
     "self_reported_source": Field(_quoted("h.self_reported_source"), ("h",)),
-    "ad_id": _of_tag_set(_text("g.ad_id")),
-    "ad_name": _of_tag_set(_text("coalesce(g.ad_name, ad.name)"), "ad"),
-    "adset_id": _of_tag_set(_text("g.adset_id")),
-    "adset_name": _of_tag_set(_text("coalesce(g.adset_name, adset.name)"), "adset"),
-    "campaign_id": _of_tag_set(_text("g.campaign_id")),
-    "campaign_name": _of_tag_set(_text("coalesce(g.campaign_name, campaign.name)"), "campaign"),
-    "account_id": _of_tag_set(_text("g.account_id")),
-    "account_name": _of_tag_set(_text("coalesce(g.account_name, account.name)"), "account"),
+    "ad_id": _tag_field(_text("g.ad_id")),
+    "ad_name": _tag_field(_text("coalesce(g.ad_name, ad.name)"), "ad"),
+    "adset_id": _tag_field(_text("g.adset_id")),
+    "adset_name": _tag_field(_text("coalesce(g.adset_name, adset.name)"), "adset"),
+    "campaign_id": _tag_field(_text("g.campaign_id")),
+    "campaign_name": _tag_field(_text("coalesce(g.campaign_name, campaign.name)"), "campaign"),
+    "account_id": _tag_field(_text("g.account_id")),
+    "account_name": _tag_field(_text("coalesce(g.account_name, account.name)"), "account"),
     "touchpoint_id": Field(
-        _unquoted("c.touchpoint_id"), of_touch=True, of_event=False, type=ColumnType.WHOLE
+        _unquoted("c.touchpoint_id"), needs_sources=True, is_per_event=False, type=ColumnType.WHOLE
     ),
     "source": Field(
-        # Of names, which are all as long, the nth is found without passing over those before it.
+        # A name array has fixed-size elements, so the nth is found without scanning the
+        # ones before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
-        of_touch=True,
-        of_event=False,
+        needs_sources=True,
+        is_per_event=False,
     ),
     "currency": Field(
         _quoted("coalesce(e.currency, (SELECT s.currency FROM spaces s WHERE s.id = %(space_id)s))"), ("e",)
     ),
-    IN_SPACE_CURRENCY: Field(_unquoted("trim_scale({space_credit})"), of_event=False, type=ColumnType.AMOUNT),
+    IN_SPACE_CURRENCY: Field(
+        _unquoted("trim_scale({space_credit})"), is_per_event=False, type=ColumnType.AMOUNT
+    ),
 }
 
 ALWAYS = ("id", "event_time_utc")
 
 
 def columns(names: Iterable[str]) -> tuple[LineColumn, ...]:
-    """The columns of a file with these fields."""
+    """Return the columns of a file with these fields."""
     return tuple(LineColumn(name, FIELDS[name].type) for name in names)
 
 
-def complete(chosen: Iterable[str], *, credited: bool) -> tuple[str, ...]:
-    """The chosen fields and those that come with them, in the table's order."""
-    wanted = {*ALWAYS, *chosen}
+def complete_fields(selected: Iterable[str], *, credited: bool) -> tuple[str, ...]:
+    """Return the selected and implied fields, in the order of FIELDS."""
+    names = {*ALWAYS, *selected}
     if credited:
-        wanted.add("touchpoint_id")
-    if wanted & set(AD_FIELDS):
-        wanted.add("source")
-    return tuple(name for name in FIELDS if name in wanted)
+        names.add("touchpoint_id")
+    if names & set(AD_FIELDS):
+        names.add("source")
+    return tuple(name for name in FIELDS if name in names)
 
 
 @dataclass(frozen=True)
 class RowCredit:
-    """The expressions of a row's amount or credit, and of the same in the Space's currency."""
+    """SQL expressions of a row's amount or credit, in its own and in the Space's currency."""
 
-    own: Composable
+    in_own_currency: Composable
     in_space_currency: Composable
 
 
-OF_EVENT = RowCredit(SQL("c.amount"), SQL("c.space_amount"))
+EVENT_AMOUNTS = RowCredit(SQL("c.amount"), SQL("c.space_amount"))
 
 
-def credit_of(model: Model) -> RowCredit:
-    """Return the expressions of the credit that rows have by a model."""
+def compose_credit(model: Model) -> RowCredit:
+    """Return the SQL expressions of a model's credit."""
     return RowCredit(*(model.share.credit_of(amount) for amount in SharedAmount))
 
 
-def amounts_of_rows(names: Collection[str]) -> Sequence[SharedAmount]:
-    """Return the amounts that rows with these fields are made of."""
+def select_amounts(names: Collection[str]) -> Sequence[SharedAmount]:
+    """Return the amounts that rows with these fields need."""
     return BOTH_AMOUNTS if IN_SPACE_CURRENCY in names else OWN_AMOUNT
 
 
 @dataclass(frozen=True)
 class LinePart:
-    """Some fields of a line that follow one another."""
+    """Consecutive fields of a line."""
 
     column: Identifier
-    """The name of a column for this text."""
+    """A column name for this text."""
     json: Composed
     """The text of these fields, as an SQL expression."""
     names: tuple[str, ...]
-    of_event: bool
-    """True when the text is the same in all rows of an event."""
+    is_per_event: bool
+    """True if the text is equal in all rows of an event."""
 
 
 def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
-    """The parts that together are a row's line of JSON."""
+    """Split a row's JSON line into parts."""
     parts: list[LinePart] = []
-    for of_event, group in groupby(names, lambda name: FIELDS[name].of_event):
-        chosen = tuple(group)
+    for of_event, group in groupby(names, lambda name: FIELDS[name].is_per_event):
+        part_names = tuple(group)
         members = [
             SQL("{} || coalesce({}, 'null')").format(
                 Literal(f'{"{" if name == names[0] else ","}"{name}":'),
-                FIELDS[name].json.format(credit=credit.own, space_credit=credit.in_space_currency),
+                FIELDS[name].json.format(
+                    credit=credit.in_own_currency, space_credit=credit.in_space_currency
+                ),
             )
-            for name in chosen
+            for name in part_names
         ]
-        closed = [*members, SQL("'}}'").format()] if chosen[-1] == names[-1] else members
+        closed = [*members, SQL("'}}'").format()] if part_names[-1] == names[-1] else members
         column = Identifier(f"part_{len(parts)}")
-        parts.append(LinePart(column, SQL(" || ").join(closed), chosen, of_event))
+        parts.append(LinePart(column, SQL(" || ").join(closed), part_names, of_event))
     return parts
 
 
 def line(names: Sequence[str], credit: RowCredit) -> Composed:
-    """The expression of a row's line of JSON with these fields."""
+    """Return the SQL expression of a row's JSON line with these fields."""
     return SQL(" || ").join(part.json for part in line_parts(names, credit))
 
 
-def joins(names: Iterable[str], present: Collection[str] = ()) -> Composed:
-    """The joins these fields need, apart from the tables already present."""
-    needed = {alias for name in names for alias in FIELDS[name].joins}.difference(present)
+def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:
+    """Return the joins that these fields need, except tables already joined."""
+    needed = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)

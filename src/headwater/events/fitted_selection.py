@@ -1,4 +1,4 @@
-"""The fit of a selection whose model goes by one, and the selection with its weights."""
+"""Load the training run of a selection's model, and apply its weights."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from headwater.events.models import EventSelection, ListEvents
 async def load_listing(
     connection: AsyncConnection, space_id: int, listing: ListEvents
 ) -> tuple[ListEvents, ChosenFit | None]:
-    """The page to list, with the weights of the fit that its model goes by, and that fit; None for
-    models that need none. Raises Invalid.
+    """Return the listing with the weights of its model's training run, and that run; None for
+    models without one. Raises Invalid.
     """
     fit = await load_fit(connection, space_id, listing.selection)
     return replace(listing, selection=_with_weights(listing.selection, fit)), fit
 
 
 async def load_fit(connection: AsyncConnection, space_id: int, selection: EventSelection) -> ChosenFit | None:
-    """The fit that a selection's model goes by; None for models that need none. Raises Invalid."""
+    """Return the training run of a selection's model; None for models without one. Raises Invalid."""
     if selection.fit is None:
         return None
     return await fetch_chosen(connection, space_id, selection.fit)
 
 
 def load_fitted(connection: Connection[Any], space_id: int, selection: EventSelection) -> EventSelection:
-    """The selection with the weights of the fit that its model goes by. Raises Invalid."""
+    """Return the selection with the weights of its model's training run. Raises Invalid."""
     if selection.fit is None:
         return selection
     cursor = connection.cursor(row_factory=class_row(ChosenFit))
@@ -40,7 +40,6 @@ def load_fitted(connection: Connection[Any], space_id: int, selection: EventSele
 
 
 def _with_weights(selection: EventSelection, fit: ChosenFit | None) -> EventSelection:
-    """The selection with the weights of a fit."""
     if fit is None or selection.attribution is None:
         return selection
     return replace(selection, attribution=replace(selection.attribution, weights=fit.weights))

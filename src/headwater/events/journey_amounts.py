@@ -1,4 +1,4 @@
-"""The amounts in a contact's journey: what a journey's own page leaves to events."""
+"""The amounts in a contact's journey."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class _Item(msgspec.Struct):
 
 
 async def with_amounts(connection: AsyncConnection, space_id: int, page: Page) -> Page:
-    """Return a page of a journey whose conversions have `currency` and `amount_in_space_currency`.
-    Needs the transaction in which the page was read.
+    """Return a journey page with `currency` and `amount_in_space_currency` added to its
+    conversions.
+
+    Needs the transaction that read the page.
     """
     items = [msgspec.json.decode(line, type=_Item) for line in page.lines]
     event_ids = [item.id for item in items if item.type == "conversion"]

@@ -1,4 +1,4 @@
-"""Requests about stored events, parsed and validated."""
+"""Validated requests for stored events."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 @dataclass(frozen=True)
 class EventSelection:
-    """Conditions on events and the fields of their rows, for a list and for an export."""
+    """The events to list or export, and the fields of their rows."""
 
     time: TimeRange
     event_names: tuple[str, ...]
     """Empty for all."""
     attribution: Attribution | None
-    """None lists each event once; else a row is a credited touchpoint."""
+    """None for one row per event; otherwise one row per credited touchpoint."""
     conditions: tuple[Condition, ...]
     fields: tuple[str, ...]
-    """Names in events/fields.py, complete and in the order of the row."""
+    """Names in events/fields.py, complete and in row order."""
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
-    """Bounds of the whole event's amount, included; an event without an amount meets none."""
+    """Inclusive bounds of the whole event's amount. Events without an amount never match."""
     fit: FitChoice | None = None
-    """The fit to use, for a data-driven model."""
+    """The training run to use, for a data-driven model."""
     sources: SourceNames = SHIPPED_ALONE
-    """The names of the Space's sources, which rows show."""
+    """The Space's source names, shown in rows."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,13 @@ class ListEvents:
 
     selection: EventSelection
     per_page: int
-    at: Position | None
+    position: Position | None
     """None for the first page."""
     by_amount: bool = False
-    """True for the largest amounts first, without events that have none; else the newest first."""
+    """True for largest amounts first, without events that have no amount; otherwise newest first."""
 
 
 @dataclass(frozen=True)
 class EventChange:
-    """A change to an event."""
-
     amount: Decimal | None
     """At least 0, with at most 4 decimals; None clears it."""

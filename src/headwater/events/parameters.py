@@ -1,4 +1,4 @@
-"""The parameters of List Events: defined once, for reading and for the API's description."""
+"""Parameters of List Events, for parsing and for the API description."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.attribution.fits.choice import FIT, ONLY_FITTED, FitChoice, is_ne
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
-from headwater.events.fields import FIELDS, complete
+from headwater.events.fields import FIELDS, complete_fields
 from headwater.events.models import EventSelection, ListEvents
 from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.http.decimals import MAX_AMOUNT, number_pattern
@@ -25,15 +25,15 @@ from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 
 TIME = date_range(
-    "First second of the range, on the clock of the Space's time zone.",
-    "Last second of the range, included; later than `start_date`.",
+    "Start of the range, in the Space's time zone.",
+    "End of the range, inclusive; must be after `start_date`.",
     required=True,
 )
 QUERY_MODE = Parameter(
     name="query_mode",
     kind=one_of(("profile", "company")),
     default="profile",
-    description="Whether paths are the contact's, or its company's.",
+    description="Whether to use the paths of contacts or of companies.",
 )
 EVENT_NAMES_PARAMETER = ListParameter(
     name="event_names",
@@ -43,26 +43,26 @@ EVENT_NAMES_PARAMETER = ListParameter(
 )
 SOURCES_PARAMETER = sources_parameter(
     15,
-    "Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs "
-    "`attribution_model` and `attribution_window`.",
+    "Only credit of these sources: one row per credited touchpoint, whose `amount` is the credit. "
+    "Requires `attribution_model` and `attribution_window`.",
 )
 MODEL = Parameter(
     name="attribution_model",
     kind=one_of(tuple(MODELS)),
-    description="How an event's amount is shared out over the touchpoints before it.",
+    description="How to divide an event's amount among the touchpoints before it.",
 )
 WINDOW = Parameter(
     name="attribution_window",
     kind=one_of(WINDOWS),
-    description="How many days before the event a touchpoint may lie; 0 is no limit.",
+    description="How many days before the event to look for touchpoints; 0 for no limit.",
 )
 FIELDS_PARAMETER = ListParameter(
     name="fields",
     kind=one_of(tuple(FIELDS)),
     most=20,
     description=(
-        "What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, "
-        "`touchpoint_id` and `source` need `sources`."
+        "Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, "
+        "`touchpoint_id` and `source` require `sources`."
     ),
 )
 _NUMBER = re.compile(number_pattern(exponent=3))
@@ -80,14 +80,14 @@ _AMOUNT = (
     .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER), BLANK])
 )
 AMOUNT_MIN = Parameter(
-    name="amount_min", kind=_AMOUNT, description="Only events of at least this; refunds are negative."
+    name="amount_min", kind=_AMOUNT, description="Minimum amount, inclusive; refunds are negative."
 )
-AMOUNT_MAX = Parameter(name="amount_max", kind=_AMOUNT, description="Only events of at most this.")
+AMOUNT_MAX = Parameter(name="amount_max", kind=_AMOUNT, description="Maximum amount, inclusive.")
 ORDER_BY = Parameter(
     name="order_by",
     kind=one_of(("event_time", "amount")),
     default="event_time",
-    description=("The newest first, or the largest of those with an amount, without `sources`."),
+    description="Newest first, or largest amount first (only events with an amount, without `sources`).",
 )
 PER_PAGE = page_size(1000)
 
@@ -109,15 +109,17 @@ DOCUMENTATION = [
 ]
 
 SELECTION = (QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER)
-LATER = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
-"""Parameters that cursors know of only where some of a group are given."""
+OPTIONAL_GROUPS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
+"""Parameters that cursors cover only if one of their group is given, so that older cursors stay
+valid.
+"""
 FILTERS = (*TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW)
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list that a query selects."""
+    """Return the cursors of the list that a query selects."""
     values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
-    for group in LATER:
+    for group in OPTIONAL_GROUPS:
         texts = [query.texts(parameter.name) for parameter in group]
         values += texts if any(texts) else []
     conditions = query.objects(filters.PARAMETER)
@@ -125,7 +127,7 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
-    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
+    """Parse the page to list. Raises Invalid with every broken rule."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     time = TIME.read_time(query, space.zone, NEVER)
     selection = read_selection(query, time, space.sources)
@@ -137,21 +139,21 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime
     if by_amount and query.several(SOURCES_PARAMETER.name):
         query.refuse(ORDER_BY.name, "cannot be amount with sources.")
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return ListEvents(selection, per_page, at, by_amount)
+    return ListEvents(selection, per_page, position, by_amount)
 
 
 def is_by_amount(query: Input) -> bool:
-    """True when a query asks for the largest amounts first, which looks at all events of its time
-    before it lists the first.
+    """Return whether a query sorts by amount, which reads all events of its time range before the
+    first row.
     """
     return ORDER_BY.read(query) == "amount"
 
 
 def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> EventSelection:
-    """The events of a time that a query selects in a Space with these sources, without conditions
-    on their contacts. Errors are noted in the query.
+    """Parse which events to select, without conditions on their contacts. Errors are recorded in
+    the query.
     """
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query, sources)
@@ -161,7 +163,7 @@ def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> Event
 
 def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     by_company = QUERY_MODE.read(query) == "company"
-    chosen = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
+    selected = read_sources(query, SOURCES_PARAMETER, sources.listed_sources)
     model, window = MODEL.read(query), WINDOW.read(query)
     if not query.several(SOURCES_PARAMETER.name):
         return None
@@ -170,7 +172,7 @@ def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
             query.refuse(parameter.name, "is required with sources.")
     if model is None or window is None:
         return None
-    return Attribution(model, window, sources.ids_listed_as(chosen), by_company)
+    return Attribution(model, window, sources.ids_listed_as(selected), by_company)
 
 
 def _fit(query: Input, attribution: Attribution | None, event_names: tuple[str, ...]) -> FitChoice | None:
@@ -183,9 +185,9 @@ def _fit(query: Input, attribution: Attribution | None, event_names: tuple[str, 
 
 
 def _fields(query: Input) -> tuple[str, ...]:
-    chosen = FIELDS_PARAMETER.read(query)
+    selected = FIELDS_PARAMETER.read(query)
     credited = bool(query.several(SOURCES_PARAMETER.name))
-    of_touch = [name for name in chosen if FIELDS[name].of_touch]
-    if of_touch and not credited:
-        query.refuse(FIELDS_PARAMETER.name, f"can have {', '.join(of_touch)} only with sources.")
-    return complete(chosen, credited=credited)
+    needing_sources = [name for name in selected if FIELDS[name].needs_sources]
+    if needing_sources and not credited:
+        query.refuse(FIELDS_PARAMETER.name, f"can have {', '.join(needing_sources)} only with sources.")
+    return complete_fields(selected, credited=credited)

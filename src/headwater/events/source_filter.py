@@ -1,4 +1,4 @@
-"""The parameter of sources: listed ones, and paid networks of the Space's own."""
+"""The `sources` parameter: listed sources, and paid networks added by the Space."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from headwater.spaces.known_values import SOURCE, refuse_source
 
 
 def sources_parameter(most: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
-    """Return a parameter of sources, to be read by `read_sources`."""
+    """Return a parameter to be read by `read_sources`."""
     kind = written(schema, str)
     return ListParameter(name="sources", kind=kind, most=most, description=description)
 
 
-def read_sources(query: Input, parameter: ListParameter[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Read some of a Space's sources. Unknown ones are noted in the query."""
+def read_sources(query: Input, parameter: ListParameter[str], existing: tuple[str, ...]) -> tuple[str, ...]:
+    """Read the requested sources. Unknown ones are recorded as errors in the query."""
     words = parameter.read(query)
     for word in words:
-        if (rule := refuse_source(word, known)) is not None:
+        if (rule := refuse_source(word, existing)) is not None:
             query.refuse(parameter.name, rule)
-    return tuple(word for word in words if word in known)
+    return tuple(word for word in words if word in existing)

@@ -1,6 +1,7 @@
-"""The amounts of events in their Space's currency, for pages, exports and single events: by the
-rates and the rounding that reports have. An amount that is in that currency already stands for
-itself, so only the others are looked up and exchanged before their rows are read.
+"""Convert event amounts to the Space's currency, for pages, exports and single events.
+
+Uses the rates and rounding of reports. Amounts already in that currency are exact, so only the
+others are looked up and exchanged before their rows are read.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from headwater.spend.rates.store import load_rates, load_rates_now
 queries = Queries(__name__, "space_amounts.sql")
 
 AMOUNT_COLUMNS = queries["amount"]
-"""The columns of an EventAmount, of an event `e` and its Space `s`."""
+"""The columns of an EventAmount, for an event `e` and its Space `s`."""
 _PARTS = {"amount": AMOUNT_COLUMNS, "is_foreign": queries["is_foreign"]}
 _FOREIGN = queries["among"].format(**_PARTS)
-_EVERY = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
-MOST_AT_ONCE = 50_000
-"""The events whose amounts an export holds exchanged at once, of some hundred bytes."""
+_ALL = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
+EXPORT_CHUNK_EVENTS = 50_000
+"""Amounts that an export holds in memory, of about 100 bytes each."""
 _CERTAIN = MAX_PAGE_AMOUNT // UNIT
-"""An amount in the Space's currency up to this stands for itself, whoever reported it."""
+"""Up to this, an amount in the Space's currency is exact, even if only a page reported it."""
 
 
 class TwoCurrencies(NamedTuple):
-    """The currency of an event's amount, and the amount in the Space's currency."""
+    """An amount's currency, and its value in the Space's currency."""
 
     currency: str
     in_space_currency: Decimal | None
 
     def add_to(self, line: str) -> str:
-        """Return a JSON object with these as its last members."""
+        """Append these members to a JSON object."""
         amount = self.in_space_currency
         text = "null" if amount is None else f"{amount:f}"
         members = f'"currency":"{self.currency}","amount_in_space_currency":{text}'
@@ -47,7 +48,7 @@ class TwoCurrencies(NamedTuple):
 
 
 class EventAmount(NamedTuple):
-    """An event's amount, and what it is exchanged by."""
+    """An event's amount, with the inputs of its exchange."""
 
     event_id: int
     amount: int | None
@@ -55,22 +56,20 @@ class EventAmount(NamedTuple):
     currency: str
     space_currency: str
     day: date
-    """On the Space's clock."""
+    """In the Space's time zone."""
     from_page: bool
     """True while only a page has reported it."""
     event_time: datetime
 
     def exchange(self, rates: RateTable) -> int | None:
-        """Return the amount in the Space's currency; None where nothing stands for it."""
+        """Return the amount in the Space's currency in ten-thousandths; None if it can't be counted."""
         if self.amount is None:
             return None
-        own = self.space_currency
-        rule = AmountRule.of(rates, self.day, self.currency, own, own)
+        rule = AmountRule.for_day(rates, self.day, self.currency, self.space_currency, self.space_currency)
         counted = rule.count(self.amount, from_page=self.from_page)
         return None if isinstance(counted, LeftOutReason) else counted
 
     def show(self, rates: RateTable) -> TwoCurrencies:
-        """Return what is shown of it."""
         amount = self.exchange(rates)
         exact = None if amount is None else Decimal(amount) / UNIT
         return TwoCurrencies(self.currency, exact)
@@ -79,9 +78,7 @@ class EventAmount(NamedTuple):
 async def exchange_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the values by which a statement shows the amounts of some events in the Space's
-    currency.
-    """
+    """Return the values that a statement binds to convert these events' amounts."""
     amounts = await _read(connection, space_id, event_ids, _FOREIGN)
     return _values(amounts, await _load_rates(connection, space_id, amounts))
 
@@ -89,16 +86,14 @@ async def exchange_amounts(
 async def show_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[int, TwoCurrencies]:
-    """Return the currency of some events, and their amount in the Space's. A deleted event has
-    none.
-    """
-    amounts = await _read(connection, space_id, event_ids, _EVERY)
+    """Return the currency and converted amount of events. Deleted events are missing."""
+    amounts = await _read(connection, space_id, event_ids, _ALL)
     rates = await _load_rates(connection, space_id, amounts)
-    return {each.event_id: each.show(rates) for each in amounts}
+    return {amount.event_id: amount.show(rates) for amount in amounts}
 
 
 async def show_amount(connection: AsyncConnection, space_id: int, amount: EventAmount) -> TwoCurrencies:
-    """Return the currency of one event, and its amount in the Space's."""
+    """Return the currency and converted amount of one event."""
     return amount.show(await _load_rates(connection, space_id, [amount]))
 
 
@@ -118,39 +113,38 @@ async def _load_rates(
 def exchange_in_parts(
     connection: Connection[Any], only: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the same for the events of a selection, newest first, a part of its time after another:
-    each with the `start` and `end` of that part, so that memory holds a bounded number of amounts.
+    """Yield the bound values for the events of a selection in time slices, newest first, each with
+    its `start` and `end`. Slices bound the amounts held in memory.
     """
     latest = queries["latest"].format(only=only, **_PARTS)
-    end, is_last_part = bound["end"], False
-    while not is_last_part:
-        values = {**bound, "end": end, "certain": _CERTAIN, "limit": MOST_AT_ONCE}
-        cursor = connection.execute(latest, values)
-        amounts = list(map(EventAmount._make, cursor.fetchall()))
-        is_last_part = len(amounts) < MOST_AT_ONCE
-        start = bound["start"] if is_last_part else amounts[-1].event_time
+    end, is_last_slice = bound["end"], False
+    while not is_last_slice:
+        values = {**bound, "end": end, "certain": _CERTAIN, "limit": EXPORT_CHUNK_EVENTS}
+        amounts = list(map(EventAmount._make, connection.execute(latest, values).fetchall()))
+        is_last_slice = len(amounts) < EXPORT_CHUNK_EVENTS
+        start = bound["start"] if is_last_slice else amounts[-1].event_time
         rates = load_rates_now(connection, bound["space_id"], *_days_and_currencies(amounts))
         yield {"start": start, "end": end, **_values(amounts, rates)}
         end = start
 
 
 def _days_and_currencies(amounts: Iterable[EventAmount]) -> tuple[set[date], set[str]]:
-    foreign = [each for each in amounts if each.currency != each.space_currency]
-    currencies = {code for each in foreign for code in (each.currency, each.space_currency)}
-    return {each.day for each in foreign}, currencies
+    foreign = [amount for amount in amounts if amount.currency != amount.space_currency]
+    currencies = {code for amount in foreign for code in (amount.currency, amount.space_currency)}
+    return {amount.day for amount in foreign}, currencies
 
 
 def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:
-    worths = (each.exchange(rates) for each in amounts)
+    exchanged_amounts = (amount.exchange(rates) for amount in amounts)
     return {
-        "exchanged_ids": array(each.event_id for each in amounts),
-        "exchanged_amounts": array("NULL" if worth is None else worth for worth in worths),
+        "exchanged_ids": array(amount.event_id for amount in amounts),
+        "exchanged_amounts": array("NULL" if amount is None else amount for amount in exchanged_amounts),
     }
 
 
-def exchanged(event: str, *, with_amount: bool) -> dict[str, Composable]:
-    """Return the parts of a statement that give its events, under a name, their amount in the
-    Space's currency; empty ones where it is not shown.
+def compose_exchange(event: str, *, with_amount: bool) -> dict[str, Composable]:
+    """Return the SQL parts that add the converted amount to events of this alias; empty if not
+    shown.
     """
     if not with_amount:
         return {"exchanged": SQL(""), "space_amount": SQL("")}

@@ -1,5 +1,5 @@
-"""Change and delete stored events. Attribution is not stored, so nothing else follows; the caller
-that deletes an event withdraws its deliveries.
+"""Change and delete stored events. Attribution isn't stored, so nothing else changes; the caller
+withdraws a deleted event's deliveries.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ CHANGE = object_of(
     {
         "amount": Property(
             _AMOUNT,
-            "From 0 to 1e14; a numeric string is taken; null clears it.",
-            missing=("is required: at least one updatable field must be given, and only it is updatable."),
+            "From 0 to 1e14; numeric strings are accepted; null clears it.",
+            missing="is required: at least one updatable field must be given, and only it is updatable.",
         )
     }
 ).then(lambda values: EventChange(**values))
 
 
 def read_change(body: dict[str, Any]) -> EventChange:
-    """Read the change of an event from a body. Raises Invalid."""
+    """Parse the change of an event. Raises Invalid."""
     return parse_body(CHANGE, body)
 
 
@@ -54,7 +54,7 @@ async def update_event(
     connection: AsyncConnection, space_id: int, event_id: int, change: EventChange
 ) -> None:
     """Apply a change. Raises NotFound."""
-    await _keep(connection, space_id, event_id, ChangeCause.EDITS)
+    await _save_state(connection, space_id, event_id, ChangeCause.EDITS)
     cursor = await connection.execute(
         queries["update_amount"], {"space_id": space_id, "event_id": event_id, "amount": change.amount}
     )
@@ -64,14 +64,14 @@ async def update_event(
 
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event, if there is one by that id. Its deliveries are the caller's to withdraw."""
-    await _keep(connection, space_id, event_id, ChangeCause.DELETIONS)
+    """Delete an event if it exists. The caller withdraws its deliveries."""
+    await _save_state(connection, space_id, event_id, ChangeCause.DELETIONS)
     await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
 
 
-async def _keep(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
-    """Keep an event as it is before a change, so that reports of before can be told apart."""
+async def _save_state(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
+    """Save an event's state before a change, so that reports can explain why figures changed."""
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
     values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
     await connection.execute(KEEP_EVENTS, values)

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection, Connection
 from headwater.attribution.fits.choice import FIT
 from headwater.database.json_lines import Lines
 from headwater.events import parameters
-from headwater.events.export_lines import event_lines
+from headwater.events.export_lines import compose_event_lines
 from headwater.events.fitted_selection import load_fit
 from headwater.exports.formats import FileForm, Format, can_write_parquet
 from headwater.exports.models import ExportRequest
@@ -24,8 +24,8 @@ from headwater.http.inputs.date_range import DAY, date_range
 from headwater.http.inputs.fields import BOOLEAN, one_of, whole_number
 from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter
 from headwater.http.inputs.timerange import EVER, NEVER, TimeRange, whole_days
-from headwater.people.companies.export_lines import company_lines
-from headwater.people.contacts.export_lines import contact_lines
+from headwater.people.companies.export_lines import compose_company_lines
+from headwater.people.contacts.export_lines import compose_contact_lines
 from headwater.spaces.models import Space
 from headwater.spaces.networks import fetch_sources, load_sources
 
@@ -155,16 +155,16 @@ def _created(query: Input, space: Space) -> TimeRange:
 def _event_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
     sources = load_sources(connection, space_id)
     selection = parameters.read_selection(JsonInput(request.body), request.time, sources)
-    return event_lines(connection, space_id, selection)
+    return compose_event_lines(connection, space_id, selection)
 
 
 def _contact_lines(connection: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
     trk_tokens = TRK_TOKENS.read(JsonInput(request.body)) or False
-    return contact_lines(connection, space_id, request.time, trk_tokens=trk_tokens)
+    return compose_contact_lines(connection, space_id, request.time, trk_tokens=trk_tokens)
 
 
 def _company_lines(_: Connection[Any], space_id: int, request: ExportRequest) -> Lines:
-    return company_lines(space_id, request.time)
+    return compose_company_lines(space_id, request.time)
 
 
 KINDS = {

@@ -1,1 +1,1 @@
-"""The people behind the events: identity, contacts, companies."""
+"""Contacts, their identity, and companies."""

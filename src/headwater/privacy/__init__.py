@@ -1,1 +1,1 @@
-"""Erasing a person: the personal columns, and the job that clears them in everything stored."""
+"""Erase people: the declared personal columns, and the job that clears them everywhere."""

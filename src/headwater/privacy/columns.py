@@ -1,4 +1,4 @@
-"""The personal data that the columns of the database can hold, as columns.txt declares it."""
+"""The personal data in database columns, as declared in columns.txt."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Column = tuple[str, str]
 
 
 class PersonalData(StrEnum):
-    """The kinds of data in a column, which decide the effect of erasing a person."""
+    """The kind of data in a column, which decides what erasing a person does to it."""
 
     PERSONAL = "personal"
     """Personal data: cleared, or its row deleted or redacted."""
     KEPT = "kept"
-    """A sender's text about an event or a company: it may be personal, and it stays."""
+    """A sender's text about an event or company. It may be personal, and is kept."""
     NONE = "none"
-    """Nothing of a person."""
+    """No personal data."""
 
 
 def read_columns(text: str) -> dict[Column, PersonalData]:
-    """Every declared column. Raises ValueError for a line that cannot be read, and for a column
-    declared twice.
+    """Parse the declared columns. Raises ValueError for an unreadable line or a column declared
+    twice.
     """
     declared: dict[Column, PersonalData] = {}
     holds: PersonalData | None = None
@@ -47,8 +47,8 @@ COLUMNS = MappingProxyType(
 )
 
 
-def personal(table: str) -> list[str]:
-    """The columns of a table that hold personal data."""
+def list_personal_columns(table: str) -> list[str]:
+    """Return a table's columns with personal data."""
     return [
         column
         for (owner, column), holds in COLUMNS.items()

@@ -1,4 +1,4 @@
-"""Carry out erasures: one at a time, each in one transaction under its Space's lock."""
+"""Run erasures one at a time, each in one transaction under its Space's lock."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headwater.privacy.scrub import scrub
 from headwater.spaces.locks import try_lock
 
 FIRST_PAUSE_SECONDS = 2.0
-"""The pause after the first failure; it doubles with each that follows."""
-LONGEST_PAUSE_SECONDS = 300.0
+"""The pause after the first failure; it doubles with each further one."""
+MAX_PAUSE_SECONDS = 300.0
 
 log = structlog.get_logger()
 
@@ -32,27 +32,27 @@ class _Job(NamedTuple):
     contact_id: int
     receipt_mark: int
     attempts: int
-    """The number of failed attempts."""
+    """Failed attempts."""
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Carry out the Space's next due erasure. Returns True when there was one. The connection must
-    be in autocommit.
+    """Run the Space's next due erasure. Return whether there was one. Needs an autocommit
+    connection.
 
-    A failure is noted on the erasure, which is then put off; without a connection it is raised.
+    A failure is recorded and postpones the erasure; a lost connection is raised.
     """
     started = time.perf_counter()
     job: _Job | None = None
     try:
         with connection.transaction():
-            job = _take(connection, space_id)
+            job = _claim(connection, space_id)
             if job is None:
                 return False
             erased = _erase(connection, space_id, job, limit)
     except Exception as error:
         if job is None or connection.closed:
             raise
-        _put_off(connection, space_id, job, error)
+        _postpone(connection, space_id, job, error)
         return True
     if erased:
         failpoint("erasure_after_commit")
@@ -61,8 +61,8 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
     return True
 
 
-def _take(connection: Connection[Any], space_id: int) -> _Job | None:
-    """The next job, with the Space locked; None as well when another has the Space."""
+def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
+    """Return the next job and lock the Space; None if there is no job or the Space is locked."""
     values = {"space_id": space_id, "lease": LEASE}
     if not try_lock(connection, space_id):
         return None
@@ -71,8 +71,8 @@ def _take(connection: Connection[Any], space_id: int) -> _Job | None:
 
 
 def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
-    """Erase the person. Returns False while items wait that were accepted before the request: they
-    must become the contact's first, so that they are erased like the others.
+    """Erase the person. Return False while items accepted before the request are waiting: they must
+    become the contact's first, to be erased too.
     """
     process_space(connection, space_id, limit)
     values = {"space_id": space_id, **job._asdict()}
@@ -87,18 +87,17 @@ def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) ->
     return True
 
 
-def _put_off(connection: Connection[Any], space_id: int, job: _Job, error: Exception) -> None:
+def _postpone(connection: Connection[Any], space_id: int, job: _Job, error: Exception) -> None:
     reason = describe(error)
-    seconds = double_pause(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, job.attempts + 1)
-    pause = timedelta(seconds=seconds)
+    pause = timedelta(seconds=double_pause(FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, job.attempts + 1))
     values = {"space_id": space_id, "id": job.id, "last_error": reason, "pause": pause}
     connection.execute(queries["put_off"], values)
     log.error("erasure failed", space_id=space_id, erasure=job.id, error=reason)
 
 
 def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request erasures in an older copy of the database, and return the number of those that it did
-    not know of. What waits there and made one of the contacts is processed first.
+    """Request erasures in an older copy of the database. Return how many it didn't know. Waiting
+    items that create one of the contacts are processed first.
     """
     while spaces := list_unprocessed(connection, erasures):
         for space_id in spaces:
@@ -107,19 +106,18 @@ def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) ->
 
 
 def erase_all(connection: Connection[Any]) -> int:
-    """Carry out every erasure that is due, and return the number of those left: they are put off.
-    The connection must be in autocommit, and nothing else at work on the database.
+    """Run every due erasure. Return how many are left, postponed after a failure. Needs an
+    autocommit connection, and no other process working on the database.
     """
     end_holds(connection)
-    while spaces := _waiting(connection):
+    while spaces := _find_due_spaces(connection):
         for space_id in spaces:
             erase_next(connection, space_id)
     return count_waiting(connection)
 
 
-def _waiting(connection: Connection[Any]) -> list[int]:
+def _find_due_spaces(connection: Connection[Any]) -> list[int]:
     return [row[0] for row in connection.execute(queries["due"], {"lease": LEASE})]
 
 
-ERASURE_DUTY = Duty(_waiting, erase_next, pause_seconds=SCARCE_SECONDS, name="erasures")
-"""The worker's duty of privacy: to carry out the requested erasures."""
+ERASURE_JOB = Duty(_find_due_spaces, erase_next, pause_seconds=SCARCE_SECONDS, name="erasures")

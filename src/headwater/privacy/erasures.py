@@ -1,4 +1,4 @@
-"""Request and list erasures. Each is one row, which is the job and its record at the same time."""
+"""Request and list erasures. A row is both the job and its record."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ from headwater.intake.inbox.queue import POLL_SECONDS
 
 queries = Queries(__name__, "erasures.sql")
 
-LISTED = 1000
+MAX_LISTED = 1000
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """An erasure that was requested, and its outcome."""
+    """A requested erasure and its outcome."""
 
     id: int
     contact_id: int
     """The canonical contact at the time of the request."""
     requested_at: datetime
     attempts: int
-    """The number of failed attempts."""
+    """Failed attempts."""
     retry_at: datetime
     last_error: str | None
-    """The reason why the latest attempt failed, in words without personal data."""
+    """Why the last attempt failed, without personal data."""
     erased_at: datetime | None
-    """None while it waits."""
+    """None while waiting."""
 
 
 @dataclass(frozen=True)
 class PastErasure:
-    """An erasure as a copy of the database needs it, to be carried out there, too."""
+    """An erasure to repeat in another copy of the database."""
 
     space_id: int
     erasure_id: int
     contact_ids: list[int]
-    """Every contact that it concerns: in an older copy these may not have merged yet."""
+    """Every affected contact: in an older copy they may not be merged yet."""
     receipt_ids: list[int]
-    """The first receipt of each: there, it may wait and have no contact yet."""
+    """Each contact's first receipt: in an older copy it may be waiting, without a contact."""
     requested_at: datetime
     erased_at: datetime | None
-    """None while it waits."""
+    """None while waiting."""
 
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
-    """Request that a contact is erased. From the caller's commit on it is certain to happen."""
+    """Request a contact's erasure. It is certain to happen once the caller commits."""
     await connection.execute(queries["request"], {"space_id": space_id, "contact_id": contact_id})
 
 
 async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Erasure]:
-    """The Space's latest erasures, the latest first."""
+    """Return the Space's latest erasures, newest first."""
     cursor = connection.cursor(row_factory=class_row(Erasure))
-    await cursor.execute(queries["list"], {"space_id": space_id, "limit": LISTED})
+    await cursor.execute(queries["list"], {"space_id": space_id, "limit": MAX_LISTED})
     return await cursor.fetchall()
 
 
 def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
-    """Wait until every erasure requested before this call is carried out, for `timeout` seconds at
-    most. Returns False when time ran out. The connection must be in autocommit.
+    """Wait up to `timeout` seconds until all erasures requested before this call are done. Return
+    False on time-out. Needs an autocommit connection.
     """
     row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
@@ -81,20 +81,20 @@ def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
 
 
 def list_changed(connection: Connection[Any], since: datetime) -> list[PastErasure]:
-    """Every erasure of the installation that was requested or carried out since a moment."""
+    """Return every erasure of the installation requested or done since a moment."""
     cursor = connection.cursor(row_factory=class_row(PastErasure))
     return cursor.execute(queries["changed"], {"since": since}).fetchall()
 
 
 def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure]) -> list[int]:
-    """The Spaces in which something waits that made one of the erased contacts."""
+    """Return the Spaces with waiting items that create one of the erased contacts."""
     rows = connection.execute(queries["unprocessed"], {"erasures": _encode(erasures)})
     return [space_id for (space_id,) in rows]
 
 
 def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request the erasures that this copy of the database does not know of. Returns their number.
-    What it had accepted is processed first, as with any.
+    """Request the erasures that this copy of the database doesn't know. Return how many. Items it
+    had accepted before are processed first.
     """
     row = connection.execute(queries["mark"]).fetchone()
     assert row is not None
@@ -118,7 +118,7 @@ def _encode(erasures: Sequence[PastErasure]) -> Jsonb:
 
 
 def count_waiting(connection: Connection[Any]) -> int:
-    """The number of erasures of the installation that are not carried out."""
+    """Return how many erasures of the installation are not done."""
     row = connection.execute(queries["waiting"]).fetchone()
     assert row is not None
     return row[0]

@@ -1,4 +1,4 @@
-"""Remove a person from payloads that wait or were rejected. Pure."""
+"""Remove a person from waiting and rejected payloads. Pure."""
 
 from __future__ import annotations
 
@@ -17,61 +17,59 @@ from headwater.intake.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
 from headwater.people.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
 
 EMPTIED = "{}"
-"""The remainder of a payload that names the person and cannot be read."""
+"""What is left of an unreadable payload that mentions the person."""
 
 Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
 
 def _empty(field: msgspec.structs.FieldInfo) -> Any:
-    """The empty value of a member: its default, or the least that its type allows."""
+    """Return a member's default, or the empty value of its type."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     return {} if field.default_factory is not msgspec.NODEFAULT else ""
 
 
-_PERSONAL: dict[str, tuple[type[Accepted], frozenset[str]]] = {
-    EVENT: (AcceptedEvent, events.PERSONAL),
-    TOUCHPOINT: (AcceptedTouchpoint, touchpoints.PERSONAL),
-    HIT: (AcceptedHit, browsing.PERSONAL_OF_HITS),
-    IDENTIFY: (AcceptedPerson, browsing.PERSONAL_OF_PEOPLE),
+_PERSONAL_MEMBERS: dict[str, tuple[type[Accepted], frozenset[str]]] = {
+    EVENT: (AcceptedEvent, events.PERSONAL_MEMBERS),
+    TOUCHPOINT: (AcceptedTouchpoint, touchpoints.PERSONAL_MEMBERS),
+    HIT: (AcceptedHit, browsing.PERSONAL_HIT_MEMBERS),
+    IDENTIFY: (AcceptedPerson, browsing.PERSONAL_IDENTIFY_MEMBERS),
 }
-_DECODE = {kind: msgspec.json.Decoder(form).decode for kind, (form, _) in _PERSONAL.items()}
-_FORGOTTEN: dict[str, dict[str, Any]] = {
+_DECODE = {kind: msgspec.json.Decoder(form).decode for kind, (form, _) in _PERSONAL_MEMBERS.items()}
+_EMPTY_MEMBERS: dict[str, dict[str, Any]] = {
     kind: {field.name: _empty(field) for field in msgspec.structs.fields(form) if field.name in personal}
-    for kind, (form, personal) in _PERSONAL.items()
+    for kind, (form, personal) in _PERSONAL_MEMBERS.items()
 }
 
 
 class PayloadMatcher:
-    """The test of payloads for a person, by the person's identifiers."""
+    """Finds a person in payloads by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
-        """`identifiers` are kinds and values as contact_identifiers has them."""
+        """`identifiers` are kinds and values, as in contact_identifiers."""
         self._identifiers = frozenset(identifiers)
-        self._written = [tuple(_written(kind, value)) for kind, value in self._identifiers]
+        self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 
     @property
     def values(self) -> list[str]:
-        """Their identifiers that can stand alone, such as in a cell of a table."""
+        """The identifiers that can occur alone, such as in a table cell."""
         return sorted(value for kind, value in self._identifiers if kind != FINGERPRINT)
 
     def redact(self, kind: str, payload: str) -> str:
-        """The payload of a row of this kind without the person's data; unchanged unless it names
-        them.
-        """
+        """Return the payload without the person's data; unchanged if it doesn't mention them."""
         accepted = _read(kind, payload)
         if accepted is None:
-            return EMPTIED if self._mentioned_in(payload.casefold()) else payload
+            return EMPTIED if self._is_mentioned(payload.casefold()) else payload
         if self._identifiers.isdisjoint(_identifiers(accepted)):
             return payload
-        return msgspec.json.encode(msgspec.structs.replace(accepted, **_FORGOTTEN[kind])).decode()
+        return msgspec.json.encode(msgspec.structs.replace(accepted, **_EMPTY_MEMBERS[kind])).decode()
 
     def is_in(self, text: str) -> bool:
-        """True when a text names them: JSON, in any spelling of its letters, or any other text."""
-        return self._mentioned_in(_plainly_written(text).casefold())
+        """Return whether a text mentions the person: JSON with any escapes, or any other text."""
+        return self._is_mentioned(_normalize_json(text).casefold())
 
-    def _mentioned_in(self, text: str) -> bool:
-        return any(all(part in text for part in parts) for parts in self._written)
+    def _is_mentioned(self, text: str) -> bool:
+        return any(all(part in text for part in parts) for parts in self._encoded)
 
 
 def _read(kind: str, payload: str) -> Accepted | None:
@@ -83,7 +81,6 @@ def _read(kind: str, payload: str) -> Accepted | None:
 
 
 def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
-    """The identifiers of a row, of whatever kind."""
     if isinstance(item, AcceptedHit):
         email = tracking_id = None
     else:
@@ -92,14 +89,14 @@ def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
     return [(EMAIL, email), (TRACKING_ID, tracking_id), (TRK_TOKEN, item.trk_token), (FINGERPRINT, seen_with)]
 
 
-def _written(kind: str, value: str) -> Iterable[str]:
-    """The forms of an identifier in JSON text, case-folded; a fingerprint and its ip are two."""
+def _encode(kind: str, value: str) -> Iterable[str]:
+    """Return an identifier as in JSON, case-folded; a fingerprint and its ip are two texts."""
     parts = value.rsplit("|", 1) if kind == FINGERPRINT else [value]
     return (msgspec.json.encode(part).decode()[1:-1].casefold() for part in parts)
 
 
-def _plainly_written(text: str) -> str:
-    """JSON text with no more escapes than it needs."""
+def _normalize_json(text: str) -> str:
+    """Return JSON with as few escapes as possible; other text unchanged."""
     try:
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Erase the data of a person. The caller holds the Space's lock and owns the transaction."""
+"""Erase a person's data. The caller holds the Space's lock and owns the transaction."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ from psycopg.sql import Composed, Identifier
 from headwater.attribution.history.former_rows import forget_tag_sets
 from headwater.base.failpoints import failpoint
 from headwater.database.queries import Queries
-from headwater.privacy.columns import personal
+from headwater.privacy.columns import list_personal_columns
 from headwater.privacy.redaction import PayloadMatcher
 
 queries = Queries(__name__, "scrub.sql")
 
 WITHDRAWN_UPLOAD = (
-    "Somebody was erased from this Space after the file was uploaded, so it was removed. Upload it "
-    "again, without them."
+    "A person was erased from this Space after the file was uploaded, so the file was removed. "
+    "Upload it again without them."
 )
-WITHDRAWN = "The file held a person who has been erased since. Ask for the export again."
+WITHDRAWN = "The file contained a person who has since been erased. Request the export again."
 
 
 def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
-    """Erase a person from every table. All that is erased is listed here; new code that stores
-    personal data must join the list.
-    """
+    """Erase a person from every table. New code that stores personal data must be added here."""
     values = {"space_id": space_id, "contact_id": contact_id}
     group = [row[0] for row in connection.execute(queries["group"], values)]
     values = {"space_id": space_id, "group": group}
     person = PayloadMatcher(connection.execute(queries["identifiers"], values).fetchall())
-    # Before the queues: until they are held back, uploaded files are brought into them.
+    # Before the queues: until they are stopped, imports of uploaded files fill them.
     _hold_imports(connection, space_id, person)
-    # Likewise: until it is deleted, a delivery can be replayed into one.
+    # Before the queues: a delivery can be replayed into one until it is deleted.
     _delete_deliveries(connection, space_id, group, person)
     _redact(connection, space_id, "inbox", person)
     _redact(connection, space_id, "rejected", person)
@@ -52,26 +50,26 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
 
 
 def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMatcher) -> None:
-    """Withdraw uploaded files that wait, keep the person out of those being imported, and delete
-    refused rows that name them.
+    """Withdraw waiting uploads, exclude the person from running imports, and delete refused rows
+    that mention them.
     """
     values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD, "values": person.values}
     connection.execute(queries["withdraw_uploads"], values)
     for import_id, hashes in connection.execute(queries["imports_under_way"], values).fetchall():
-        barred = {"space_id": space_id, "import_id": import_id, "hashes": hashes}
-        connection.execute(queries["bar_from_import"], barred)
+        values_of_import = {"space_id": space_id, "import_id": import_id, "hashes": hashes}
+        connection.execute(queries["bar_from_import"], values_of_import)
     rows = connection.cursor().stream(queries["refused_rows"], values)
-    named = [
+    mentioning = [
         {"space_id": space_id, "import_id": import_id, "row": row}
         for import_id, row, *texts in rows
         if any(map(person.is_in, texts))
     ]
-    if named:
-        connection.cursor().executemany(queries["delete_refused_row"], named)
+    if mentioning:
+        connection.cursor().executemany(queries["delete_refused_row"], mentioning)
 
 
 def _redact(connection: Connection[Any], space_id: int, queue: str, person: PayloadMatcher) -> None:
-    """Redact the rows of a queue that name the person, reading all of it once."""
+    """Redact the rows of a queue that mention the person, in one pass."""
     table = {"queue": Identifier(queue)}
     rows = connection.cursor().stream(queries["payloads"].format(**table), {"space_id": space_id})
     redacted = [
@@ -86,19 +84,20 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Payl
 def _delete_deliveries(
     connection: Connection[Any], space_id: int, group: list[int], person: PayloadMatcher
 ) -> None:
-    """Delete the webhooks' deliveries that became the person's events or repeated them, report
-    on the money of their orders, or name them.
+    """Delete webhook deliveries that became or repeated the person's events, report refunds of
+    their orders, or mention them.
     """
     values = {"space_id": space_id, "group": group}
     rows = connection.cursor().stream(queries["deliveries"], values)
-    ids = [row_id for row_id, theirs, texts in rows if theirs or any(map(person.is_in, texts))]
+    ids = [row_id for row_id, is_theirs, texts in rows if is_theirs or any(map(person.is_in, texts))]
     if ids:
         connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": ids})
 
 
 def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
-    """Delete the tag sets that only touchpoints had which their page views have withdrawn. Until
-    then they say no more than the page views, which are still there, and go before these do.
+    """Delete the tag sets used only by touchpoints that their page views have withdrawn.
+
+    Until then they hold no more than these page views, so they are deleted first.
     """
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     if withdrawn:
@@ -114,8 +113,8 @@ def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:
     return queries[statement].format(cleared=cleared, held=held)
 
 
-_CLEAR_CONTACTS = _clear("clear_contacts", "c", personal("contacts"))
-_CLEAR_EVENTS = _clear("clear_events", "e", personal("events"))
-_CLEAR_TOUCHPOINTS = _clear("clear_touchpoints", "t", personal("touchpoints"))
-_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", personal("delivery_attempts"))
-_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", personal("deliveries"))
+_CLEAR_CONTACTS = _clear("clear_contacts", "c", list_personal_columns("contacts"))
+_CLEAR_EVENTS = _clear("clear_events", "e", list_personal_columns("events"))
+_CLEAR_TOUCHPOINTS = _clear("clear_touchpoints", "t", list_personal_columns("touchpoints"))
+_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", list_personal_columns("delivery_attempts"))
+_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", list_personal_columns("deliveries"))

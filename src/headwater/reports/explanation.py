@@ -19,7 +19,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import NotFound
 from headwater.reports.engine.chosen_events import NoCredit
-from headwater.sources.catalogue import EVERY_ID, PAID_IDS
+from headwater.sources.catalogue import ALL_IDS, PAID_IDS
 from headwater.spaces.networks import fetch_sources
 
 queries = Queries(__name__, "explanation.sql")
@@ -110,7 +110,7 @@ async def explain_event(
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency
     chosen = await _fit(connection, space_id, fit, event["event_name"])
-    path_of = Attribution("linear", window_days, EVERY_ID, by_company, chosen.weights if chosen else ())
+    path_of = Attribution("linear", window_days, ALL_IDS, by_company, chosen.weights if chosen else ())
     credited = await _credits(connection, values, path_of)
     touches = {
         "space_id": space_id,
@@ -133,7 +133,7 @@ async def _fit(
 
 
 async def _is_touched(connection: AsyncConnection, event: dict[str, Any], *, by_company: bool) -> bool:
-    lifetime = Attribution("last_touch", 0, EVERY_ID, by_company=by_company)
+    lifetime = Attribution("last_touch", 0, ALL_IDS, by_company=by_company)
     statement = queries["any_touch"].format(rows=credited_rows(lifetime, _THIS_EVENT))
     row = await fetch_one(connection, statement, event | lifetime.parameters())
     return row[0]

@@ -1,1 +1,1 @@
-"""The sources of touches: from parameters and URLs to one of the listed sources."""
+"""Classify touches: from URLs, referrers and parameters to one of the listed sources."""

@@ -1,6 +1,4 @@
-"""Hosts of URLs as browsers and people write them. Pure and total: any text can be read, in time
-linear to its length; the result is None unless it is the address of a page or an app.
-"""
+"""Read hosts of URLs. Pure, for any text, in linear time."""
 
 from __future__ import annotations
 
@@ -9,8 +7,8 @@ import unicodedata
 
 import msgspec
 
-MAX_HOST = 253
-"""The longest name the domain name system has."""
+MAX_HOST_LENGTH = 253
+"""The limit of the domain name system."""
 
 APP = "android-app://"
 
@@ -19,8 +17,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """The target of a URL: a host in lower-case ASCII without `www.` and port, and the path there.
-    The host of an Android app is `android-app://` and the app's id.
+    """Host and path of a URL. The host is lower-case ASCII without `www.` and port; for an Android
+    app it is `android-app://` and the app's id.
     """
 
     host: str
@@ -28,37 +26,39 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_address(text: str | None) -> Address | None:
-    """The address in a URL, or in a bare host with or without a path."""
+    """Parse a URL, or a bare host with or without a path. Return None if it isn't the address of a
+    page or app.
+    """
     if not text:
         return None
-    scheme, separator, rest = text.strip().partition("://")
+    scheme, separator, target = text.strip().partition("://")
     if not separator:
-        return _bare(scheme)
+        return _read_bare(scheme)
     scheme = scheme.lower()
     if scheme in ("https", "http"):
-        return _split(rest)
-    if scheme == "android-app" and (app := _split(rest)) is not None:
+        return _split(target)
+    if scheme == "android-app" and (app := _split(target)) is not None:
         return Address(APP + app.host, app.path)
     return None
 
 
-def _bare(text: str) -> Address | None:
+def _read_bare(text: str) -> Address | None:
     if text.startswith("//"):
         return _split(text[2:])
     address = _split(text, with_user=False)
-    # A host alone is told from any other word by its dot.
+    # A dot distinguishes a host from any other word.
     return address if address is not None and "." in address.host else None
 
 
-def _split(rest: str, *, with_user: bool = True) -> Address | None:
-    match = _AUTHORITY_AND_PATH.match(rest)
+def _split(target: str, *, with_user: bool = True) -> Address | None:
+    match = _AUTHORITY_AND_PATH.match(target)
     authority, path = match.groups() if match is not None else ("", "")
     user, _, host = authority.rpartition("@")
-    name = _host(host) if with_user or not user else None
+    name = _read_host(host) if with_user or not user else None
     return Address(name, path) if name is not None else None
 
 
-def _host(text: str) -> str | None:
+def _read_host(text: str) -> str | None:
     name, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         name = text
@@ -66,15 +66,15 @@ def _host(text: str) -> str | None:
         return None
     name = name.lower() if name.isascii() else name_in_ascii(name)
     name = name.rstrip(".")
-    if len(name) > MAX_HOST or _NAME.fullmatch(name) is None:
+    if len(name) > MAX_HOST_LENGTH or _NAME.fullmatch(name) is None:
         return None
-    inner = name.removeprefix("www.")
-    return inner if "." in inner else name
+    without_www = name.removeprefix("www.")
+    return without_www if "." in without_www else name
 
 
 def name_in_ascii(name: str) -> str:
-    """An internationalised name as browsers send it, in Punycode; "" when it is none."""
-    if len(name) > MAX_HOST:
+    """Return an internationalised name in Punycode, as browsers send it; "" if invalid."""
+    if len(name) > MAX_HOST_LENGTH:
         return ""
     plain = unicodedata.normalize("NFKC", name).lower().replace("\u3002", ".")
     try:

@@ -1,10 +1,11 @@
-"""Answers to the question how somebody heard of a business, to a source: the self-reported source.
-By a data file of phrases in ten languages, and a Space's own. Pure, offline.
+"""Classify answers to "How did you hear about us?" as self-reported sources. Pure.
+
+Uses a data file of phrases in ten languages, and a Space's own phrases.
 
     Googled you after a freind's podcast
     │                   │        └─ podcast, level 1
-    │                   └─ friend with two letters swapped, level 1 ──▶ word_of_mouth: of the lowest
-    └─ google, level 2: only led there                                  level, and the first
+    │                   └─ friend with two letters swapped, level 1 ──▶ word_of_mouth: lowest level,
+    └─ google, level 2: only led there                                  then first in the text
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import NamedTuple
 from headwater.sources.catalogue import LISTED_SOURCES
 
 OTHER = "other"
-"""The source of an answer that names none."""
-BESIDES = (
+"""For answers that name no source."""
+OTHER_SOURCES = (
     "facebook",
     "google",
     "linkedin",
@@ -62,20 +63,18 @@ BESIDES = (
     "web",
     OTHER,
 )
-"""What people name besides the listed sources: platforms, of which an answer seldom says whether
-they were paid, and what leaves no click."""
-SELF_REPORTED = (*LISTED_SOURCES, *BESIDES)
-"""The self-reported sources."""
+"""Answers besides the listed sources: platforms without paid or organic, which answers seldom
+mention, and sources without clicks.
+"""
+SELF_REPORTED = (*LISTED_SOURCES, *OTHER_SOURCES)
 
-LONGEST_PHRASE = 5
-"""The most words of a phrase."""
-LONGEST_WORD = 32
-"""The letters of a word beyond which it is cut: no name is as long."""
-MOST_WORDS = 100
-"""The first words of an answer that are read."""
-_LEAST_MISSPELT = 5
-"""The letters from which a word may have one amiss; from twice as many, less one, two."""
-_OWN_LEVEL = 0
+MAX_PHRASE_WORDS = 5
+MAX_WORD_LENGTH = 32
+"""Longer words are cut: no name is as long."""
+MAX_WORDS = 100
+"""The words of an answer that are read."""
+_MIN_MISSPELT_LENGTH = 5
+"""Words this long may have one wrong letter; words of at least twice this minus one, two."""
 
 _ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[^\W_{_ASIAN}]+")
@@ -85,63 +84,62 @@ _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "œ": "oe", "æ": "ae
 
 
 class _Sense(NamedTuple):
-    """The meaning of a phrase."""
-
     level: int
     source: str
 
 
 class _PhraseAt(NamedTuple):
-    """A phrase in an answer; the least one counts."""
+    """A phrase found in an answer. The smallest wins."""
 
     level: int
-    at: int
-    """Where it begins."""
+    position: int
     source: str
 
 
-def plain(text: str) -> str:
-    """A text without case and accents, in which the same letters are the same characters."""
-    # A letter's variant, such as a mathematical A, becomes the letter first: it may have a case.
+def fold_accents(text: str) -> str:
+    """Remove case and accents, and unify character variants."""
+    # First resolve variants, such as a mathematical A, which have no case.
     letters = unicodedata.normalize("NFKD", text).casefold()
     parts = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 
-def accented(text: str) -> str:
-    """A text without case, each letter one character."""
+def fold_case(text: str) -> str:
+    """Remove case, and compose each letter into one character."""
     return unicodedata.normalize("NFC", text.casefold())
 
 
-def words_of(text: str) -> str:
-    """The words of a phrase as a Space's own are stored and looked for."""
-    folded = plain(text)
+def normalize_phrase(text: str) -> str:
+    """Return a phrase's words as a Space's phrases are stored and matched."""
+    folded = fold_accents(text)
     if _ASIAN_TEXT.search(folded):
         return "".join(folded.split())
-    return " ".join(_WORD.findall(folded)[:LONGEST_PHRASE])
+    return " ".join(_WORD.findall(folded)[:MAX_PHRASE_WORDS])
 
 
 class Phrases:
-    """Phrases by the way in which they are looked for."""
+    """Phrases by how they are matched."""
 
     def __init__(self) -> None:
         self.exact: dict[str, _Sense] = {}
         self.accented: dict[str, _Sense] = {}
-        self.whole: dict[str, _Sense] = {}
+        self.full_answers: dict[str, _Sense] = {}
         self.beginnings: dict[str, _Sense] = {}
         self.ends: dict[str, _Sense] = {}
         self.parts: dict[str, _Sense] = {}
-        """Of a script without blanks between words."""
+        """For scripts without blanks between words."""
         self.near: dict[str, _Sense] = {}
-        """Single words with a gap for a letter or without it, long ones without up to two."""
+        """Single words with one letter removed or replaced by a gap; long words with up to two
+        removed.
+        """
 
     def add(self, phrase: str, sense: _Sense) -> None:
-        """Add a phrase as the data file writes it."""
-        key = words_of(phrase)
+        """Add a phrase in the data file's notation."""
+        key = normalize_phrase(phrase)
         if phrase[0] == "!":
-            self.accented[accented(phrase[1:])] = sense
+            self.accented[fold_case(phrase[1:])] = sense
         elif phrase[0] == "=":
-            self.whole[key] = sense
+            self.full_answers[key] = sense
         elif _ASIAN_TEXT.search(key):
             self.parts[key] = sense
         elif phrase[0] == "*":
@@ -153,26 +151,28 @@ class Phrases:
         self.exact.setdefault(key, sense)
         if begins and " " not in key:
             self.beginnings[key] = sense
-        for near in _with_gap(key):
-            self.near.setdefault(near, sense)
+        for misspelling in _add_gaps(key):
+            self.near.setdefault(misspelling, sense)
 
 
-def _with_gap(word: str) -> set[str]:
-    """A single word with a gap for one of its letters, and without each of them."""
-    if not _LEAST_MISSPELT <= len(word) <= LONGEST_WORD or " " in word:
+def _add_gaps(word: str) -> set[str]:
+    """Return a single word with each letter removed or replaced by a gap; a long word also with two
+    removed.
+    """
+    if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH or " " in word:
         return set()
-    gaps = {word[:at] + gap + word[at + 1 :] for at in range(len(word)) for gap in ("", "_")}
-    return gaps | (_without_two(word) if _is_long(word) else set())
+    gaps = {word[:i] + gap + word[i + 1 :] for i in range(len(word)) for gap in ("", "_")}
+    return gaps | (_remove_two(word) if _is_long(word) else set())
 
 
-def _without_two(word: str) -> set[str]:
-    """The word without up to two of its letters."""
-    shorter = {word[:at] + word[at + 1 :] for at in range(len(word))} | {word}
-    return shorter | {each[:at] + each[at + 1 :] for each in shorter for at in range(len(each))}
+def _remove_two(word: str) -> set[str]:
+    """Return the word with up to two letters removed."""
+    shorter = {word[:i] + word[i + 1 :] for i in range(len(word))} | {word}
+    return shorter | {text[:i] + text[i + 1 :] for text in shorter for i in range(len(text))}
 
 
 def _is_long(word: str) -> bool:
-    return 2 * _LEAST_MISSPELT - 1 <= len(word) <= LONGEST_WORD
+    return 2 * _MIN_MISSPELT_LENGTH - 1 <= len(word) <= MAX_WORD_LENGTH
 
 
 def _read_phrases() -> Phrases:
@@ -181,8 +181,8 @@ def _read_phrases() -> Phrases:
     for line in text.splitlines():
         matches = _LINE.fullmatch(line)
         if matches is not None:
-            level, source, listed = matches.groups()
-            for phrase in listed.split(", "):
+            level, source, phrase_list = matches.groups()
+            for phrase in phrase_list.split(", "):
                 phrases.add(phrase, _Sense(int(level), source))
     return phrases
 
@@ -192,20 +192,18 @@ _PAID = frozenset(source.removesuffix("_ads") for source in LISTED_SOURCES if so
 
 
 class AnswerRules:
-    """The phrases that a Space has of its own, which come before those that ship with Headwater."""
+    """Classifies answers by a Space's own phrases first, then by the built-in ones."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = dict(names)
 
-    def source_of(self, answer: str) -> str:
-        """The self-reported source of an answer; OTHER where it names none."""
-        if self._names and (own := self._own(answer)) is not None:
-            return own
-        return _shipped_source(answer)
+    def classify(self, answer: str) -> str:
+        """Return the self-reported source of an answer; OTHER if it names none."""
+        return self._classify_by_own(answer) or _classify_by_shipped(answer)
 
-    def _own(self, answer: str) -> str | None:
-        """The source of the longest own phrase that the answer has."""
-        folded = plain(answer)
+    def _classify_by_own(self, answer: str) -> str | None:
+        """Return the source of the longest of the Space's phrases in the answer."""
+        folded = fold_accents(answer)
         spaced = f" {' '.join(_WORD.findall(folded))} "
         joined = "".join(folded.split())
         matches = [
@@ -218,99 +216,99 @@ class AnswerRules:
 
 
 @lru_cache(maxsize=4096)
-def _shipped_source(answer: str) -> str:
-    """The source of an answer by the phrases that ship with Headwater. Most answers are one of a
-    few, as they are chosen from a list.
+def _classify_by_shipped(answer: str) -> str:
+    """Classify an answer by the built-in phrases. Cached because most answers are chosen from a
+    list.
     """
-    whole = _SHIPPED.whole.get(words_of(answer))
-    if whole is not None:
-        return whole.source
-    matches = [*_in_words(answer), *_in_parts(plain(answer))]
+    full_answer = _SHIPPED.full_answers.get(normalize_phrase(answer))
+    if full_answer is not None:
+        return full_answer.source
+    matches = [*_find_in_words(answer), *_find_in_asian_text(fold_accents(answer))]
     if not matches:
         return OTHER
     source = min(matches).source
-    if source in _PAID and any(each.source == "ads" for each in matches):
+    if source in _PAID and any(match.source == "ads" for match in matches):
         return f"{source}_ads"
     return source
 
 
-def _in_words(answer: str) -> Iterator[_PhraseAt]:
-    """Yield the phrases among the words of an answer; of those that begin with the same word the
-    longest.
-    """
-    folded = plain(answer)
-    spans = [(each.start(), each[0][:LONGEST_WORD]) for each in _WORD.finditer(folded)][:MOST_WORDS]
-    words = [word for _, word in spans]
-    place = 0
-    while place < len(words):
-        length, sense = _phrase_at(words, place)
+def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
+    """Yield the phrases among an answer's words; the longest of those that begin with one word."""
+    folded = fold_accents(answer)
+    matches = [(match.start(), match[0][:MAX_WORD_LENGTH]) for match in _WORD.finditer(folded)][:MAX_WORDS]
+    words = [word for _, word in matches]
+    index = 0
+    while index < len(words):
+        length, sense = _find_phrase(words, index)
         if sense is not None:
-            yield _PhraseAt(sense.level, spans[place][0], sense.source)
-            suffix = _longest(_SHIPPED.ends, _ends_of(words[place]))
-            if suffix is not None:  # a word of two: Facebookannons
-                yield _PhraseAt(suffix.level, spans[place][0] + 1, suffix.source)
-        place += length
-    for each in _WORD.findall(accented(answer))[:MOST_WORDS]:
-        sense = _SHIPPED.accented.get(each)
+            yield _PhraseAt(sense.level, matches[index][0], sense.source)
+            suffix = _find_longest(_SHIPPED.ends, _list_ends(words[index]))
+            if suffix is not None:  # a compound word: Facebookannons
+                yield _PhraseAt(suffix.level, matches[index][0] + 1, suffix.source)
+        index += length
+    for word in _WORD.findall(fold_case(answer))[:MAX_WORDS]:
+        sense = _SHIPPED.accented.get(word)
         if sense is not None:
             yield _PhraseAt(sense.level, 0, sense.source)
 
 
-def _phrase_at(words: Sequence[str], place: int) -> tuple[int, _Sense | None]:
-    """The number of words of the phrase that begins at a place, and what it stands for."""
-    for length in range(min(LONGEST_PHRASE, len(words) - place), 0, -1):
-        sense = _SHIPPED.exact.get(" ".join(words[place : place + length]))
+def _find_phrase(words: Sequence[str], index: int) -> tuple[int, _Sense | None]:
+    """Return the number of words of the phrase that begins at an index, and its meaning."""
+    for length in range(min(MAX_PHRASE_WORDS, len(words) - index), 0, -1):
+        sense = _SHIPPED.exact.get(" ".join(words[index : index + length]))
         if sense is not None:
             return length, sense
-    word = words[place]
-    begun = _longest(_SHIPPED.beginnings, (word[:end] for end in range(len(word), 2, -1)))
-    return 1, begun or _longest(_SHIPPED.ends, _ends_of(word)) or _misspelt(word)
+    word = words[index]
+    prefix = _find_longest(_SHIPPED.beginnings, (word[:end] for end in range(len(word), 2, -1)))
+    return 1, prefix or _find_longest(_SHIPPED.ends, _list_ends(word)) or _find_misspelt(word)
 
 
-def _ends_of(word: str) -> Iterator[str]:
+def _list_ends(word: str) -> Iterator[str]:
     return (word[start:] for start in range(len(word) - 3))
 
 
-def _longest(senses: Mapping[str, _Sense], texts: Iterator[str]) -> _Sense | None:
+def _find_longest(senses: Mapping[str, _Sense], texts: Iterator[str]) -> _Sense | None:
     return next((senses[text] for text in texts if text in senses), None)
 
 
-def _misspelt(word: str) -> _Sense | None:
-    """The meaning of a word that is a name but for a letter, or for two of a long one: missing,
-    another, too many, or two in the wrong order.
+def _find_misspelt(word: str) -> _Sense | None:
+    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped with the
+    next, or two in a long word.
     """
-    if not _LEAST_MISSPELT <= len(word) <= LONGEST_WORD:
+    if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH:
         return None
-    places = range(len(word))
-    near = {word} | {word[:at] + "_" + word[at + 1 :] for at in places}
-    near |= _without_two(word) if _is_long(word) else set()
-    exact = {word[:at] + word[at + 1 :] for at in places}
-    exact |= {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1]}
+    indexes = range(len(word))
+    near = {word} | {word[:i] + "_" + word[i + 1 :] for i in indexes}
+    near |= _remove_two(word) if _is_long(word) else set()
+    exact = {word[:i] + word[i + 1 :] for i in indexes}
+    exact |= {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in indexes[:-1]}
     matches = [_SHIPPED.near[key] for key in near & _SHIPPED.near.keys()]
-    matches += [_SHIPPED.exact[key] for key in exact & _SHIPPED.exact.keys() if len(key) >= _LEAST_MISSPELT]
+    matches += [
+        _SHIPPED.exact[key] for key in exact & _SHIPPED.exact.keys() if len(key) >= _MIN_MISSPELT_LENGTH
+    ]
     return min(matches) if matches else None
 
 
-def _in_parts(folded: str) -> Iterator[_PhraseAt]:
-    """Yield the phrases of scripts without blanks, the longest of each place."""
+def _find_in_asian_text(folded: str) -> Iterator[_PhraseAt]:
+    """Yield the phrases of scripts without blanks, the longest at each position."""
     if not _ASIAN_TEXT.search(folded):
         return
-    text = folded[: MOST_WORDS * 5]
-    at = 0
-    while at < len(text):
-        for length in range(min(_LONGEST_PART, len(text) - at), 0, -1):
-            sense = _SHIPPED.parts.get(text[at : at + length])
+    text = folded[: MAX_WORDS * 5]
+    position = 0
+    while position < len(text):
+        for length in range(min(_MAX_PART_LENGTH, len(text) - position), 0, -1):
+            sense = _SHIPPED.parts.get(text[position : position + length])
             if sense is not None:
-                yield _PhraseAt(sense.level, at, sense.source)
-                at += length - 1
+                yield _PhraseAt(sense.level, position, sense.source)
+                position += length - 1
                 break
-        at += 1
+        position += 1
 
 
-_LONGEST_PART = max(map(len, _SHIPPED.parts))
+_MAX_PART_LENGTH = max(map(len, _SHIPPED.parts))
 
 
 @lru_cache(maxsize=64)
-def answer_rules(names: tuple[tuple[str, str], ...]) -> AnswerRules:
-    """Rules from a cache, as most Spaces have the same: none of their own."""
+def make_answer_rules(names: tuple[tuple[str, str], ...]) -> AnswerRules:
+    """Return cached rules: most Spaces have no phrases of their own."""
     return AnswerRules(dict(names))

@@ -1,7 +1,6 @@
-"""The sources that touches can have: the one definition of their numbers, names and channels.
+"""The catalogue of sources: their numbers, names and channels.
 
-A source is stored as its number, which is its place in the catalogue, from 1. Numbers are in the
-database: append, never reorder.
+A source is stored as its number, its position in the catalogue from 1. Append only, never reorder.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.sources.networks import NUMBERS
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 PAID_OTHER = "paid_other"
-"""The source of a paid touch whose network no rule names."""
+"""A paid touch whose network no rule names."""
 
 SOURCES = (
     "facebook_ads",
@@ -72,12 +71,12 @@ SOURCES = (
     "chatgpt_ads",
     PAID_OTHER,
 )
-"""The keys of all sources, in the order of their numbers."""
+"""All sources, in the order of their numbers."""
 
 PAID = "paid"
 CHANNELS = (PAID, "ai", "organic", "email", "sms", "referral", "direct")
 """Kinds of sources, in the order of their numbers, from 1."""
-_CHANNEL_OF = {
+_CHANNELS_BY_SOURCE = {
     "email": "email",
     "substack": "email",
     "sms": "sms",
@@ -94,14 +93,12 @@ _CHANNEL_OF = {
 
 @dataclass(frozen=True)
 class CatalogueSource:
-    """One source."""
-
     number: int
-    """The number under which it is stored."""
+    """The number it is stored as."""
     key: str
     """Its name in reports, settings and rules."""
     api_name: str
-    """Its name in answers about events and contacts, whose list of sources is fixed. Several
+    """Its name in API responses about events and contacts, whose list of sources is fixed. Several
     sources may share one.
     """
     channel: str
@@ -112,64 +109,63 @@ class CatalogueSource:
 
     @property
     def title(self) -> str:
-        """The name by which people know it."""
-        return title_of(self.key)
+        """Its display name."""
+        return format_title(self.key)
 
 
-def channel_of(source: str) -> str:
+def find_channel(source: str) -> str:
     """Return the channel of a source."""
     if source.endswith("_ads"):
         return PAID
     if source.endswith("_organic"):
         return "organic"
-    return "ai" if source.startswith("ai_") else _CHANNEL_OF[source]
+    return "ai" if source.startswith("ai_") else _CHANNELS_BY_SOURCE[source]
 
 
 CATALOGUE = tuple(
-    CatalogueSource(number, key, "referral" if key == PAID_OTHER else key, channel_of(key))
+    CatalogueSource(number, key, "referral" if key == PAID_OTHER else key, find_channel(key))
     for number, key in enumerate(SOURCES, start=1)
 )
 SOURCE_IDS = {source.key: source.number for source in CATALOGUE}
 LISTED_PAID_IDS = [source.number for source in CATALOGUE if source.is_paid]
 PAID_IDS = [*LISTED_PAID_IDS, *NUMBERS]
-"""The numbers of paid sources, those of the Spaces' own networks included."""
-EVERY_ID = (*SOURCE_IDS.values(), *NUMBERS)
-"""All numbers that sources can have."""
+"""Numbers of paid sources, including networks added by Spaces."""
+ALL_IDS = (*SOURCE_IDS.values(), *NUMBERS)
 DIRECT_ID = SOURCE_IDS["direct"]
 CHANNEL_IDS = {
     **{source.number: 1 + CHANNELS.index(source.channel) for source in CATALOGUE},
     **dict.fromkeys(NUMBERS, 1 + CHANNELS.index("paid")),
 }
-"""The channel of every source, by their numbers, ascending."""
+"""The channel number of every source number, ascending."""
 
 _NETWORK_BIT = 62
-"""The bit that all networks of a Space's own share. Bit 63 is the sign of PostgreSQL's bigint."""
+"""Shared by all networks added by Spaces. Bit 63 is the sign of PostgreSQL's bigint."""
 
 API_NAMES = tuple(source.api_name for source in CATALOGUE)
-"""The names in answers about events and contacts, in the order of the sources' numbers."""
+"""API names in the order of source numbers."""
 LISTED_SOURCES = tuple(dict.fromkeys(API_NAMES))
-"""The different ones of these: the values that such answers and their filters can have."""
+"""The distinct API names: the values in API responses and filters."""
 LISTED_IDS: Mapping[str, tuple[int, ...]] = {
     name: tuple(source.number for source in CATALOGUE if source.api_name == name) for name in LISTED_SOURCES
 }
-"""The numbers of the sources that go by each of these names."""
+"""Source numbers by API name."""
 
 
 def listed_name(number: int) -> str | None:
-    """The name of a listed source; None for the number of a Space's own network."""
+    """Return the name of a listed source; None for a network added by the Space."""
     return SOURCES[number - 1] if number <= len(SOURCES) else None
 
 
-def bit_of(number: int) -> int:
-    """The bit of a source in a mask, by its number."""
+def source_bit(number: int) -> int:
+    """Return the bit of a source number in a mask."""
     return 1 << min(number, _NETWORK_BIT)
 
 
-def mask(source_ids: Iterable[int]) -> int:
-    """A set of sources as bits, which fits PostgreSQL's bigint. A mask only rules out: because own
-    networks share a bit, one that has the bits of some sources may lack some of these.
+def source_mask(source_ids: Iterable[int]) -> int:
+    """Return sources as bits of a PostgreSQL bigint. A mask can only rule out sources: added networks
+    share a bit.
     """
     bits = 0
     for number in source_ids:
-        bits |= bit_of(number)
+        bits |= source_bit(number)
     return bits

@@ -1,4 +1,4 @@
-"""Classify visits: one of the listed sources, or no touch. Pure."""
+"""Classify visits: a listed source, or no touch. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from headwater.sources.clicks import CLICK_IDS
 from headwater.sources.evidence import Evidence, Landing, read_evidence
 from headwater.sources.exclusions import SHIPPED, Exclusions
-from headwater.sources.hierarchy import ad_of
+from headwater.sources.hierarchy import build_ad
 from headwater.sources.outcomes import Classification, NothingReason, NoTouch, Outcome, Source
 from headwater.sources.parameters import MARKS
 from headwater.sources.rules import ARRIVING
@@ -19,31 +19,31 @@ DIRECT = Source("direct", "direct")
 def classify(
     arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
 ) -> Outcome:
-    """The source of an arrival and the rule that named it, or the reason why it makes no touch."""
+    """Return the source of a visit and the rule that chose it, or why it makes no touch."""
     return decide(read_evidence(arrival, exclusions, names))
 
 
 def explain(
     arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
 ) -> Classification:
-    """The full classification of an arrival: its source, the ad, the click ids."""
+    """Return the full classification of a visit: source, ad and click ids."""
     evidence = read_evidence(arrival, exclusions, names)
     outcome = decide(evidence)
     return Classification(
         outcome,
-        ad_of(evidence.parameters, outcome.name if isinstance(outcome, Source) else None),
+        build_ad(evidence.parameters, outcome.name if isinstance(outcome, Source) else None),
         {name: value for name, value in evidence.parameters.items() if name in CLICK_IDS},
-        None if MARKS.isdisjoint(evidence.parameters) else _in_one(evidence.parameters),
+        None if MARKS.isdisjoint(evidence.parameters) else _join(evidence.parameters),
         _is_own_link(evidence),
     )
 
 
 def decide(evidence: Evidence) -> Outcome:
-    """The source that the first rule names which answers, or the reason why there is no touch."""
+    """Return the result of the first rule that applies."""
     for rule in ARRIVING:
-        answer = rule(evidence)
-        if answer is not None:
-            return answer
+        outcome = rule(evidence)
+        if outcome is not None:
+            return outcome
     return DIRECT
 
 
@@ -53,5 +53,5 @@ def _is_own_link(evidence: Evidence) -> bool:
     return is_own and not MARKS.isdisjoint(evidence.parameters)
 
 
-def _in_one(parameters: dict[str, str]) -> str:
+def _join(parameters: dict[str, str]) -> str:
     return urlencode(sorted(parameters.items()), errors="replace")

@@ -1,4 +1,4 @@
-"""Parameters that platforms put on links by themselves: click ids, and other signs of a network."""
+"""Parameters that platforms add to links: click ids, and other marks of a network."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from headwater.sources.vocabulary import read_lines
 _LINES = read_lines("click_ids.txt")
 
 
-def _of_kind(*kinds: str) -> dict[str, str]:
+def _select_kinds(*kinds: str) -> dict[str, str]:
     return {name: network for name, network, kind in _LINES if kind in kinds}
 
 
-AD_CLICKS = _of_kind("ad")
-"""Parameters that identify one click on an ad, to its network."""
+AD_CLICKS = _select_kinds("ad")
+"""Ids of an ad click, by parameter, with their network."""
 
-ADS = _of_kind("ad", "sign")
-"""Parameters that only ads carry, to the network they prove."""
+ADS = _select_kinds("ad", "sign")
+"""Parameters found only on ads, with their network."""
 
-LINKS = _of_kind("link")
-"""Parameters that all links of a network carry, paid or not, to that network."""
+LINKS = _select_kinds("link")
+"""Parameters on all links of a network, paid or not, with that network."""
 
-MAIL = _of_kind("mail")
-"""Parameters that mail software puts on links."""
+MAIL = _select_kinds("mail")
+"""Parameters that email software adds to links."""
 
-OTHER = _of_kind("other")
-"""Click ids of networks that are no listed source."""
+OTHER = _select_kinds("other")
+"""Click ids of networks that aren't listed sources."""
 
-CLICK_IDS = _of_kind("ad", "link", "other")
-"""Every parameter whose value identifies a click."""
+CLICK_IDS = _select_kinds("ad", "link", "other")
+"""All parameters whose value identifies a click."""

@@ -1,4 +1,4 @@
-"""The evidence for a visit's source, read once from its URL, referrer and parameters."""
+"""Read the evidence for a visit's source from its URL, referrer and parameters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from headwater.sources.exclusions import SHIPPED, Exclusions
 from headwater.sources.outcomes import NoTouch
 from headwater.sources.parameters import CAMPAIGN, read_parameters
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
-from headwater.sources.vocabulary import REFERRERS, is_paid, target_of
+from headwater.sources.vocabulary import REFERRERS, find_target, is_paid
 
 
 class SourceParameters(msgspec.Struct, frozen=True, gc=False):
-    """Parameters that declare a visit's source outright: trk_source, trk_network, trk_type."""
+    """Parameters that declare a visit's source explicitly: trk_source, trk_network, trk_type."""
 
     source: str | None = None
     network: str | None = None
@@ -25,55 +25,53 @@ UNDECLARED = SourceParameters()
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):
-    """A page that was opened: its URL, the referrer, and the parameters declared besides the URL,
-    which win over the same ones in the URL.
+    """An opened page: its URL, its referrer, and declared parameters, which win over those in the
+    URL.
     """
 
     url: str | None = None
     referrer: str | None = None
     declared: SourceParameters = UNDECLARED
     stale: frozenset[str] = frozenset()
-    """The URL's click ids of somebody else's click, made long before: the link was passed on, and
-    they say nothing about this arrival.
-    """
+    """Ignored click ids: they belong to an earlier click of another visitor, who shared the link."""
 
 
 class ListedReferrer(msgspec.Struct, frozen=True, gc=False):
-    """A referrer in the tables, with the pattern that it matches."""
+    """A known referrer, with the matching pattern."""
 
     target: str
     pattern: str
 
 
 class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
-    """Any other site as the referrer."""
+    """Any other site as referrer."""
 
     host: str
 
 
 class Evidence(msgspec.Struct, frozen=True, gc=False):
-    """The evidence in one arrival."""
+    """The evidence in one visit."""
 
     parameters: dict[str, str]
-    """The URL's parameters that the rules read."""
+    """The URL's parameters that rules read."""
     declared: SourceParameters
     named: str | None
-    """The listed source or platform that utm_source names."""
+    """The listed source or platform in utm_source."""
     paid: bool
-    """True when utm_medium, trk_type or trk_network names paid traffic."""
+    """True if utm_medium, trk_type or trk_network indicates paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
     is_own_name: bool = False
-    """True when what utm_source names is a name of the Space's own."""
+    """True if the Space mapped this utm_source to a source."""
     network: str | None = None
-    """The paid network of the Space's own that utm_source names."""
+    """The Space's own paid network in utm_source."""
     declared_network: str | None = None
-    """The one that the declared parameters name."""
+    """The Space's own paid network in the declared parameters."""
 
 
 _TAGS = frozenset(CAMPAIGN) - {"utm_source", "utm_medium"}
 _DECLARING = frozenset({"trk_source", "trk_network", "trk_type"})
 
-_WANTED = frozenset(
+_READ_PARAMETERS = frozenset(
     {*CAMPAIGN, *hierarchy.PARAMETERS, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL, "hsa_net"}
 )
 
@@ -85,12 +83,12 @@ def read_evidence(
     *,
     paid: bool = False,
 ) -> Evidence:
-    """Read the evidence in an arrival. The Space's own names win over those that ship. It is `paid`
-    for where that is known already, or where the arrival says so.
+    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` is for
+    visits already known to be paid.
     """
-    parameters = read_parameters(arrival.url, _WANTED, clicks.CLICK_IDS) if arrival.url else {}
+    parameters = read_parameters(arrival.url, _READ_PARAMETERS, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
-        parameters = _without(arrival.stale, parameters)
+        parameters = _remove_stale(arrival.stale, parameters)
     declared = arrival.declared
     if not _DECLARING.isdisjoint(parameters):
         declared = _read_declared(declared, parameters)
@@ -99,7 +97,7 @@ def read_evidence(
     if (back := _excluded_name(declared.source, landing, exclusions)) is not None:
         declared = msgspec.structs.replace(declared, source=None)
     elif (back := _excluded_tag(parameters, landing, exclusions)) is not None:
-        parameters = _without_tag(parameters)
+        parameters = _remove_source(parameters)
     utm_source = parameters.get("utm_source")
     paid |= any(map(is_paid, (parameters.get("utm_medium"), declared.type, declared.network)))
     own_name = names.find(utm_source)
@@ -107,7 +105,7 @@ def read_evidence(
     return Evidence(
         parameters=parameters,
         declared=declared,
-        named=own_name or network or target_of(utm_source),
+        named=own_name or network or find_target(utm_source),
         paid=paid,
         referrer=referrer or back,
         is_own_name=own_name is not None,
@@ -117,7 +115,7 @@ def read_evidence(
 
 
 def _excluded_name(name: str | None, landing: Address | None, exclusions: Exclusions) -> NoTouch | None:
-    """The exclusion of a host in the place of a source: shops write the referrer there."""
+    """Return the exclusion of a host used as a source name: shops put the referrer there."""
     address = read_address(name) if name is not None and "." in name else None
     return exclusions.find(address, landing) if address is not None else None
 
@@ -125,20 +123,20 @@ def _excluded_name(name: str | None, landing: Address | None, exclusions: Exclus
 def _excluded_tag(
     parameters: dict[str, str], landing: Address | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """The exclusion of the host in utm_source, where the link has no campaign besides."""
+    """Return the exclusion of the host in utm_source, if the link has no other campaign parameter."""
     name = parameters.get("utm_source")
     if name is None or "." not in name or not _TAGS.isdisjoint(parameters):
         return None
     return _excluded_name(name, landing, exclusions)
 
 
-def _without_tag(parameters: dict[str, str]) -> dict[str, str]:
+def _remove_source(parameters: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if name not in ("utm_source", "utm_medium")}
 
 
-def _without(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
-    """The parameters without stale click ids, and without the signs of their ads' networks unless
-    another click of the same network is there.
+def _remove_stale(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
+    """Remove stale click ids, and other marks of their networks unless the network has another
+    click id.
     """
     live = {clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale}
     gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live

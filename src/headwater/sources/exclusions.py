@@ -1,5 +1,6 @@
-"""Hosts that never make a touch: the Space's own, payment providers, hosts to sign in at. The list
-is data: never_sources.txt, with a Space's additions and removals.
+"""Hosts that never make a touch: the Space's own, payment providers and sign-in pages.
+
+The list is data: never_sources.txt, with a Space's additions and removals.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("
 
 
 class Exclusions:
-    """The exclusions of one Space. Each host counts with every host below it: `own` are the
-    Space's, `also` are excluded besides those that ship with Headwater, and `heeded` are not
-    excluded although they ship. Raises ValueError with a text that is no host.
+    """The exclusions of one Space, each including its subdomains. `own` are the Space's hosts,
+    `also` are additional exclusions, and `heeded` are built-in exclusions to remove. Raises
+    ValueError for an invalid host.
     """
 
     def __init__(
@@ -34,8 +35,8 @@ class Exclusions:
         )
 
     def find(self, referrer: Address, landing: Address | None) -> NoTouch | None:
-        """The reason why a referrer makes no touch on a page at `landing`, None for others."""
-        if landing is not None and _are_of_one_site(referrer.host, landing.host):
+        """Return why a referrer makes no touch on a page at `landing`; None for other referrers."""
+        if landing is not None and _is_same_site(referrer.host, landing.host):
             return NoTouch(NothingReason.OWN_HOST, referrer.host)
         match = self._own.find(referrer)
         if match is None:
@@ -48,8 +49,8 @@ class Exclusions:
         return any(f".{host}".endswith(f".{domain}") for domain in self._heeded)
 
 
-def _are_of_one_site(referrer: str, landing: str) -> bool:
-    """True for one host and its subdomains, such as the shop's checkout."""
+def _is_same_site(referrer: str, landing: str) -> bool:
+    """Return whether both are one host or one is a subdomain, such as a shop's checkout."""
     return referrer == landing or referrer.endswith(f".{landing}") or landing.endswith(f".{referrer}")
 
 
@@ -66,10 +67,10 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def exclusions_of(own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
-    """Exclusions from a cache, as building the table takes a while."""
+def make_exclusions(own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
+    """Return cached exclusions, because the table is slow to build."""
     return Exclusions(own, also, heeded)
 
 
 SHIPPED = Exclusions()
-"""The exclusions of a Space without settings of its own."""
+"""The exclusions of a Space without its own settings."""

@@ -1,5 +1,5 @@
-"""The decision on an arrival's source with all that led to it: every rule that was applied, with
-what it read. Pure, and the same for the command line and the console.
+"""Explain how a visit's source was decided: the rules that were applied, and what they read. Pure;
+used by the command line and the console.
 """
 
 from __future__ import annotations
@@ -18,37 +18,36 @@ from headwater.sources.reasons import RuleReason, explain_rule
 from headwater.sources.rules import ARRIVING
 from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
-MOST_PRESENT = 6
-"""The most parameters that a step names."""
+MAX_NAMED_PARAMETERS = 6
 
 
 class RuleStep(msgspec.Struct, frozen=True, gc=False):
-    """One rule, in the order in which they are applied."""
+    """One rule, in order of application."""
 
     question: str
-    present: str | None
-    """Whatever the arrival has that the rule reads; None when it has nothing of it."""
+    evidence: str | None
+    """What the rule found in the visit, if anything."""
     decided: bool
 
 
 class VisitExplanation(msgspec.Struct, frozen=True, gc=False):
-    """The decision on an arrival, and how it was come to."""
+    """The classification of a visit, and the reason for it."""
 
     landing: Landing
     classification: Classification
     reason: RuleReason
     steps: tuple[RuleStep, ...]
-    """The rules that were applied, the one that decided last."""
+    """The applied rules; the last one decided."""
 
     @property
     def source(self) -> str | None:
-        """The source; None when the arrival makes no touch."""
+        """The source; None if the visit makes no touch."""
         outcome = self.classification.outcome
         return outcome.name if isinstance(outcome, Source) else None
 
     @property
     def excluded_by(self) -> str | None:
-        """The host for which the arrival makes no touch; None when it makes one."""
+        """The host that prevents a touch; None if the visit makes one."""
         outcome = self.classification.outcome
         return outcome.detail if isinstance(outcome, NoTouch) else None
 
@@ -59,7 +58,7 @@ def explain_visit(
     exclusions: Exclusions = SHIPPED,
     names: SourceNames = SHIPPED_ALONE,
 ) -> VisitExplanation:
-    """Return the decision on the arrival at `url` from `referrer`, with what led to it."""
+    """Return the classification of a visit to `url` from `referrer`, with its explanation."""
     landing = Landing(url, referrer)
     classification = explain(landing, exclusions, names)
     outcome = classification.outcome
@@ -70,25 +69,26 @@ def explain_visit(
 
 def _steps(evidence: Evidence) -> tuple[RuleStep, ...]:
     steps: list[RuleStep] = []
-    for rule, (question, present) in zip(ARRIVING, _QUESTIONS, strict=True):
+    for rule, (question, describe) in zip(ARRIVING, _QUESTIONS, strict=True):
         decided = rule(evidence) is not None
-        steps.append(RuleStep(question, present(evidence), decided))
+        steps.append(RuleStep(question, describe(evidence), decided))
         if decided:
             return tuple(steps)
     return (*steps, RuleStep("Then it was opened directly", None, decided=True))
 
 
-def _of(parameters: Collection[str]) -> Callable[[Evidence], str | None]:
-    """Return the function that names those of the parameters that an arrival has."""
+def _list_parameters(parameters: Collection[str]) -> Callable[[Evidence], str | None]:
+    """Return a function that lists which of these parameters a visit has."""
 
-    def present(evidence: Evidence) -> str | None:
+    def describe(evidence: Evidence) -> str | None:
         names = [name for name in parameters if name in evidence.parameters]
         if not names:
             return None
-        more = f" and {len(names) - MOST_PRESENT} more" if len(names) > MOST_PRESENT else ""
-        return ", ".join(names[:MOST_PRESENT]) + more
+        hidden = len(names) - MAX_NAMED_PARAMETERS
+        more = f" and {hidden} more" if hidden > 0 else ""
+        return ", ".join(names[:MAX_NAMED_PARAMETERS]) + more
 
-    return present
+    return describe
 
 
 def _referrer(evidence: Evidence) -> str | None:
@@ -104,20 +104,23 @@ def _referrer(evidence: Evidence) -> str | None:
 
 
 _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
-    ("Does trk_source or trk_network name a source outright?", _of(("trk_source", "trk_network"))),
-    ("Does the link have a parameter that only ads carry?", _of(clicks.ADS)),
-    ("Does HubSpot's hsa_net name an ad network?", _of(("hsa_net",))),
-    ("Does utm_source name a source?", _of(("utm_source",))),
-    ("Does utm_medium say e-mail or text message?", _of(("utm_medium",))),
-    ("Does the link have a mark of mail software?", _of(clicks.MAIL)),
-    ("Is the referrer a known site?", _referrer),
-    ("Does the link have a mark that a network puts on all its links?", _of(clicks.LINKS)),
     (
-        "Does the medium or the traffic type say that it was paid for?",
-        _of(("utm_medium", "trk_type", "trk_network")),
+        "Does trk_source or trk_network name a source explicitly?",
+        _list_parameters(("trk_source", "trk_network")),
     ),
-    ("Was the link made for some other campaign?", _of((*clicks.OTHER, *CAMPAIGN))),
+    ("Does the link have a parameter found only on ads?", _list_parameters(clicks.ADS)),
+    ("Does HubSpot's hsa_net name an ad network?", _list_parameters(("hsa_net",))),
+    ("Does utm_source name a source?", _list_parameters(("utm_source",))),
+    ("Does utm_medium indicate email or SMS?", _list_parameters(("utm_medium",))),
+    ("Does the link have a parameter of email software?", _list_parameters(clicks.MAIL)),
+    ("Is the referrer a known site?", _referrer),
+    ("Does the link have a parameter that a network adds to all its links?", _list_parameters(clicks.LINKS)),
+    (
+        "Does the medium or traffic type indicate paid traffic?",
+        _list_parameters(("utm_medium", "trk_type", "trk_network")),
+    ),
+    ("Was the link made for another campaign?", _list_parameters((*clicks.OTHER, *CAMPAIGN))),
     ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
 )
-"""Of each rule of ARRIVING the question that it answers, and what of the arrival it reads."""
+"""For each rule of ARRIVING, the question it answers, and a description of what it reads."""

@@ -1,5 +1,5 @@
-"""Tables of hosts: patterns and their meanings; the most specific pattern wins. Finding one costs a
-few dictionary look-ups per label, however long the table is.
+"""Tables of host patterns; the most specific pattern wins. A lookup costs a few dictionary accesses
+per label, however long the table is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Meaning = TypeVar("Meaning")
 
 
 class HostTable(Generic[Meaning]):
-    """A table of patterns as in referrers.txt. A later one replaces an equal earlier one."""
+    """A table of patterns, as in referrers.txt. Later equal patterns replace earlier ones."""
 
     def __init__(self, entries: Iterable[tuple[str, Meaning]]) -> None:
         self._meanings = dict(entries)
@@ -26,7 +26,7 @@ class HostTable(Generic[Meaning]):
                 self._paths.setdefault(host, []).append("/" + path)
 
     def find(self, address: Address) -> tuple[str, Meaning] | None:
-        """The most specific pattern that an address matches, and its meaning."""
+        """Return the most specific matching pattern and its meaning."""
         for pattern in _patterns(address.host):
             for path in self._paths.get(pattern, ()):
                 if address.path == path or address.path.startswith(path + "/"):
@@ -37,7 +37,7 @@ class HostTable(Generic[Meaning]):
 
 
 def _patterns(host: str) -> Iterator[str]:
-    """Every pattern without a path that a host matches, the most specific first."""
+    """Yield every matching pattern without a path, most specific first."""
     yield host
     if host.startswith(APP):
         return

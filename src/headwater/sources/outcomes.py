@@ -1,4 +1,4 @@
-"""Outcomes of classifying a visit: a source, or the reason why it has none of its own."""
+"""Outcomes of classifying a visit: a source, or why it has none."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """A listed source, the rule that named it, and the evidence of that rule where its name is
-    not enough: a value of a parameter, a pattern of a table, or a host.
+    """A listed source and the rule that chose it. `detail` is what the rule matched, if its name
+    isn't enough: a parameter's value, a pattern or a host.
     """
 
     name: str
@@ -18,7 +18,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
 
 
 class NothingReason(StrEnum):
-    """The reason why a visit has no new source."""
+    """The reason a visit has no new source."""
 
     OWN_HOST = "own_host"
     PAYMENT_PROVIDER = "payment_provider"
@@ -27,7 +27,7 @@ class NothingReason(StrEnum):
 
 
 class NoTouch(msgspec.Struct, frozen=True, gc=False):
-    """No touch: the person was here before and comes back from `detail`, a host's pattern."""
+    """No touch: the visitor comes back from `detail`, a host pattern."""
 
     reason: NothingReason
     detail: str
@@ -37,7 +37,7 @@ Outcome = Source | NoTouch
 
 
 class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The place of an ad in its account, as far as it is known. No URL has the account's name."""
+    """The known parts of an ad's place in its account. URLs never have the account's name."""
 
     account_id: str | None = None
     account_name: str | None = None
@@ -51,16 +51,16 @@ class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Classification(msgspec.Struct, frozen=True, gc=False):
-    """The full classification of an arrival: its source, its ad, and the platforms' click ids
-    (parameter in lower case → value as it was sent), stale ones left out.
+    """The full classification of a visit. `click_ids` maps lower-case parameters to their values as
+    sent, without stale ones.
     """
 
     outcome: Outcome
     ad: Ad
     click_ids: dict[str, str]
     campaign: str | None = None
-    """The marks of the link as one text, equal for equal values: its campaign parameters, its click
-    ids, and the other parameters that name the ad; None for a link without marks.
+    """The link's campaign parameters, click ids and other ad parameters as one text, equal for
+    equal values; None without any.
     """
     own_link: bool = False
-    """True for a link with marks on one of the site's own pages."""
+    """True for a tagged link on one of the site's own pages."""

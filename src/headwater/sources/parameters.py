@@ -1,6 +1,4 @@
-"""The parameters of URLs as browsers, platforms and people write them. Pure and total, in time
-linear to the URL's length.
-"""
+"""Read URL parameters as browsers, platforms and people write them. Pure, in linear time."""
 
 from __future__ import annotations
 
@@ -26,10 +24,10 @@ CAMPAIGN = (
     "trk_keyword",
     "trk_type",
 )
-"""Parameters that only a link made for a campaign carries."""
+"""Parameters found only on links made for a campaign."""
 
 MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
-"""Parameters that mark a link from outside, unlike a link between the site's own pages."""
+"""Parameters that mark a link from outside, unlike links between the site's own pages."""
 
 
 _MARK = re.compile(rf"\?(?:{'|'.join(map(re.escape, sorted(MARKS)))})=", re.IGNORECASE)
@@ -45,21 +43,21 @@ def stated(value: str | None) -> str | None:
 
 
 def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -> dict[str, str]:
-    """The `wanted` parameters of a URL, by lower-case name: of each the first that has a value.
-    Values in `exact` are kept as they are but for percent-encoding.
+    """Return the `wanted` parameters of a URL by lower-case name; the first non-empty value wins.
+    Values in `exact` are only percent-decoded.
     """
     values: dict[str, str] = {}
     for name, raw in read_pairs(url):
         if name in wanted and name not in values:
-            value = _unquoted(raw) if name in exact else _plain(raw)
+            value = _decode(raw) if name in exact else _decode_text(raw)
             if value:
                 values[name] = value
     return values
 
 
 def read_pairs(url: str) -> Iterator[tuple[str, str]]:
-    """The parameters of a URL: names in lower case, and values as they stand there. What is behind
-    `#` counts where nothing before it marks a link from outside.
+    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count only if no
+    earlier one marks a link from outside.
     """
     address, hash_sign, fragment = url.partition("#")
     is_marked = False
@@ -71,16 +69,16 @@ def read_pairs(url: str) -> Iterator[tuple[str, str]]:
 
 
 def split_pairs(query: str) -> Iterator[tuple[str, str]]:
-    """The parameters in a query or a fragment, likewise."""
-    # Links are put together by hand, with a second question mark in place of an ampersand.
-    for piece in query.replace("?", "&").split("&"):
-        name, equals, value = piece.partition("=")
+    """Yield the parameters of a query or a fragment, with lower-case names and raw values."""
+    # Hand-made links may have a second question mark instead of an ampersand.
+    for part in query.replace("?", "&").split("&"):
+        name, equals, value = part.partition("=")
         if not equals and "%3" in name:
             # The whole query was percent-encoded once too often.
             for inner in unquote(name).replace("?", "&").split("&"):
                 name, _, value = inner.partition("=")
                 yield _name(name), value
-        elif piece:
+        elif part:
             yield _name(name), value
 
 
@@ -90,25 +88,26 @@ def _name(text: str) -> str:
     return name.strip().lower().removeprefix("amp;")
 
 
-def _unquoted(raw: str) -> str:
-    """The value of a click id."""
-    return _stored(raw, unquote(raw) if "%" in raw else raw)
+def _decode(raw: str) -> str:
+    return _clean(raw, unquote(raw) if "%" in raw else raw)
 
 
-def _plain(raw: str) -> str:
-    """A value that people write: those that were percent-encoded twice are decoded twice."""
-    value = _stored(raw, unquote_plus(raw))
+def _decode_text(raw: str) -> str:
+    """Decode a value; one that was percent-encoded twice is decoded twice."""
+    value = _clean(raw, unquote_plus(raw))
     if "%" not in value:
         return value
     try:
         again = unquote(value, errors="strict")
     except UnicodeDecodeError:
         return value
-    return _stored(value, again) if again.isprintable() else value
+    return _clean(value, again) if again.isprintable() else value
 
 
-def _stored(raw: str, value: str) -> str:
-    """A value that can be stored; "" for a placeholder. Decoding makes another of `%%ADID%%`."""
+def _clean(raw: str, value: str) -> str:
+    """Return a value fit to be stored; "" for a placeholder. Checks the raw value too, because
+    decoding changes `%%ADID%%`.
+    """
     if "%%" in raw and is_placeholder(raw):
         return ""
     value = value.replace("\0", "").strip()

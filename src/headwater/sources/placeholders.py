@@ -1,5 +1,5 @@
-"""Values that stand for none: what analytics tools write where nothing is known, and the macros of
-ad platforms and mail software that nobody filled in. Pure.
+"""Recognize placeholders: values that analytics tools write for unknown, and unfilled macros of ad
+platforms and email software. Pure.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _NOTHING = frozenset(
         "[object object]",
     }
 )
-"""In lower case, with a blank for `_` and `+`. Those in parentheses are names that Google Analytics
-gives to missing values.
+"""Lower-case, with blanks for `_` and `+`. Google Analytics uses those in parentheses for missing
+values.
 """
 _MACROS = (
-    r"\{\{",  # {{campaign.name}}, and what is cut off behind it
+    r"\{\{",  # {{campaign.name}}, also if cut off
     r"\{[$%]?[A-Za-z_][\w.: -]{0,99}[$%]?\}",  # {campaignid}, {%name%}
     r"\$[{(][\w.: -]{1,100}[)}]",  # ${CAMPAIGN_NAME}
     r"\[\[[^]\[]{1,100}\]\]",  # [[campaign]]
@@ -55,12 +55,12 @@ _WHOLE = re.compile(
     r"|\[[A-Za-z]+[._][\w.]*\]",
     re.DOTALL,
 )
-"""Macros that names of campaigns may have a part of: they count where they are the whole value."""
+"""Macros that may occur inside campaign names: they count only as the whole value."""
 _SIGNS = re.compile(r"[{}%$@#*<\[]|__")
 
 
 def is_placeholder(value: str) -> bool:
-    """True for a value that names nothing: `(not set)`, `undefined`, `{{campaign.name}}`."""
+    """Return whether a value is a placeholder: `(not set)`, `undefined`, `{{campaign.name}}`."""
     if value.strip().lower().replace("_", " ").replace("+", " ") in _NOTHING:
         return True
     if _SIGNS.search(value) is None:

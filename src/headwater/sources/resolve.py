@@ -1,6 +1,6 @@
-"""The source of an event's touchpoint, from its attribution parameters and landing URL. Pure.
+"""Find the source of an event's touchpoint, from its attribution parameters and landing URL. Pure.
 
-Every result has the name of the rule that produced it, which is stored and displayed.
+Every result includes the rule that produced it, which is stored and displayed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 __all__ = ["ResolvedSource", "SourceParameters", "resolve"]
 
 ResolvedSource = tuple[str, str]
-"""A listed source and the rule that named it."""
+"""A listed source and the rule that chose it."""
 
 
 @lru_cache(maxsize=16_384)
@@ -27,8 +27,8 @@ def resolve(
     names: SourceNames = SHIPPED_ALONE,
     exclusions: Exclusions = SHIPPED,
 ) -> ResolvedSource:
-    """The listed source of a touch, and the name of the rule that fired. An event with attribution
-    parameters always has a source: a touch that no rule names is a referral.
+    """Return the listed source of a touch and the rule that chose it. An event with attribution
+    parameters always has a source: without a matching rule, it is a referral.
     """
     return name_source(read_evidence(Landing(landing_url, None, parameters), exclusions, names))
 
@@ -37,8 +37,8 @@ def resolve(
 def find_return(
     parameters: SourceParameters, landing_url: str | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """The reason why the parameters make no touch: their source is a payment page, a place to sign
-    in or the shop itself, and the link has no mark of its own.
+    """Return why the parameters make no touch: their source is a payment page, a sign-in page or
+    the shop itself, and the link has no other mark.
     """
     evidence = read_evidence(Landing(landing_url, None, parameters), exclusions)
     if not isinstance(evidence.referrer, NoTouch) or evidence.paid:
@@ -47,9 +47,9 @@ def find_return(
 
 
 def name_source(evidence: Evidence) -> ResolvedSource:
-    """The source of an event's touch, and the name of the rule that fired."""
+    """Return the source of an event's touch and the rule that chose it."""
     for rule in NAMING:
-        answer = rule(evidence)
-        if answer is not None:
-            return answer.name, answer.rule
+        source = rule(evidence)
+        if source is not None:
+            return source.name, source.rule
     return "referral", "fallback"

@@ -1,5 +1,5 @@
-"""The rules that name a source, each a function from evidence to its answer or None. The tables at
-the end have the order in which they are applied; docs/attribution.md describes them.
+"""The rules that choose a source, functions from evidence to an outcome or None. The tables at the
+end list them in order of application; docs/attribution.md describes them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.evidence import UNDECLARED, Evidence, ListedReferrer, OtherReferrer
 from headwater.sources.outcomes import NoTouch, Outcome, Source
 from headwater.sources.parameters import CAMPAIGN
-from headwater.sources.vocabulary import is_paid, message_of, of_platform, platform_of, target_of, words
+from headwater.sources.vocabulary import choose_source, find_message, find_target, is_paid, strip_kind, words
 
 Rule = Callable[[Evidence], Outcome | None]
 
@@ -32,10 +32,10 @@ def _declared_source(evidence: Evidence) -> Source | None:
         value = declared.source or declared.network
         return Source(evidence.declared_network, f"declared_network{_ending(evidence)}", value)
     rule, name = ("trk_source_alias", source) if source else ("trk_network_alias", declared.network)
-    target = target_of(name)
+    target = find_target(name)
     if target is None:
         return None
-    return Source(of_platform(target, paid=evidence.paid), rule, name)
+    return Source(choose_source(target, paid=evidence.paid), rule, name)
 
 
 def _click_id(evidence: Evidence) -> Source | None:
@@ -43,59 +43,58 @@ def _click_id(evidence: Evidence) -> Source | None:
     if clicks.ADS.keys().isdisjoint(parameters):
         return None
     for parameter, network in clicks.ADS.items():
-        if parameter in parameters and (place := _placement(network, evidence)) is not None:
-            return Source(of_platform(place, paid=True), parameter)
+        if parameter in parameters and (platform := _find_placement(network, evidence)) is not None:
+            return Source(choose_source(platform, paid=True), parameter)
     return None
 
 
 def _hubspot(evidence: Evidence) -> Source | None:
-    """The network that HubSpot's tracking of ads names."""
-    target = target_of(evidence.parameters.get("hsa_net"))
-    if target is None or (place := _placement(platform_of(target), evidence)) is None:
+    """Return the network in HubSpot's ad tracking."""
+    target = find_target(evidence.parameters.get("hsa_net"))
+    if target is None or (platform := _find_placement(strip_kind(target), evidence)) is None:
         return None
-    return Source(of_platform(place, paid=True), "hsa_net", evidence.parameters["hsa_net"])
+    return Source(choose_source(platform, paid=True), "hsa_net", evidence.parameters["hsa_net"])
 
 
-def _placement(network: str, evidence: Evidence) -> str | None:
-    """The platform that showed a network's ad, or None when the link went on from the ad's click
-    to somewhere else: links are shared and copied with the parameters of the click that opened
-    them, and utm_source or the referrer then says so.
+def _find_placement(network: str, evidence: Evidence) -> str | None:
+    """Return the platform that showed a network's ad. None if utm_source or the referrer show that
+    the link was shared from another place, with the parameters of the click that opened it.
     """
     named, referrer = evidence.named, evidence.referrer
     if named is not None:
-        place = platform_of(named)
+        platform = strip_kind(named)
     elif isinstance(referrer, ListedReferrer):
-        place = platform_of(referrer.target)
+        platform = strip_kind(referrer.target)
     else:
-        place = network
-    if place != network and SHOWS_ADS_OF.get(place) != network:
+        platform = network
+    if platform != network and SHOWS_ADS_OF.get(platform) != network:
         return None
     if network == "google":
         campaign = words(evidence.parameters.get("utm_campaign", ""))
-        return "youtube" if place == "youtube" or not _VIDEO.isdisjoint(campaign) else network
+        return "youtube" if platform == "youtube" or not _VIDEO.isdisjoint(campaign) else network
     # Only utm_source wins over the network: the referrer may be a partner's.
-    return place if named is not None else network
+    return platform if named is not None else network
 
 
 def _utm_source(evidence: Evidence) -> Source | None:
-    named = evidence.named
-    if named is None:
+    if evidence.named is None:
         return None
     value = evidence.parameters["utm_source"]
     if evidence.network is not None:
-        # The rule keeps that it was paid for, in case the network or name is taken away again.
+        # The rule's name keeps that it was paid, in case the network or name is removed
+        # later.
         return Source(evidence.network, f"own_network{_ending(evidence)}", value)
     if evidence.is_own_name:
-        return Source(named, f"own_utm_source{_ending(evidence)}", value)
-    # Tools for mail send text messages as well.
-    if named == "email" and _medium(evidence) == "sms":
+        return Source(evidence.named, f"own_utm_source{_ending(evidence)}", value)
+    # Email tools send text messages too.
+    if evidence.named == "email" and _medium(evidence) == "sms":
         return Source("sms", "utm_medium", evidence.parameters["utm_medium"])
     rule = "utm_source_paid" if evidence.paid else "utm_source"
-    return Source(of_platform(named, paid=evidence.paid), rule, value)
+    return Source(choose_source(evidence.named, paid=evidence.paid), rule, value)
 
 
 def _ending(evidence: Evidence) -> str:
-    """The end of a rule's name that says paid."""
+    """Return the suffix of rules for paid traffic."""
     return "_paid" if evidence.paid else ""
 
 
@@ -107,9 +106,9 @@ def _utm_medium(evidence: Evidence) -> Source | None:
 
 
 def _medium(evidence: Evidence) -> str | None:
-    """`email` or `sms` when utm_medium says that a message brought the link, not an ad in one."""
+    """Return `email` or `sms` if utm_medium indicates a message, not an ad in one."""
     value = evidence.parameters.get("utm_medium")
-    return None if value is None or evidence.paid else message_of(value)
+    return None if value is None or evidence.paid else find_message(value)
 
 
 def _mail(evidence: Evidence) -> Source | None:
@@ -123,19 +122,19 @@ def _referrer(evidence: Evidence) -> Source | None:
         return None
     paid = evidence.paid and referrer.target not in SOURCE_IDS
     rule = "referrer_paid" if paid else "referrer"
-    return Source(of_platform(referrer.target, paid=paid), rule, referrer.pattern)
+    return Source(choose_source(referrer.target, paid=paid), rule, referrer.pattern)
 
 
 def _link(evidence: Evidence) -> Source | None:
-    """A network's mark on all its links, as long as no other site passed the link on."""
+    """A network's mark on all its links, unless another site shared the link."""
     parameter = _first(clicks.LINKS, evidence)
     if parameter is None or isinstance(evidence.referrer, OtherReferrer):
         return None
-    return Source(of_platform(clicks.LINKS[parameter], paid=evidence.paid), parameter)
+    return Source(choose_source(clicks.LINKS[parameter], paid=evidence.paid), parameter)
 
 
 def _paid(evidence: Evidence) -> Source | None:
-    """A paid click on an ad of a network that nothing names."""
+    """Paid traffic of an unnamed network."""
     if not evidence.paid:
         return None
     medium = evidence.parameters.get("utm_medium")
@@ -145,7 +144,7 @@ def _paid(evidence: Evidence) -> Source | None:
 
 
 def _campaign(evidence: Evidence) -> Source | None:
-    """A campaign of somebody unlisted: a referral, not a direct visit."""
+    """A campaign of an unlisted sender: a referral, not a direct visit."""
     parameter = _first(clicks.OTHER, evidence)
     if parameter is not None:
         return Source("referral", parameter)
@@ -154,7 +153,7 @@ def _campaign(evidence: Evidence) -> Source | None:
 
 
 def _coming_back(evidence: Evidence) -> NoTouch | None:
-    """No touch for people who come from the site itself, or back from a payment or a sign-in."""
+    """No touch for visitors from the site itself, or back from a payment or sign-in."""
     return evidence.referrer if isinstance(evidence.referrer, NoTouch) else None
 
 
@@ -164,7 +163,7 @@ def _other_site(evidence: Evidence) -> Source | None:
 
 
 def _first(parameters: Mapping[str, str], evidence: Evidence) -> str | None:
-    """The first of the parameters that the URL has, in the order of their table."""
+    """Return the first of these parameters in the URL, in the order of their table."""
     if parameters.keys().isdisjoint(evidence.parameters):
         return None
     return next(name for name in parameters if name in evidence.parameters)
@@ -181,15 +180,15 @@ NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
     _link,
     _paid,
 )
-"""Rules that name a source. The first that answers wins."""
+"""Rules that choose a source. The first match wins."""
 
 ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
-"""Rules for a page that was opened; when none answers, it was opened directly."""
+"""Rules for an opened page. Without a match, it was opened directly."""
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
-"""The rules by which parameters decide that declare the source outright."""
+"""Rules for explicitly declared sources."""
 DECLARED_NETWORK = frozenset({"declared_network", "declared_network_paid"})
-"""The rules by which they name a paid network of the Space's own."""
+"""Rules for declared paid networks of the Space."""
 
 PAID_RULES = frozenset(
     {
@@ -202,7 +201,7 @@ PAID_RULES = frozenset(
         "paid_type",
     }
 )
-"""The rules that only answer when a medium or a traffic type says paid."""
+"""Rules that require a medium or traffic type indicating paid traffic."""
 
 RULES = frozenset(
     {
@@ -225,4 +224,4 @@ RULES = frozenset(
     | clicks.MAIL.keys()
     | clicks.OTHER.keys()
 )
-"""Every name of a rule in the answers."""
+"""The names of all rules."""

@@ -1,4 +1,4 @@
-"""A Space's part in the rules by which sources are named."""
+"""A Space's source rules: exclusions and source names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 
 class SourceRules(NamedTuple):
-    """A Space's exclusions and its own names of sources."""
-
     exclusions: Exclusions
     names: SourceNames
 
 
 SHIPPED_RULES = SourceRules(SHIPPED, SHIPPED_ALONE)
-"""The rules of a Space that has no part in them."""
+"""The rules of a Space without its own."""

@@ -1,4 +1,4 @@
-"""The names by which people know sources and channels."""
+"""Display names of sources and channels."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _TITLES = {
 }
 
 
-def title_of(key: str) -> str:
+def format_title(key: str) -> str:
     """Return what people call a source or a channel."""
     if key in _TITLES:
         return _TITLES[key]
-    first, *rest = key.split("_")
-    return " ".join([_WORDS.get(first, first.capitalize()), *rest])
+    first, *others = key.split("_")
+    return " ".join([_WORDS.get(first, first.capitalize()), *others])

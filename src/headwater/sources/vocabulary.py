@@ -1,4 +1,4 @@
-"""The words that name sources, read from the data files beside this module."""
+"""The words that name sources, from data files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from headwater.sources.addresses import read_address
-from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS, channel_of
+from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS, find_channel
 from headwater.sources.hosts import HostTable
 
 _WORD = re.compile(r"[^\W_]+")
@@ -16,53 +16,51 @@ _BETWEEN_WORDS = re.compile(r"[\s_+-]+")
 
 
 def read_lines(file: str) -> list[list[str]]:
-    """The lines of a data file as their columns, without comments."""
+    """Return the columns of a data file's lines, without comments."""
     text = files("headwater.sources").joinpath(file).read_text(encoding="utf-8")
     return [line.split() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 
 def read_pairs(file: str) -> list[tuple[str, str]]:
-    """The lines of a data file of two columns."""
+    """Return the lines of a two-column data file."""
     return [(first, second) for first, second in read_lines(file)]
 
 
 def fold(text: str) -> str:
-    """A name without regard to case, and to blanks, hyphens and underscores between its words:
-    `E-Mail`, `e mail` and `email` are one.
-    """
+    """Remove case, blanks, hyphens and underscores: `E-Mail`, `e mail` and `email` are equal."""
     return _BETWEEN_WORDS.sub("", text.lower())
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case; `_` and signs part them."""
+    """Split a text into lower-case words, at `_` and punctuation."""
     return _WORD.findall(text.lower())
 
 
 ALIASES: dict[str, str] = dict(read_pairs("aliases.txt"))
-"""Alias to a listed source or to a platform."""
+"""Listed source or platform by alias."""
 
 PLACEMENTS: dict[str, str] = {fold(value): name for value, name in read_pairs("placements.txt")}
-"""Place of ads, folded, to its platform."""
+"""Platform by ad placement, folded."""
 
 REFERRERS = HostTable([*read_pairs("referrers_matomo.txt"), *read_pairs("referrers.txt")])
-"""Hosts of referrers to a listed source or to a platform."""
+"""Listed source or platform by referrer host."""
 
 _TARGETS = {fold(name): name for name in SOURCE_IDS} | {
     fold(alias): target for alias, target in ALIASES.items()
 }
-"""What names stand for, by their folded spelling."""
+"""Listed source or platform by folded name."""
 
 _LONGEST_NAME = max(map(len, _TARGETS))
 
 _PAID_SOURCES = {
-    # Meta sells the places in Messenger and Threads together with Facebook's.
+    # Meta sells placements in Messenger and Threads together with Facebook's.
     "messenger": "facebook_ads",
     "threads": "facebook_ads",
     # Microsoft's search ads are shown in Copilot.
     "ai_copilot": "bing_ads",
     "ai_chat_gpt": "chatgpt_ads",
 }
-"""The paid sources of platforms that are not called after them."""
+"""Paid sources whose names differ from their platforms'."""
 _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 
 # --------------------------------------------------------------------------------- paid or not
@@ -70,7 +68,7 @@ _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 
 @dataclass(frozen=True)
 class _WordList:
-    """Words of one kind in the list of paid words; those with a * by what is beside it."""
+    """Words of one kind in paid_words.txt; those with a * by its position."""
 
     whole: frozenset[str]
     beginnings: tuple[str, ...]
@@ -87,7 +85,7 @@ class _WordList:
 
 
 def _list_words(kind: str) -> _WordList:
-    words = [word for word, own in read_pairs("paid_words.txt") if own == kind]
+    words = [word for word, word_kind in read_pairs("paid_words.txt") if word_kind == kind]
     by_stars: dict[tuple[bool, bool], list[str]] = {}
     for word in words:
         by_stars.setdefault((word[0] == "*", word[-1] == "*"), []).append(word.strip("*"))
@@ -128,35 +126,35 @@ _NOT = frozenset({"non", "not", "no", "un"})
 
 @lru_cache(maxsize=4096)
 def is_paid(text: str | None) -> bool:
-    """True when a traffic type, network or medium is of paid traffic: `cpc`, `Paid Social`,
-    `Instagram_Reels`, `fb-ads`.
+    """Return whether a traffic type, network or medium indicates paid traffic: `cpc`, `Paid
+    Social`, `Instagram_Reels`, `fb-ads`.
     """
     if not text:
         return False
     parts = words(text)
-    if any(_is_paid_word(parts, at) for at in range(len(parts))):
+    if any(_is_paid_word(parts, index) for index in range(len(parts))):
         return True
     folded = fold(text)
     if folded in PLACEMENTS:
         return True
-    if message_of(text) is not None:
+    if find_message(text) is not None:
         return False
     return any(map(_FORMAT.has, parts)) or _is_paid_name(text, folded)
 
 
-def _is_paid_word(parts: list[str], at: int) -> bool:
-    """True for a word that says paid, where the one before it does not deny it."""
-    word = parts[at]
+def _is_paid_word(parts: list[str], index: int) -> bool:
+    """Return whether a word indicates paid traffic and isn't negated by the one before it."""
+    word = parts[index]
     if not _PAID.has(word) or _NEVER.has(word):
         return False
-    return not (at and parts[at - 1] in _NOT)
+    return not (index and parts[index - 1] in _NOT)
 
 
 def _is_paid_name(text: str, folded: str) -> bool:
-    """True for the name of a network's ads, and for a form of ads in one word: `videoads`."""
-    target = target_of(text)
+    """Return whether a text names a network's ads, or an ad format in one word: `videoads`."""
+    target = find_target(text)
     if target is not None:
-        return channel_of_target(target) == "paid"
+        return target in SOURCE_IDS and find_channel(target) == "paid"
     return folded in _FORMS_IN_ONE
 
 
@@ -192,15 +190,8 @@ _FORMS_IN_ONE = frozenset(
 ) | {"native"}
 
 
-def channel_of_target(target: str) -> str | None:
-    """The channel of an alias's target; None for a platform."""
-    return channel_of(target) if target in SOURCE_IDS else None
-
-
-def message_of(text: str) -> str | None:
-    """`email` or `sms` when a medium says that a message brought the link: by its whole name, or by
-    one of its words.
-    """
+def find_message(text: str) -> str | None:
+    """Return `email` or `sms` if a medium indicates a message, by its whole name or by one word."""
     target = _TARGETS.get(fold(text))
     if target in ("email", "sms"):
         return target
@@ -216,7 +207,7 @@ def message_of(text: str) -> str | None:
 # ------------------------------------------------------------------------------------- names
 
 _BETWEEN_NAMES = re.compile(r"[\s_+/|:-]+")
-_OF_ADS = re.compile(
+_AD_WORD = re.compile(
     r"ads?|adwords|adverts?|advertising|advertisements?|ppc|cp[a-z]|sponsored|promoted"
     r"|retargeting|remarketing|display|pmax"
 )
@@ -240,13 +231,13 @@ _IN_ONE = re.compile(r"([a-z0-9.]{2,}?)(ads?|advertising|ppc|cpc)")
 _SHORT = frozenset(
     f"{name}{ads}" for name in ("fb", "ig", "yt", "tt") for ads in ("ad", "ads", "ppc", "cpc")
 ) | {"liads", "twads", "scads", "tgads", "anads"}
-"""The names of ads in one word whose network's name has two letters: `scad` is a college."""
+"""Ad names in one word whose network has a two-letter name: `scad` is a college."""
 
 
 @lru_cache(maxsize=4096)
-def target_of(text: str | None) -> str | None:
-    """The listed source or the platform that a name stands for: a listed source, an alias, a place
-    of ads, a network's name with a word for ads, or the host of a referrer.
+def find_target(text: str | None) -> str | None:
+    """Return the listed source or platform that a name stands for: a listed source, an alias, an ad
+    placement, a network's name with a word for ads, or a referrer's host.
     """
     if not text:
         return None
@@ -254,16 +245,16 @@ def target_of(text: str | None) -> str | None:
     target = ALIASES.get(name) or _TARGETS.get(fold(name))
     if target is not None:
         return target
-    if (platform := PLACEMENTS.get(fold(name)) or _network_of_ads(name)) is not None:
-        return of_platform(platform, paid=True)
+    if (platform := PLACEMENTS.get(fold(name)) or _find_ad_network(name)) is not None:
+        return choose_source(platform, paid=True)
     address = read_address(name) if "." in name else None
     match = REFERRERS.find(address) if address is not None else None
     return match[1] if match is not None else None
 
 
-def _network_of_ads(name: str) -> str | None:
-    """The platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads behind
-    it or before it.
+def _find_ad_network(name: str) -> str | None:
+    """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads
+    after or before it.
     """
     parts = [part for part in _BETWEEN_NAMES.split(name) if part]
     if len(parts) == 1:
@@ -271,31 +262,31 @@ def _network_of_ads(name: str) -> str | None:
         is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT)
         return _TARGETS.get(match[1]) if match is not None and is_named else None
     # No name has more words than the longest has letters.
-    for at in range(min(len(parts) - 1, _LONGEST_NAME), 0, -1):
-        target = _TARGETS.get("".join(parts[:at]))
-        if target is not None and _are_of_ads(parts[at:]):
+    for index in range(min(len(parts) - 1, _LONGEST_NAME), 0, -1):
+        target = _TARGETS.get("".join(parts[:index]))
+        if target is not None and _are_ad_words(parts[index:]):
             return target
-    return _TARGETS.get("".join(parts[1:])) if _are_of_ads(parts[:1]) else None
+    return _TARGETS.get("".join(parts[1:])) if _are_ad_words(parts[:1]) else None
 
 
-def _are_of_ads(parts: list[str]) -> bool:
-    """True for words such as `search ads`: one says ads, and the others do not say more."""
-    ads = [part for part in parts if _OF_ADS.fullmatch(part)]
+def _are_ad_words(parts: list[str]) -> bool:
+    """Return whether the words only mean ads, such as `search ads`."""
+    ads = [part for part in parts if _AD_WORD.fullmatch(part)]
     return bool(ads) and all(part in ads or part in _BESIDE_ADS for part in parts)
 
 
-def platform_of(target: str) -> str:
-    """The platform of an alias's target, which may be one of its sources."""
+def strip_kind(target: str) -> str:
+    """Return the platform of an alias's target, which may be one of its sources."""
     return _PLATFORMS.get(target) or target.removesuffix("_ads").removesuffix("_organic")
 
 
-def of_platform(target: str, *, paid: bool) -> str:
-    """The source of an alias's target. Nothing paid is unpaid: whoever has no paid source has
-    PAID_OTHER. A platform that has only a paid source has it in any case.
+def choose_source(target: str, *, paid: bool) -> str:
+    """Return the source of an alias's target. Paid traffic never becomes unpaid: without a paid
+    source it is PAID_OTHER. A platform with only a paid source always has that.
     """
     if not paid and target in SOURCE_IDS:
         return target
-    platform = platform_of(target)
+    platform = strip_kind(target)
     ads = _PAID_SOURCES.get(platform, f"{platform}_ads")
     if paid:
         return ads if ads in SOURCE_IDS else PAID_OTHER

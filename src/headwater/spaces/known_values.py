@@ -13,7 +13,7 @@ from headwater.http.inputs.fields import Schema
 from headwater.http.inputs.suggestions import Names
 from headwater.sources.catalogue import CHANNELS, LISTED_SOURCES, SOURCES
 from headwater.sources.source_names import SourceNames
-from headwater.sources.vocabulary import of_platform, target_of
+from headwater.sources.vocabulary import choose_source, find_target
 
 
 def _schema_of(sources: tuple[str, ...]) -> Schema:
@@ -64,7 +64,7 @@ def _names(words: tuple[str, ...]) -> Names:
 
 def _meant(word: str) -> tuple[str, ...]:
     """Return the sources that another name means, such as `meta`."""
-    target = target_of(word)
+    target = find_target(word)
     if target is None:
         return ()
-    return tuple(dict.fromkeys(of_platform(target, paid=paid) for paid in (True, False)))
+    return tuple(dict.fromkeys(choose_source(target, paid=paid) for paid in (True, False)))

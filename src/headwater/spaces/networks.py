@@ -13,19 +13,19 @@ from headwater.http.answers import DataList
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.fields import REQUIRED, UNPRINTABLE, FieldType, text_up_to
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
-from headwater.sources.ad_platforms import LISTED_PLATFORMS, platform_of
+from headwater.sources.ad_platforms import LISTED_PLATFORMS, normalize_platform
 from headwater.sources.catalogue import PAID_OTHER, SOURCE_IDS
 from headwater.sources.networks import (
     FIRST_NUMBER,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     NAME,
     NUMBERS,
     PaidNetwork,
-    letters_of,
-    spellings_of,
+    fold_spelling,
+    list_spellings,
 )
 from headwater.sources.source_names import SourceNames, normal_name, read_source_names
-from headwater.sources.vocabulary import target_of
+from headwater.sources.vocabulary import find_target
 from headwater.spaces.locks import lock_space
 from headwater.spaces.reclassifications import RECLASSIFIED, request_reclassification
 from headwater.spaces.spaces import announce_access
@@ -55,32 +55,33 @@ class NetworkList(DataList[Network], frozen=True):
 def _read_name(text: str) -> str:
     if NAME.fullmatch(text):
         return text
-    stem = platform_of(text)
+    stem = normalize_platform(text)
     example = f"{stem}_ads" if NAME.fullmatch(f"{stem}_ads") else "taboola_ads"
     raise ValueError(
         f"must have lower-case letters, digits and single _, end in _ads and have at most "
-        f"{LONGEST_NAME} characters, such as {example}."
+        f"{MAX_NAME_LENGTH} characters, such as {example}."
     )
 
 
 def _read_spelling(text: str) -> str:
-    if UNPRINTABLE.search(text) or not letters_of(text):
+    if UNPRINTABLE.search(text) or not fold_spelling(text):
         raise ValueError("must have a letter or a digit, and no control characters.")
     return normal_name(text)
 
 
 def _read_platform(text: str) -> str:
-    platform = platform_of(text)
+    platform = normalize_platform(text)
     if not platform or UNPRINTABLE.search(platform):
         raise ValueError("must have a letter or a digit, and no control characters.")
     return platform
 
 
 _TEXT = FieldType(
-    {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}, text_up_to(LONGEST_NAME, trim=True).read
+    {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
+    text_up_to(MAX_NAME_LENGTH, trim=True).read,
 )
 _NAME = FieldType(
-    {"type": "string", "maxLength": LONGEST_NAME, "pattern": "^[a-z0-9]+(_[a-z0-9]+)*_ads$"},
+    {"type": "string", "maxLength": MAX_NAME_LENGTH, "pattern": "^[a-z0-9]+(_[a-z0-9]+)*_ads$"},
     text_up_to(255).then(_read_name).read,
 )
 _FIELDS = object_of(
@@ -99,7 +100,7 @@ NETWORK: FieldType[Network] = _FIELDS.then(
     lambda values: Network(
         values["name"],
         tuple(dict.fromkeys(values.get("spellings") or ())),
-        values.get("platform") or platform_of(values["name"]),
+        values.get("platform") or normalize_platform(values["name"]),
     )
 )
 
@@ -192,16 +193,16 @@ def _taken_spelling(
     wanted: Network, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
 ) -> str | None:
     """Return what is wrong with a spelling that means something else."""
-    mine = spellings_of(wanted.name, wanted.spellings)
+    mine = list_spellings(wanted.name, wanted.spellings)
     for network in others:
-        both = set(mine) & set(spellings_of(network.name, network.spellings))
+        both = set(mine) & set(list_spellings(network.name, network.spellings))
         if both:
             return f"The spelling {min(both)} belongs to your network {network.name}."
     for spelling in (*wanted.spellings, wanted.name.removesuffix("_ads")):
         if (listed := _listed_as(spelling)) is not None:
             return f"The spelling {spelling} belongs to the listed source {listed}."
     for name, source in other_names.items():
-        if letters_of(name) in mine:
+        if fold_spelling(name) in mine:
             return f"The spelling {name} is a value of utm_source that you have mapped to {source}."
     return None
 
@@ -212,5 +213,5 @@ def _listed_as(value: str) -> str | None:
     """
     if value in SOURCE_IDS:
         return value
-    target = target_of(value)
+    target = find_target(value)
     return None if target == PAID_OTHER else target

@@ -16,7 +16,7 @@ from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import UNPRINTABLE
 from headwater.http.inputs.objects import read_pairs
 from headwater.sources.addresses import read_address
-from headwater.sources.answers import SELF_REPORTED, words_of
+from headwater.sources.answers import SELF_REPORTED, normalize_phrase
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.sources.source_names import normal_name
 from headwater.spaces.currencies import parse_currency
@@ -186,7 +186,7 @@ def _source(value: str) -> str:
 
 
 def _answer_phrase(value: str) -> str:
-    phrase = words_of(_text(value))
+    phrase = normalize_phrase(_text(value))
     if not phrase:
         raise ValueError("must have a letter or a digit")
     return phrase

@@ -1,1 +1,1 @@
-"""The spend ledger: what ads have cost, as the platforms report it."""
+"""The spend ledger: ad costs as the platforms report them."""

@@ -1,7 +1,7 @@
-"""Reports of one day at several levels, told apart: what is broken down, and what is not. Pure.
+"""Split a day's reports at several levels into disjoint parts. Pure.
 
-An account's total, its campaigns and their ads are the same money three times. So a row is never
-added to those below it: what it has beyond them is left over at its own level, as not broken down.
+An account's total, its campaigns and their ads report the same money three times. So a row is never
+added to the rows below it; the difference stays at its own level, as not broken down.
 """
 
 from __future__ import annotations
@@ -15,61 +15,61 @@ from headwater.spend.models import FIGURES
 
 NOTHING = (0,) * len(FIGURES)
 _AD_SET = 2
-"""The index of the ad set in a path; empty for an ad right below its campaign."""
+"""The index of the ad set in a path; empty for an ad directly below its campaign."""
 
 Figures = tuple[int, ...]
-"""In the order of FIGURES: money and conversions in millionths, counts whole."""
+"""In the order of FIGURES: money and conversions in millionths, counts as integers."""
 
 
 class LedgerRow(NamedTuple):
-    """A row of the ledger; empty where it is of more than one."""
+    """A row of the ledger. A field is empty if the row covers several values."""
 
     date: date
     platform: str
     currency: str
     path: tuple[str, ...]
-    """Account, campaign, ad set and ad, down to the last that the row names."""
+    """Account, campaign, ad set and ad, down to the row's level."""
     country: str
     figures: Figures
     source: str | None = None
-    """The source of all clicks that the row is for; None where there are several, or none."""
+    """The source of all its clicks; None if there are several or none."""
     owner: str | None = None
-    """The platform that bills it, as sources have it; None for one without sources."""
+    """The billing platform, as sources name it; None for one without sources."""
 
 
-class Piece(NamedTuple):
-    """A part of what was spent. All pieces together are all of it, and none is in another."""
+class SpendPart(NamedTuple):
+    """A part of the spend. Parts are disjoint, and together they are all spend."""
 
     row: LedgerRow
-    """Where it is, and how much."""
-    left_over: bool
-    """True for what a row has beyond those below it."""
+    """Where it belongs, and its figures."""
+    is_remainder: bool
+    """True for the difference between a row and the rows below it."""
 
 
 @dataclass
-class _Place:
-    """A place in an account on one day, and those below it."""
+class _Node:
+    """An account, campaign, ad set or ad on one day, with its children."""
 
-    own: dict[str, Figures] = field(default_factory=dict[str, Figures])
-    """The rows of just this place, by country."""
-    below: dict[str, _Place] = field(default_factory=dict[str, "_Place"])
+    by_country: dict[str, Figures] = field(default_factory=dict[str, Figures])
+    """Its own rows; the key "" is for all countries."""
+    children: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
 
 
-def pieces_of(rows: Iterable[LedgerRow]) -> Iterator[Piece]:
-    """Yield what was spent, each part once. Where a place is broken down both by what is below it
-    and by country, the former counts; where its parts are more than the whole, the parts do.
+def break_down(rows: Iterable[LedgerRow]) -> Iterator[SpendPart]:
+    """Yield the spend in disjoint parts. Children take precedence over countries, and the sum of
+    the parts over a smaller total.
     """
-    for (day, platform, currency), group in _by_day(rows).items():
-        top = _Place()
+    for (day, platform, currency), group in _group_by_day(rows).items():
+        root = _Node()
         for row in group:
-            _add(top, row)
+            _add(root, row)
         base = LedgerRow(day, platform, currency, (), "", NOTHING, group[0].source, group[0].owner)
-        pieces: list[Piece] = []
-        _break_down(top, base, pieces)
-        yield from pieces
+        parts: list[SpendPart] = []
+        _add_parts(root, base, parts)
+        yield from parts
 
 
-def _by_day(rows: Iterable[LedgerRow]) -> Mapping[tuple[date, str, str], list[LedgerRow]]:
+def _group_by_day(rows: Iterable[LedgerRow]) -> Mapping[tuple[date, str, str], list[LedgerRow]]:
     groups: dict[tuple[date, str, str], list[LedgerRow]] = {}
     for row in rows:
         groups.setdefault((row.date, row.platform, row.currency), []).append(row)
@@ -77,9 +77,7 @@ def _by_day(rows: Iterable[LedgerRow]) -> Mapping[tuple[date, str, str], list[Le
 
 
 def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
-    """Return rows of one day, those of a campaign without an account in the account that others
-    have for it.
-    """
+    """Fill in the missing account of campaigns from other rows of the day."""
     accounts: dict[str, str] = {}
     for row in rows:
         if len(row.path) > 1:
@@ -94,9 +92,7 @@ def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
 
 
 def _with_ad_sets(rows: list[LedgerRow]) -> list[LedgerRow]:
-    """Return rows of one day, those of an ad without its ad set in the ad set that others have for
-    it.
-    """
+    """Fill in the missing ad set of ads from other rows of the day."""
     ad_sets: dict[tuple[str, ...], str] = {}
     for row in rows:
         if len(row.path) > _AD_SET + 1 and row.path[_AD_SET]:
@@ -114,62 +110,61 @@ def _with_ad_sets(rows: list[LedgerRow]) -> list[LedgerRow]:
     ]
 
 
-def _add(top: _Place, row: LedgerRow) -> None:
-    place = top
-    for each in row.path:
-        place = place.below.setdefault(each, _Place())
-    known = place.own.get(row.country, NOTHING)
-    place.own[row.country] = _larger(known, row.figures)
+def _add(root: _Node, row: LedgerRow) -> None:
+    node = root
+    for name in row.path:
+        node = node.children.setdefault(name, _Node())
+    stored = node.by_country.get(row.country, NOTHING)
+    node.by_country[row.country] = _larger(stored, row.figures)
 
 
-def _break_down(place: _Place, at: LedgerRow, pieces: list[Piece]) -> Figures:
-    """Add the pieces of a place and return what they come to."""
-    whole = place.own.get("", NOTHING)
-    by_country = {country: own for country, own in place.own.items() if country}
-    of_countries = _sum(by_country.values())
-    if place.below:
-        parts, below = _break_down_below(place, at, pieces)
-        whole = _larger(whole, below)
+def _add_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> Figures:
+    """Append the parts of a node and return their total. `row` has the node's path."""
+    total = node.by_country.get("", NOTHING)
+    countries = {country: figures for country, figures in node.by_country.items() if country}
+    country_total = _sum(countries.values())
+    if node.children:
+        broken_down, child_total = _add_child_parts(node, row, parts)
+        total = _larger(total, child_total)
     else:
-        parts = of_countries
-        pieces += [
-            Piece(at._replace(country=country, figures=own), left_over=False)
-            for country, own in by_country.items()
+        broken_down = country_total
+        parts += [
+            SpendPart(row._replace(country=country, figures=figures), is_remainder=False)
+            for country, figures in countries.items()
         ]
-    value = _larger(_larger(whole, of_countries), parts)
-    rest = tuple(figure - part for figure, part in zip(value, parts, strict=True))
-    is_broken_down = bool(place.below or by_country)
-    if not is_broken_down or rest != NOTHING:
-        pieces.append(Piece(at._replace(figures=rest), left_over=is_broken_down))
-    return value
+    total = _larger(_larger(total, country_total), broken_down)
+    remainder = tuple(figure - part for figure, part in zip(total, broken_down, strict=True))
+    is_broken_down = bool(node.children or countries)
+    if not is_broken_down or remainder != NOTHING:
+        parts.append(SpendPart(row._replace(figures=remainder), is_remainder=is_broken_down))
+    return total
 
 
-def _break_down_below(place: _Place, at: LedgerRow, pieces: list[Piece]) -> tuple[Figures, Figures]:
-    """Add the pieces of the places below one. Return what they come to, and what all reports about
-    them come to: ads that name no ad set and ad sets without ads are two reports of the same money,
-    of which the ads count as the finer one.
+def _add_child_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> tuple[Figures, Figures]:
+    """Append the parts of a node's children. Return the total of these parts, and of all reports
+    about the children.
+
+    Ads without an ad set and ad sets without ads report the same money twice. Only the ads become
+    parts, because they are finer.
     """
     coarse: set[str] = set()
-    if len(at.path) == _AD_SET and "" in place.below:
-        coarse = {name for name, each in place.below.items() if name and not each.below}
-    values = {
-        name: _break_down(each, at._replace(path=(*at.path, name)), [] if name in coarse else pieces)
-        for name, each in place.below.items()
+    if len(row.path) == _AD_SET and "" in node.children:
+        coarse = {name for name, child in node.children.items() if name and not child.children}
+    totals = {
+        name: _add_parts(child, row._replace(path=(*row.path, name)), [] if name in coarse else parts)
+        for name, child in node.children.items()
     }
-    parts = _sum(values[name] for name in values if name not in coarse)
+    part_total = _sum(totals[name] for name in totals if name not in coarse)
     if not coarse:
-        return parts, parts
-    others = _sum(values[name] for name in values if name and name not in coarse)
-    ad_sets = _sum(values[name] for name in coarse)
-    return parts, _sum((others, _larger(ad_sets, values[""])))
+        return part_total, part_total
+    fine_ad_sets = _sum(totals[name] for name in totals if name and name not in coarse)
+    coarse_ad_sets = _sum(totals[name] for name in coarse)
+    return part_total, _sum((fine_ad_sets, _larger(coarse_ad_sets, totals[""])))
 
 
-def _larger(some: Figures, others: Figures) -> Figures:
-    return tuple(map(max, some, others))
+def _larger(first: Figures, second: Figures) -> Figures:
+    return tuple(map(max, first, second))
 
 
-def _sum(several: Iterable[Figures]) -> Figures:
-    total = NOTHING
-    for figures in several:
-        total = tuple(map(sum, zip(total, figures, strict=True)))
-    return total
+def _sum(figures: Iterable[Figures]) -> Figures:
+    return tuple(map(sum, zip(NOTHING, *figures, strict=True)))

@@ -21,7 +21,7 @@ from datetime import date
 from typing import NamedTuple
 
 from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
-from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece, pieces_of
+from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart, break_down
 
 NEVER = 1 << 62
 """The number of a change that has not been made."""
@@ -60,9 +60,9 @@ class TooManyChangesError(Exception):
 class SpendShare:
     """The changes of one cause."""
 
-    gone: list[Piece] = field(default_factory=list[Piece])
+    gone: list[SpendPart] = field(default_factory=list[SpendPart])
     """Pieces that there were before a change and not after it."""
-    new: list[Piece] = field(default_factory=list[Piece])
+    new: list[SpendPart] = field(default_factory=list[SpendPart])
     """Pieces that there are since a change."""
     rows: list[ChangedSpend] = field(default_factory=list[ChangedSpend])
 
@@ -71,12 +71,12 @@ class SpendShare:
 class SpendChanges:
     """The ledger of some days at two moments, each part once, and what lies between."""
 
-    start: list[Piece] = field(default_factory=list[Piece])
-    end: list[Piece] = field(default_factory=list[Piece])
+    start: list[SpendPart] = field(default_factory=list[SpendPart])
+    end: list[SpendPart] = field(default_factory=list[SpendPart])
     causes: dict[ChangeCause, SpendShare] = field(default_factory=dict[ChangeCause, SpendShare])
 
     @property
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[SpendPart]:
         """All pieces of all moments."""
         yield from self.start
         yield from self.end
@@ -102,7 +102,7 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
             if work > MOST_WORK:
                 raise TooManyChangesError
             _split_day(changes, of_day, numbers)
-    pieces = list(pieces_of(same))
+    pieces = list(break_down(same))
     changes.start += pieces
     changes.end += pieces
     return changes
@@ -111,7 +111,7 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
 def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers: range) -> None:
     """Add the changes of one day, platform and currency whose numbers are in a range."""
     there = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
-    before = list(pieces_of(there.values()))
+    before = list(break_down(there.values()))
     changes.start += before
     for _, cause, rows in _steps(versions, numbers):
         share = changes.causes.setdefault(cause, SpendShare())
@@ -122,7 +122,7 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
                 there[row[:5]] = row
             difference = _minus(NOTHING if gone else row.figures, former)
             share.rows.append(ChangedSpend(row._replace(figures=difference), not gone))
-        after = list(pieces_of(there.values()))
+        after = list(break_down(there.values()))
         share.gone += set(before) - set(after)
         share.new += set(after) - set(before)
         before = after

@@ -1,5 +1,7 @@
-"""Rows of the ledger as COPY takes them: what the rows of a place in an ad account have in common
-is written once, and a row adds its day, its figures and its number. Pure.
+"""Ledger rows as COPY text. Pure.
+
+The columns that rows of one ad have in common are written once; a row adds its day, figures and
+number.
 """
 
 from __future__ import annotations
@@ -14,26 +16,23 @@ NULL = r"\N"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
-class SpendPlace(NamedTuple):
-    """The part that rows of one place and one report have in common."""
+class SpendPrefix(NamedTuple):
+    """The common columns of rows of one ad, country, currency and report."""
 
     text: str
-    """The columns of `arriving_spend` up to `as_of`, in its order."""
+    """The columns of `arriving_spend` up to `as_of`, in order."""
     platform: str
     names: tuple[tuple[str, str, str], ...]
-    """What ids of it are called: the kind, the id and the name."""
+    """Names of its ids: the kind, the id and the name."""
 
 
 class SpendLine(NamedTuple):
-    """A row of the ledger."""
-
-    place: SpendPlace
+    prefix: SpendPrefix
     text: str
-    """The whole line, with its end."""
+    """The complete line, with its line end."""
 
 
-def place_of(row: SpendRow) -> SpendPlace:
-    """Return the place of a row."""
+def format_prefix(row: SpendRow) -> SpendPrefix:
     cells = (
         rf"\\x{row.key().hex()}",
         *(
@@ -51,24 +50,23 @@ def place_of(row: SpendRow) -> SpendPlace:
             )
         ),
     )
-    return SpendPlace("\t".join(cells), row.platform, row.names)
+    return SpendPrefix("\t".join(cells), row.platform, row.names)
 
 
-def join(place: SpendPlace, day: str, figures: str, number: int) -> SpendLine:
-    """Return a row: `figures` are those of FIGURES, with tabs between, `number` is its place in the
+def format_line(prefix: SpendPrefix, day: str, figures: str, number: int) -> SpendLine:
+    """Return a line. `figures` are FIGURES separated by tabs, `number` is the row's index in the
     report.
     """
-    return SpendLine(place, f"{place.text}\t{day}\t{figures}\t{number}\n")
+    return SpendLine(prefix, f"{prefix.text}\t{day}\t{figures}\t{number}\n")
 
 
-def line_of(row: SpendRow) -> SpendLine:
-    """Return a row of the ledger as a line."""
+def format_row(row: SpendRow) -> SpendLine:
     figures = join_figures(getattr(row, name) for name in FIGURES)
-    return join(place_of(row), str(row.date), figures, row.place)
+    return format_line(format_prefix(row), str(row.date), figures, row.place)
 
 
 def join_figures(figures: Iterable[Decimal | int | None]) -> str:
-    """Return figures as cells with tabs between."""
+    """Return figures separated by tabs."""
     return "\t".join(NULL if figure is None else str(figure) for figure in figures)
 
 

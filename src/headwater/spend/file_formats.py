@@ -1,6 +1,4 @@
-"""The files in which ad platforms, and tools that gather their figures, export spend: the columns
-that each is known by. Pure.
-"""
+"""The spend exports of ad platforms and reporting tools, recognized by their columns. Pure."""
 
 from __future__ import annotations
 
@@ -28,21 +26,21 @@ FIGURES: Aliases = {
 
 @dataclass(frozen=True)
 class FileFormat:
-    """One sort of file: which column is which field, by the column's letters and digits alone."""
+    """A file format: the columns of each field, by letters and digits only."""
 
     name: str
     title: str
-    """The name that people know it by."""
+    """Its display name."""
     needs: tuple[tuple[str, ...], ...]
-    """Columns without which it is not read: one of each."""
+    """Required columns: one of each group."""
     aliases: Aliases
-    """The columns that a field may have, the likeliest first, besides those of all formats."""
+    """Possible columns of a field, the most likely first, in addition to the common ones."""
     known_by: tuple[str, ...] = ()
-    """Columns that no other platform has; one has to be there, unless the format is named."""
+    """Columns that only this platform has. One is required unless the format is selected by name."""
     platform: str | None = None
-    """The platform of every row, where no column names it."""
+    """The platform of every row, if no column has it."""
     last_days: tuple[str, ...] = ()
-    """Columns with the last day of what a row is of, where that of the first is its day."""
+    """Columns with the last day of a row's period, if the first day is its date."""
 
 
 FORMATS = (
@@ -160,7 +158,8 @@ FORMATS = (
         {
             "date": ("startdateinutc", "startdate", "date"),
             "amount": ("totalspent",),
-            # Its campaigns stand below campaign groups, as ad sets elsewhere below campaigns.
+            # LinkedIn's campaigns are grouped in campaign groups, like ad sets in
+            # campaigns elsewhere.
             "campaign_id": ("campaigngroupid",),
             "campaign_name": ("campaigngroupname",),
             "adset_id": ("campaignid",),
@@ -214,10 +213,10 @@ FORMATS = (
         platform="microsoft",
     ),
 )
-"""Those that have the most to be known by come first."""
+"""The formats with the most distinctive columns come first."""
 _DAYS = ("day", "date", "dateday", "byday", "timeperiod", "gregoriandate", "reportingstarts", "startdate")
 MONEY = ("amount", "amountspent", "spend", "cost", "totalspent", "totalspend", "totalcost", "adspend")
-"""Columns of money that may name their currency."""
+"""Money columns that may name their currency."""
 GENERIC = FileFormat(
     "generic",
     "a table of any platform",
@@ -232,7 +231,7 @@ GENERIC = FileFormat(
     },
     last_days=("reportingends", "enddate"),
 )
-"""The format of a table whose platform the user names."""
+"""For a table whose platform the user names."""
 BY_NAME = {form.name: form for form in (*FORMATS, GENERIC)}
 PERIODS = ("week", "month", "quarter", "year", "hour", "weekstart", "monthstart")
-"""Columns that say that rows are not of one day each."""
+"""Columns showing that rows don't cover single days."""

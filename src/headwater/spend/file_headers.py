@@ -1,6 +1,4 @@
-"""Headers of files of spend: whose export one is, and the field of each of its columns, whatever
-the language. Pure.
-"""
+"""Recognize spend files by their headers, and map columns to fields, in any language. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ from headwater.spaces.currency_signs import find_currencies
 from headwater.spend.file_formats import BY_NAME, FIGURES, FORMATS, HIERARCHY, MONEY, PERIODS, FileFormat
 
 _IN_CURRENCY = re.compile(r"(.+?) ?(?:[(\[] ?([^\d\s]{1,3}) ?[)\]]|[ ,_-] ?(?:in )?([A-Z]{3}))")
-"""A column of money that names its currency: `Amount spent (EUR)`, `Cost [€]`, `Spend in EUR`."""
+"""A money column with its currency: `Amount spent (EUR)`, `Cost [€]`, `Spend in EUR`."""
 
-_MOST_COLUMNS = 1000
-"""The columns of a header that are looked at: no platform's file has as many."""
+_MAX_COLUMNS = 1000
+"""Columns to check: no platform's file has as many."""
 
 
 def _plain(text: str) -> str:
@@ -26,7 +24,7 @@ def _plain(text: str) -> str:
 
 
 def _translations() -> dict[str, str]:
-    """Return what columns are called in English, by what they are called elsewhere."""
+    """Return English column names by their translations."""
     text = files("headwater.spend").joinpath("column_names.txt").read_text(encoding="utf-8")
     lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
     return {_plain(name): _plain(english) for english, names in lines for name in names.split(",")}
@@ -37,20 +35,20 @@ _ENGLISH = _translations()
 
 @dataclass(frozen=True)
 class Recognition:
-    """A file's header as a format reads it."""
+    """A header as read by a format."""
 
     form: FileFormat
     columns: Mapping[str, str]
-    """The field of each column that is one."""
+    """Fields by column."""
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Fields that are the same in every row."""
+    """Fields with the same value in every row."""
     last_day: str | None = None
-    """The column with the last day of what a row is of."""
+    """The column with the last day of a row's period."""
 
 
 def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
-    """Return how a header is read, by the format of a name or by that which it is known as; None
-    where it is none of them.
+    """Return how to read a header: by the format of this name, or by the first matching format.
+    None if none matches.
     """
     plain, currency = _plain_columns(header)
     for form in FORMATS if name is None else (BY_NAME[name],):
@@ -65,15 +63,15 @@ def recognize(header: Sequence[str], name: str | None = None) -> Recognition | N
 
 
 def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
-    """Return the column with the last day; none where the day has a column of its own."""
+    """Return the column with the last day; None if days have a column of their own."""
     if "day" in plain:
         return None
     return next((plain[name] for name in form.last_days if name in plain), None)
 
 
 def period_column(header: Sequence[str]) -> str | None:
-    """Return the column that says that the rows of a table of spend are of weeks, months or hours;
-    None for a table with days, and for one that is not of spend.
+    """Return the column showing that a spend table has weeks, months or hours; None for a table
+    with days or without spend.
     """
     plain, _ = _plain_columns(header)
     if not plain.keys() & {*MONEY} or plain.keys() & {"day", "date"}:
@@ -81,9 +79,9 @@ def period_column(header: Sequence[str]) -> str | None:
     return next((plain[name] for name in PERIODS if name in plain), None)
 
 
-def as_mapped(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
-    """Return how a header is read of which somebody has named the columns; None where it lacks
-    one of them, or where none is named.
+def apply_mapping(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
+    """Return how to read a header whose columns the user mapped; None if a column is missing or
+    none is mapped.
     """
     if not columns or not set(columns) <= set(header):
         return None
@@ -91,12 +89,12 @@ def as_mapped(header: Sequence[str], columns: Mapping[str, str]) -> Recognition 
 
 
 def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return columns by the letters and digits of their English names, and the currency that the
-    first column of money names.
+    """Return columns by the letters and digits of their English names, and the currency of the
+    first money column.
     """
     plain: dict[str, str] = {}
     currency = ""
-    for column in header[:_MOST_COLUMNS]:
+    for column in header[:_MAX_COLUMNS]:
         match = _IN_CURRENCY.fullmatch(" ".join(unicodedata.normalize("NFKC", column).split()))
         name = _in_english(match[1]) if match else ""
         is_money = match is not None and name in MONEY
@@ -113,14 +111,13 @@ def _in_english(column: str) -> str:
 
 
 def _fields(form: FileFormat, plain: Mapping[str, str]) -> dict[str, str]:
-    wanted = {**HIERARCHY, **FIGURES, **form.aliases}
     columns: dict[str, str] = {}
-    for name, aliases in wanted.items():
+    for name, aliases in {**HIERARCHY, **FIGURES, **form.aliases}.items():
         column = next((plain[alias] for alias in aliases if alias in plain), None)
         if column is not None and column not in columns:
             columns[column] = name
     if not any(name.startswith("campaign_") for name in columns.values()):
-        # Of LinkedIn's without campaign groups, the campaigns are the coarsest there is.
+        # LinkedIn files without campaign groups: campaigns are the coarsest level.
         columns = {column: _COARSER.get(name, name) for column, name in columns.items()}
     return columns
 

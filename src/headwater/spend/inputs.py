@@ -1,4 +1,4 @@
-"""The body that puts spend into the ledger: defined once, for reading and for its description."""
+"""The body that stores spend, for parsing and for the API description."""
 
 from __future__ import annotations
 
@@ -24,31 +24,29 @@ from headwater.http.inputs.fields import (
 from headwater.http.inputs.instants import ISO_SCHEMA, parse_iso
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
 from headwater.http.inputs.timerange import parse_day
-from headwater.sources.ad_platforms import platform_of
+from headwater.sources.ad_platforms import normalize_platform
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.currencies import parse_currency
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.settings_input import zone_names
 from headwater.spend.models import SpendRow
 
-MOST_ROWS = 5000
-LONGEST = 512
-LONGEST_PLATFORM = 64
-MOST = Decimal(10) ** 12
-"""The bound of amounts and counts."""
+MAX_ROWS = 5000
+MAX_LENGTH = 512
+MAX_PLATFORM_LENGTH = 64
+MAX_NUMBER = Decimal(10) ** 12
+"""Of amounts and counts."""
 STEP = Decimal("0.000001")
-"""Platforms charge in millionths of a currency's unit."""
+"""Platforms bill in millionths of a currency unit."""
 FIRST_YEAR = 2000
 _EARLIEST = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
-_LATEST = timedelta(hours=24)
+_MAX_AHEAD = timedelta(hours=24)
 
-_DAYS_REMEMBERED = 4096
-"""A report has few days, each in many rows."""
 
 DAY_SCHEMA: Schema = {"type": "string", "format": "date", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
-@lru_cache(_DAYS_REMEMBERED)
+@lru_cache(4096)  # a report has few days, repeated in many rows
 def _parse_day(text: str) -> date:
     day = parse_day(text.strip())
     if not FIRST_YEAR <= day.year < 10_000:
@@ -63,7 +61,7 @@ def _filled(text: str) -> str:
 
 
 def _parse_platform(text: str) -> str:
-    return _filled(platform_of(_filled(text)))
+    return _filled(normalize_platform(_filled(text)))
 
 
 def _parse_country(text: str | None) -> str:
@@ -74,15 +72,15 @@ def _parse_country(text: str | None) -> str:
 
 
 def parse_zone(text: str | None) -> str | None:
-    """The zone of an ad account. Raises ValueError."""
+    """Check an ad account's time zone. Raises ValueError."""
     if text is not None and text not in zone_names():
         raise ValueError("must be an IANA time zone, such as Europe/Berlin.")
     return text
 
 
 def _round(value: Decimal) -> Decimal:
-    if not 0 <= value <= MOST:
-        raise ValueError(f"must be from 0 to {MOST:f}.")
+    if not 0 <= value <= MAX_NUMBER:
+        raise ValueError(f"must be from 0 to {MAX_NUMBER:f}.")
     return value.quantize(STEP, ROUND_HALF_EVEN)
 
 
@@ -94,14 +92,14 @@ def _bounded(value: int) -> int:
 
 DAY = written(DAY_SCHEMA, _parse_day).documented(**DAY_SCHEMA)
 _ID = (
-    text_up_to(LONGEST, trim=True, integers=True)
+    text_up_to(MAX_LENGTH, trim=True, integers=True)
     .or_none()
     .then(lambda text: text or "")
-    .documented(anyOf=[{"type": "string", "maxLength": LONGEST}, {"type": "integer"}, {"type": "null"}])
+    .documented(anyOf=[{"type": "string", "maxLength": MAX_LENGTH}, {"type": "integer"}, {"type": "null"}])
 )
-_NAME = text_up_to(LONGEST, trim=True).or_none()
+_NAME = text_up_to(MAX_LENGTH, trim=True).or_none()
 _NUMBER_SCHEMA: Schema = {
-    "anyOf": [{"type": "number", "minimum": 0, "maximum": float(MOST)}, number_text(NUMBER)]
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": float(MAX_NUMBER)}, number_text(NUMBER)]
 }
 _AMOUNT = number("must be a number.").then(_round).documented(**_NUMBER_SCHEMA)
 _FIGURE = (
@@ -122,65 +120,66 @@ _COUNTRY = (
     .documented(type=["string", "null"], pattern=r"^([A-Za-z]{2})?$")
 )
 _PLATFORM = (
-    text_up_to(LONGEST_PLATFORM, trim=True)
+    text_up_to(MAX_PLATFORM_LENGTH, trim=True)
     .then(_parse_platform)
-    .documented(type="string", pattern=r"[A-Za-z0-9]", maxLength=LONGEST_PLATFORM)
+    .documented(type="string", pattern=r"[A-Za-z0-9]", maxLength=MAX_PLATFORM_LENGTH)
 )
 
-NAMED = {"campaign_name": "campaign", "adset_name": "adset", "ad_name": "ad"}
-"""Fields that name an id: of each the kind."""
+NAME_FIELDS = {"campaign_name": "campaign", "adset_name": "adset", "ad_name": "ad"}
+"""Fields with the name of an id, and the id's kind."""
 FIELDS: dict[str, Property] = {
-    "date": Property(DAY, "The day on the ad account's clock.", missing=REQUIRED),
+    "date": Property(DAY, "The day in the ad account's time zone.", missing=REQUIRED),
     "platform": Property(
-        _PLATFORM, "google, meta, tiktok, microsoft, …, or of a network of your own.", missing=REQUIRED
+        _PLATFORM, "google, meta, tiktok, microsoft, … or a network you added.", missing=REQUIRED
     ),
     "account_id": Property(_ID),
-    "campaign_id": Property(_ID, "As touchpoints have it; left out for all campaigns."),
+    "campaign_id": Property(_ID, "As in touchpoints; omit for all campaigns."),
     "adset_id": Property(_ID),
     "ad_id": Property(_ID),
-    "campaign_name": Property(_NAME, "Goes into the ad catalogue, as the other names."),
+    "campaign_name": Property(_NAME, "Stored in the ad catalogue, like the other names."),
     "adset_name": Property(_NAME),
     "ad_name": Property(_NAME),
-    "country": Property(_COUNTRY, "Two letters; left out for all countries."),
-    "amount": Property(_AMOUNT, "To six decimals.", missing=REQUIRED),
+    "country": Property(_COUNTRY, "Two letters; omit for all countries."),
+    "amount": Property(_AMOUNT, "Up to six decimals.", missing=REQUIRED),
     "currency": Property(_CURRENCY, missing=REQUIRED),
     "impressions": Property(_COUNT),
     "clicks": Property(_COUNT),
-    "platform_conversions": Property(_FIGURE, "By the platform's own count."),
-    "platform_revenue": Property(_FIGURE, "Likewise, in the row's currency."),
-    "timezone": Property(_ZONE, "The ad account's zone."),
+    "platform_conversions": Property(_FIGURE, "As counted by the platform."),
+    "platform_revenue": Property(_FIGURE, "As counted by the platform, in the row's currency."),
+    "timezone": Property(_ZONE, "The ad account's time zone."),
 }
 
 
-def row_of(values: dict[str, Any], **also: Any) -> SpendRow:
-    """The row that the values of fields make. Raises ValueError where a coarser id is missing."""
-    named: list[tuple[str, str, str]] = []
-    for field, kind in NAMED.items():
+def build_row(values: dict[str, Any], **also: Any) -> SpendRow:
+    """Build a row from field values. Raises ValueError if a coarser id is missing."""
+    names: list[tuple[str, str, str]] = []
+    for field, kind in NAME_FIELDS.items():
         name = values.pop(field, None)
         if name:
-            # Without an id the name takes its place, as in touchpoints.
-            values[f"{kind}_id"] = values.get(f"{kind}_id") or name
-            named.append((kind, values[f"{kind}_id"], name))
+            # Without an id the name is used instead, as in touchpoints.
+            ad_id = values[f"{kind}_id"] = values.get(f"{kind}_id") or name
+            if ad_id != name:
+                names.append((kind, ad_id, name))
     for finer in ("adset_id", "ad_id"):
         if values.get(finer) and not values.get("campaign_id"):
-            raise ValueError(f"must have a campaign_id where there is an {finer}.")
-    kept = {name: value for name, value in values.items() if value is not None}
-    return SpendRow(**kept, names=tuple(each for each in named if each[1] != each[2]), **also)
+            raise ValueError(f"must have a campaign_id, because it has an {finer}.")
+    filled = {name: value for name, value in values.items() if value is not None}
+    return SpendRow(**filled, names=tuple(names), **also)
 
 
-ROW: FieldType[SpendRow] = object_of(FIELDS).then(row_of)
+ROW: FieldType[SpendRow] = object_of(FIELDS).then(build_row)
 _NO_ARRAY = "must be an array of rows."
 BODY = object_of(
     {
         "spend": Property(
-            array_of(ROW, MOST_ROWS, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_ROWS} rows."),
-            "All are stored, or none. Of a key given twice the last counts.",
+            array_of(ROW, MAX_ROWS, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_ROWS} rows."),
+            "All rows are stored, or none. If a key is repeated, the last row wins.",
             missing=_NO_ARRAY,
         ),
         "as_of": Property(
             written(ISO_SCHEMA, parse_iso).or_none(),
-            "When the platforms reported this; if left out, now. Of several reports of one key "
-            "the latest counts, in whatever order they are sent.",
+            "When the platforms reported these figures; defaults to now. The latest report of a key "
+            "wins, regardless of the order of arrival.",
         ),
     }
 )
@@ -195,9 +194,7 @@ class SpendReport:
 
 
 def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> SpendReport:
-    """The rows that a body of a Space with these sources holds. Raises Invalid, naming every field
-    at fault.
-    """
+    """Parse the rows in a body. Raises Invalid with every invalid field. `sources` are the Space's."""
     values = parse_body(BODY, body)
     rules = {
         f"spend.{index}.platform": [f"The spend.{index}.platform {rule}"]
@@ -207,18 +204,20 @@ def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> Spe
     if rules:
         raise Invalid(rules)
     as_of = values.get("as_of")
-    return SpendReport(values["spend"], now if as_of is None else read_as_of(as_of, now))
+    return SpendReport(values["spend"], now if as_of is None else parse_as_of(as_of, now))
 
 
-def read_as_of(seconds: float, now: datetime) -> datetime:
-    """The moment of a report. Raises Invalid for one that is yet to come."""
+def parse_as_of(seconds: float, now: datetime) -> datetime:
+    """Parse the time of a report, in seconds since 1970. Raises Invalid for one before 2000 or more
+    than 24 hours ahead.
+    """
     if seconds < _EARLIEST:
         raise Invalid.of("as_of", f"must not be before {FIRST_YEAR}.")
-    if seconds > (now + _LATEST).timestamp():
+    if seconds > (now + _MAX_AHEAD).timestamp():
         raise Invalid.of("as_of", "must not be more than 24 hours ahead.")
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def read_row(values: dict[str, Any]) -> SpendRow:
-    """The row that an object holds. Raises Invalid, naming every field at fault."""
+    """Parse one row. Raises Invalid with every invalid field."""
     return parse_body(ROW, values)

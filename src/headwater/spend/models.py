@@ -1,4 +1,4 @@
-"""Rows of the spend ledger. Money is exact: no float."""
+"""Rows of the spend ledger. Money is exact, never a float."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hashlib import blake2b
 import msgspec
 
 LEVELS = ("account_id", "campaign_id", "adset_id", "ad_id")
-"""The places in an ad account, from the coarsest to the finest."""
+"""The levels of an ad account, from coarse to fine."""
 FIGURES = ("amount", "impressions", "clicks", "platform_conversions", "platform_revenue")
 
 
 class SpendRow(msgspec.Struct, frozen=True, gc=False):
-    """The cost of one place in an ad account on one day. An id, or the country, is empty where
-    the row is of more than one.
+    """The cost of an account, campaign, ad set or ad on one day. An id or the country is empty if
+    the row covers several.
     """
 
     date: date
-    """On the ad account's clock."""
+    """In the ad account's time zone."""
     platform: str
     currency: str
     amount: Decimal
@@ -34,16 +34,16 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     platform_conversions: Decimal | None = None
     platform_revenue: Decimal | None = None
     timezone: str | None = None
-    """The ad account's zone."""
+    """The ad account's."""
     as_of: datetime | None = None
-    """When the platform reported it; None is now."""
+    """When the platform reported it; None means now."""
     place: int = 0
-    """Its place in that report."""
+    """Its index in that report."""
     names: tuple[tuple[str, str, str], ...] = ()
-    """What ids of it are called: the kind, the id and the name."""
+    """Names of its ids: the kind, the id and the name."""
 
     def key(self) -> bytes:
-        """Return a hash of what, with the day, tells one row from another."""
+        """Return a hash that, with the day, identifies the row."""
         return _hash(
             self.platform,
             self.account_id,
@@ -57,5 +57,5 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
 
 @lru_cache(50_000)
 def _hash(*parts: str) -> bytes:
-    """Return a hash of texts: a place of an ad account stands in the rows of many days."""
+    """Return a hash of texts. Cached because a campaign or ad has rows on many days."""
     return blake2b("\0".join(parts).encode(), digest_size=16).digest()

@@ -12,9 +12,9 @@ from headwater.http.inputs.fields import BOOLEAN, FieldType, written
 from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import parse_day
-from headwater.sources.ad_platforms import platform_of
+from headwater.sources.ad_platforms import normalize_platform
 from headwater.spaces.currencies import parse_currency
-from headwater.spend.inputs import DAY_SCHEMA, LONGEST, LONGEST_PLATFORM
+from headwater.spend.inputs import DAY_SCHEMA, MAX_LENGTH, MAX_PLATFORM_LENGTH
 
 _DAY = written(
     {"type": "string", "pattern": f"^$|{DAY_SCHEMA['pattern']}"},
@@ -22,30 +22,28 @@ _DAY = written(
 )
 
 
-def _text(longest: int, read: Callable[[str], str] = str) -> FieldType[str]:
-    """A text of at most so many characters, and what is read of it."""
+def _text(max_length: int, parse: Callable[[str], str] = str) -> FieldType[str]:
+    def parse_short(text: str) -> str:
+        if len(text) > max_length:
+            raise ValueError(f"must be at most {max_length} characters.")
+        return parse(text)
 
-    def parse(text: str) -> str:
-        if len(text) > longest:
-            raise ValueError(f"must be at most {longest} characters.")
-        return read(text)
-
-    return written({"type": "string", "maxLength": longest}, parse)
+    return written({"type": "string", "maxLength": max_length}, parse_short)
 
 
-START, END = date_range("The first day.", "The last day, included.", kind=_DAY).parameters
+START, END = date_range("The first day.", "The last day, inclusive.", kind=_DAY).parameters
 PLATFORM = Parameter(
-    name="platform", kind=_text(LONGEST_PLATFORM, platform_of), description="Only of this platform."
+    name="platform", kind=_text(MAX_PLATFORM_LENGTH, normalize_platform), description="Only this platform."
 )
-ACCOUNT = Parameter(name="account_id", kind=_text(LONGEST), description="Only of this account.")
-CAMPAIGN = Parameter(name="campaign_id", kind=_text(LONGEST), description="Only of this campaign.")
+ACCOUNT = Parameter(name="account_id", kind=_text(MAX_LENGTH), description="Only this account.")
+CAMPAIGN = Parameter(name="campaign_id", kind=_text(MAX_LENGTH), description="Only this campaign.")
 CURRENCY = Parameter(
     name="currency",
     kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
-    description="Only in this currency.",
+    description="Only this currency.",
 )
 PREVIEW = Parameter(
-    name="preview", kind=BOOLEAN, default=False, description="Only count what would be deleted."
+    name="preview", kind=BOOLEAN, default=False, description="Count what would be deleted, without deleting."
 )
 CHOICE = (START, END, PLATFORM, ACCOUNT, CAMPAIGN, CURRENCY)
 PER_PAGE = page_size(1000)
@@ -53,7 +51,7 @@ PER_PAGE = page_size(1000)
 
 @dataclass(frozen=True)
 class SpendChoice:
-    """The rows that a request is about: all that meet every condition."""
+    """The rows that meet every condition of a request."""
 
     first_day: date = date.min
     last_day: date = date.max
@@ -75,13 +73,11 @@ class SpendChoice:
         }
 
 
-def read_choice(query: Input, *, whole: bool) -> SpendChoice:
-    """Read which rows are meant; unless `whole`, both days are required. What is wrong is noted in
-    the query.
-    """
+def read_choice(query: Input, *, days_required: bool) -> SpendChoice:
+    """Parse which rows to select. Errors are recorded in the query."""
     days = [parameter.read(query) for parameter in (START, END)]
     for parameter, day in zip((START, END), days, strict=True):
-        if day is None and not whole and parameter.name not in query.errors:
+        if day is None and days_required and parameter.name not in query.errors:
             query.refuse(parameter.name, "is required.")
     first = days[0].date() if days[0] else date.min
     last = days[1].date() if days[1] else date.max
@@ -93,18 +89,18 @@ def read_choice(query: Input, *, whole: bool) -> SpendChoice:
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list, bound to what is chosen."""
-    chosen = [query.texts(parameter.name) for parameter in CHOICE]
-    return Cursors(signing_key, space_id, "/spend", chosen)
+    """Return the cursors of a list, bound to its conditions."""
+    conditions = [query.texts(parameter.name) for parameter in CHOICE]
+    return Cursors(signing_key, space_id, "/spend", conditions)
 
 
 def read_list(query: Input, cursors: Cursors) -> tuple[SpendChoice, int, Position | None]:
-    """Read which rows are listed, how many a page has, and where it begins. Raises Invalid."""
-    choice = read_choice(query, whole=True)
+    """Parse which rows to list, the page size and the position. Raises Invalid."""
+    choice = read_choice(query, days_required=False)
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return choice, per_page, at
+    return choice, per_page, position
 
 
 LISTING = [parameter.openapi() for parameter in (*CHOICE, PER_PAGE, CURSOR)]

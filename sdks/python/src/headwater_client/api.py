@@ -32,15 +32,15 @@ class AdNamePage(TypedDict):
 class Ad(TypedDict):
     kind: Literal["campaign", "adset", "ad", "account"]
     id: str | int
-    """The platform's id, as touchpoints have it."""
+    """The platform's id, as in touchpoints."""
     name: str
     platform: NotRequired[str | None]
-    """Absent, null or blank, the one told before stays."""
+    """If absent, null or blank, the stored platform is kept."""
 
 
 class PutAdsBody(TypedDict):
     ads: list[Ad]
-    """All are stored, or none. Of an id given twice the last counts."""
+    """All ads are stored, or none. If an id is repeated, the last one wins."""
 
 
 class Message(TypedDict):
@@ -181,9 +181,9 @@ class Company(TypedDict):
 
 class UpdateCompanyBody(TypedDict):
     domain: NotRequired[str | None]
-    """A registrable domain, with or without `www.`. Mail providers are refused. Null or blank releases it."""
+    """A registrable domain, with or without `www.`. Email providers are refused. Null or blank clears it."""
     external_id: NotRequired[str | int | None]
-    """Trimmed, compared as written. Null or blank releases it."""
+    """Trimmed, case-sensitive. Null or blank clears it."""
     name: NotRequired[str]
 
 
@@ -286,7 +286,7 @@ class CreateContactBody(TypedDict):
     locations: NotRequired[list[str]]
     """The first item becomes the primary value."""
     custom_fields: NotRequired[CustomFields]
-    """Null and blank text leave a field unset."""
+    """Null and blank text clear a field."""
 
 
 class CreatedContact(TypedDict):
@@ -385,15 +385,15 @@ class Erasure(TypedDict):
 
 class UpdateContactBody(TypedDict):
     emails: NotRequired[list[str]]
-    """Replaces all values of the kind; the first becomes the primary one."""
+    """Replaces all values of this kind; the first becomes the primary value."""
     phones: NotRequired[list[str]]
-    """Replaces all values of the kind; the first becomes the primary one."""
+    """Replaces all values of this kind; the first becomes the primary value."""
     names: NotRequired[list[str]]
-    """Replaces all values of the kind; the first becomes the primary one."""
+    """Replaces all values of this kind; the first becomes the primary value."""
     locations: NotRequired[list[str]]
-    """Replaces all values of the kind; the first becomes the primary one."""
+    """Replaces all values of this kind; the first becomes the primary value."""
     custom_fields: NotRequired[CustomFields]
-    """Null and blank text leave a field unset."""
+    """Null and blank text clear a field."""
 
 
 class UpdatedContact(TypedDict):
@@ -1126,19 +1126,19 @@ class CreateEventExportBody(TypedDict):
     end_date: NotRequired[str]
     """Last second, included."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
-    """Whether paths are the contact's, or its company's."""
+    """Whether to use the paths of contacts or of companies."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[str] | None]
-    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
+    """Only credit of these sources: one row per credited touchpoint, whose `amount` is the credit. Requires `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
-    """How an event's amount is shared out over the touchpoints before it."""
+    """How to divide an event's amount among the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
-    """How many days before the event a touchpoint may lie; 0 is no limit."""
+    """How many days before the event to look for touchpoints; 0 for no limit."""
     fit: NotRequired[str | None]
     """markov's fit, by name; the current one if left out."""
     fields: NotRequired[list[Field] | None]
-    """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
+    """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     whole_range: NotRequired[bool | None]
     """In place of dates: everything from the first on, until now."""
     format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
@@ -1176,7 +1176,7 @@ class Event(TypedDict):
 
 class UpdateEventBody(TypedDict):
     amount: float | str | None
-    """From 0 to 1e14; a numeric string is taken; null clears it."""
+    """From 0 to 1e14; numeric strings are accepted; null clears it."""
 
 
 class EventDeleted(TypedDict):
@@ -1298,19 +1298,19 @@ class CreateExportScheduleBody(TypedDict):
     rewritten_days: NotRequired[int | None]
     """Days before that every run writes again, for what came late or changed."""
     query_mode: NotRequired[Literal["profile", "company"] | None]
-    """Whether paths are the contact's, or its company's."""
+    """Whether to use the paths of contacts or of companies."""
     event_names: NotRequired[list[EventName] | None]
     """Only events with these names."""
     sources: NotRequired[list[str] | None]
-    """Only credit of these sources: a row per credited touchpoint, `amount` being the credit. Needs `attribution_model` and `attribution_window`."""
+    """Only credit of these sources: one row per credited touchpoint, whose `amount` is the credit. Requires `attribution_model` and `attribution_window`."""
     attribution_model: NotRequired[AttributionModel | None]
-    """How an event's amount is shared out over the touchpoints before it."""
+    """How to divide an event's amount among the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
-    """How many days before the event a touchpoint may lie; 0 is no limit."""
+    """How many days before the event to look for touchpoints; 0 for no limit."""
     fit: NotRequired[str | None]
     """markov's fit, by name; the current one if left out."""
     fields: NotRequired[list[Field] | None]
-    """What each row shows; `id` and `event_time_utc` always do. Those of the ad hierarchy, `touchpoint_id` and `source` need `sources`."""
+    """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     include_trk_tokens: NotRequired[bool | None]
     """Whether lines have `trk_tokens`, the last five, most recent first."""
     format: NotRequired[Literal["ndjson", "csv", "parquet"] | None]
@@ -1447,15 +1447,15 @@ class RatePage(TypedDict):
 class Rate2(TypedDict):
     date: str
     base: str
-    """The currency of which one unit is priced."""
+    """The currency that is priced."""
     currency: str
     rate: float | str
-    """Units of `currency` for one of `base`."""
+    """Units of `currency` per unit of `base`."""
 
 
 class PutRatesBody(TypedDict):
     rates: list[Rate2]
-    """All are stored, or none."""
+    """All rates are stored, or none."""
 
 
 class Receipt(TypedDict):
@@ -1976,38 +1976,38 @@ class SpendPage(TypedDict):
 
 class Spend(TypedDict):
     date: str
-    """The day on the ad account's clock."""
+    """The day in the ad account's time zone."""
     platform: str
-    """google, meta, tiktok, microsoft, …, or of a network of your own."""
+    """google, meta, tiktok, microsoft, … or a network you added."""
     account_id: NotRequired[str | int | None]
     campaign_id: NotRequired[str | int | None]
-    """As touchpoints have it; left out for all campaigns."""
+    """As in touchpoints; omit for all campaigns."""
     adset_id: NotRequired[str | int | None]
     ad_id: NotRequired[str | int | None]
     campaign_name: NotRequired[str | None]
-    """Goes into the ad catalogue, as the other names."""
+    """Stored in the ad catalogue, like the other names."""
     adset_name: NotRequired[str | None]
     ad_name: NotRequired[str | None]
     country: NotRequired[str | None]
-    """Two letters; left out for all countries."""
+    """Two letters; omit for all countries."""
     amount: float | str
-    """To six decimals."""
+    """Up to six decimals."""
     currency: str
     impressions: NotRequired[int | None]
     clicks: NotRequired[int | None]
     platform_conversions: NotRequired[float | str | None]
-    """By the platform's own count."""
+    """As counted by the platform."""
     platform_revenue: NotRequired[float | str | None]
-    """Likewise, in the row's currency."""
+    """As counted by the platform, in the row's currency."""
     timezone: NotRequired[str | None]
-    """The ad account's zone."""
+    """The ad account's time zone."""
 
 
 class PutSpendBody(TypedDict):
     spend: list[Spend]
-    """All are stored, or none. Of a key given twice the last counts."""
+    """All rows are stored, or none. If a key is repeated, the last row wins."""
     as_of: NotRequired[str | None]
-    """When the platforms reported this; if left out, now. Of several reports of one key the latest counts, in whatever order they are sent."""
+    """When the platforms reported these figures; defaults to now. The latest report of a key wins, regardless of the order of arrival."""
 
 
 class SpendDeletion(TypedDict):

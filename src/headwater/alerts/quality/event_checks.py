@@ -100,7 +100,7 @@ class EventChecks:
         rates = await load_rates(self._connection, self._space.id, days, currencies)
         left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
         for currency, day, from_page, ids, amounts in rows:
-            rule = AmountRule.of(rates, day, currency, own, own)
+            rule = AmountRule.for_day(rates, day, currency, own, own)
             for event_id, counted in zip(ids, rule.count_all(amounts, from_page=from_page), strict=True):
                 if isinstance(counted, LeftOutReason):
                     left_out.setdefault((currency, counted), []).append(event_id)

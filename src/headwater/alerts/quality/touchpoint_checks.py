@@ -19,15 +19,15 @@ from headwater.events.accepted import SALES_EVENTS
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.companies.domains import registrable_domain
 from headwater.sources import clicks
-from headwater.sources.ad_platforms import platform_of
+from headwater.sources.ad_platforms import normalize_platform
 from headwater.sources.addresses import read_address
 from headwater.sources.catalogue import PAID_IDS, PAID_OTHER, SOURCE_IDS
-from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.exclusions import Exclusions, make_exclusions
 from headwater.sources.networks import NAME
 from headwater.sources.parameters import read_parameters
 from headwater.sources.source_names import normal_name
-from headwater.sources.titles import title_of
-from headwater.sources.vocabulary import is_paid, of_platform, target_of, words
+from headwater.sources.titles import format_title
+from headwater.sources.vocabulary import choose_source, find_target, is_paid, words
 from headwater.spaces.models import Space
 from headwater.spaces.sites.source_rules import fetch_own_hosts
 
@@ -143,8 +143,8 @@ class TouchpointChecks:
         return sorted(merged.values(), key=lambda group: (-group.count, group.value))
 
     def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
-        name_of = self._space.sources.name_of
-        return [_Group(title_of(name_of(int(group.value))), group.count, group.ids) for group in groups]
+        name_of = self._space.sources.get_name
+        return [_Group(format_title(name_of(int(group.value))), group.count, group.ids) for group in groups]
 
     def _is_known(self, value: str) -> bool:
         """True for a value of utm_source that a rule knows by now."""
@@ -152,13 +152,13 @@ class TouchpointChecks:
         return (
             sources.find(value) is not None
             or sources.find_network(value, is_paid=True) is not None
-            or target_of(value) is not None
+            or find_target(value) is not None
         )
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         """Return the unlisted sites that are the Space's own, and those where people pay."""
         own = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
-        excluded = exclusions_of(
+        excluded = make_exclusions(
             tuple(own), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
         )
         domains = {registrable_domain(host) for host in own} - {""}
@@ -190,14 +190,14 @@ def suggest_source(value: str) -> str | None:
     """Return the listed source that a value of utm_source probably means: the one of its first known word. A
     single letter, such as X, rarely names a source.
     """
-    targets = (target_of(word) for word in words(value) if len(word) > 1)
+    targets = (find_target(word) for word in words(value) if len(word) > 1)
     target = next((target for target in targets if target is not None), None)
-    return None if target is None else of_platform(target, paid=is_paid(value))
+    return None if target is None else choose_source(target, paid=is_paid(value))
 
 
 def suggest_network(value: str) -> str | None:
     """Return a name for a network whose links have this value of utm_source."""
-    name = f"{platform_of(value)}_ads"
+    name = f"{normalize_platform(value)}_ads"
     return name if NAME.fullmatch(name) else None
 
 

@@ -56,7 +56,7 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
     if journeys.conversions < FEWEST_CONVERSIONS:
         raise _too_few(request, journeys.conversions)
     sources = await fetch_sources(connection, space_id)
-    counts = await asyncio.to_thread(count_journeys, journeys, sources.name_of)
+    counts = await asyncio.to_thread(count_journeys, journeys, sources.get_name)
     digest = digest_of(request, counts)
     row = await fetch_optional(
         connection,
@@ -78,7 +78,7 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
     made = {"space_id": space_id, "fit_id": row[0]}
-    rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.name_of)
+    rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.get_name)
     await connection.execute(queries["put_weights"], made | rows)
     await connection.execute(queries["choose_first"], made)
     return await fetch_fit(connection, space_id, row[0])
@@ -120,7 +120,7 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
-    counted = digest_of(request, count_journeys(journeys, sources.name_of))
+    counted = digest_of(request, count_journeys(journeys, sources.get_name))
     made = weights_of(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(

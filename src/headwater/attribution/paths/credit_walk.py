@@ -40,7 +40,7 @@ from headwater.attribution.paths.segments import DamagedSegment, read_query, unp
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, Statement, fetch_all
-from headwater.sources.catalogue import mask
+from headwater.sources.catalogue import source_mask
 
 queries = Queries(__name__, "credit_walk.sql")
 
@@ -222,7 +222,7 @@ class CreditWalk:
         return {
             "space_id": self._space_id,
             "source_ids": source_ids,
-            "source_mask": mask(source_ids),
+            "source_mask": source_mask(source_ids),
             "known_stamps": array(self._known.segments),
             "lookback": self._credit.window_days * _SECONDS_A_DAY,
         }

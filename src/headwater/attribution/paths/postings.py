@@ -16,7 +16,7 @@ from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
 from headwater.attribution.paths.packed_columns import PackedColumn, pack, unpack
 from headwater.attribution.paths.path_data import OLDER, Column, IntArray, PathData
 from headwater.attribution.shares import count_before
-from headwater.sources.catalogue import mask
+from headwater.sources.catalogue import source_mask
 
 RARE_SHARE = 24
 """A source is rare in a segment when all its touches stand on paths, counted on each, at most as
@@ -81,7 +81,7 @@ def make_postings(paths: PathData) -> Postings:
     sources: list[int] = np.flatnonzero(rare).tolist()
     slices = _slices(paths, sources) if sources else []
     return Postings(
-        common_sources=mask(np.flatnonzero((often > 0) & ~rare).tolist()),
+        common_sources=source_mask(np.flatnonzero((often > 0) & ~rare).tolist()),
         sources=sources,
         ends=np.cumsum([len(each) for each in slices], dtype=np.int64).tolist(),
         data=b"".join(slices),

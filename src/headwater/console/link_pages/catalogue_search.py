@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 
-from headwater.sources.catalogue import PAID_OTHER, SOURCES, channel_of
+from headwater.sources.catalogue import PAID_OTHER, SOURCES, find_channel
 from headwater.sources.clicks import ADS, LINKS
-from headwater.sources.links.links import LinkTags, tags_of
-from headwater.sources.titles import title_of
-from headwater.sources.vocabulary import ALIASES, of_platform
+from headwater.sources.links.links import LinkTags, choose_tags
+from headwater.sources.titles import format_title
+from headwater.sources.vocabulary import ALIASES, choose_source
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ def list_sources() -> tuple[ListedSource, ...]:
     """Return every source, in the order of the catalogue."""
     aliases: dict[str, list[str]] = defaultdict(list)
     for alias, target in ALIASES.items():
-        sources = {of_platform(target, paid=True), of_platform(target, paid=False)}
+        sources = {choose_source(target, paid=True), choose_source(target, paid=False)}
         for source in sources - {PAID_OTHER}:
             aliases[source].append(alias)
     parameters: dict[str, list[str]] = defaultdict(list)
     for table, paid in ((ADS, True), (LINKS, False)):
         for parameter, network in table.items():
-            parameters[of_platform(network, paid=paid)].append(parameter)
+            parameters[choose_source(network, paid=paid)].append(parameter)
     return tuple(
         ListedSource(
             key,
-            title_of(key),
-            title_of(channel_of(key)),
-            tags_of(key),
+            format_title(key),
+            format_title(find_channel(key)),
+            choose_tags(key),
             tuple(sorted(aliases[key])),
             tuple(parameters[key]),
         )

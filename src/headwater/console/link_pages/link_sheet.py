@@ -16,7 +16,7 @@ from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.links.link_checks import check_link
 from headwater.sources.links.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link
 from headwater.sources.source_names import SourceNames
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 MOST_ROWS = 1_000
 LONGEST_ADDRESS = 2_048
@@ -35,7 +35,7 @@ _ALSO = {
     "term": "keyword",
     "content": "ad",
 }
-_BY_WORD = {title_of(source).lower(): source for source in SOURCES} | {s: s for s in SOURCES}
+_BY_WORD = {format_title(source).lower(): source for source in SOURCES} | {s: s for s in SOURCES}
 _NAMES = Names(LINKED)
 LONGEST_CELL = 32 * 1024
 """Characters of a cell, twice as many as an address may have."""

@@ -21,12 +21,12 @@ from headwater.console.visitor import HOME, enter, require_visitor
 from headwater.endpoints.services import services
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.parameters import Query
-from headwater.sources.catalogue import SOURCES, channel_of
+from headwater.sources.catalogue import SOURCES, find_channel
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.links.link_checks import check_host, check_link
 from headwater.sources.links.link_templates import TEMPLATES
-from headwater.sources.links.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link, tags_of
-from headwater.sources.titles import title_of
+from headwater.sources.links.links import LINKED, MAX_VALUE, BadAddress, LinkParts, build_link, choose_tags
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 from headwater.spaces.sites.source_rules import fetch_own_hosts, fetch_source_rules
 
@@ -124,9 +124,9 @@ def choices() -> dict[str, Any]:
     return {
         "grouped_sources": GROUPED_SOURCES,
         "not_linked": NOT_LINKED,
-        "title_of": title_of,
-        "channel_of": channel_of,
-        "tags_of": tags_of,
+        "format_title": format_title,
+        "find_channel": find_channel,
+        "choose_tags": choose_tags,
         "longest": MAX_VALUE,
     }
 

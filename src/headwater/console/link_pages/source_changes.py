@@ -8,8 +8,8 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.visits import PageVisit
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.sources.catalogue import CHANNELS, SOURCES, channel_of
-from headwater.sources.titles import title_of
+from headwater.sources.catalogue import CHANNELS, SOURCES, find_channel
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 from headwater.spaces.networks import put_network, read_network, remove_network
 from headwater.spaces.settings_input import SOURCE_NAME, read_changes
@@ -18,7 +18,7 @@ from headwater.spaces.spaces import change_space
 HOST_LISTS = ("own_domains", "excluded_referrers", "heeded_referrers")
 """The settings of hosts."""
 GROUPED_SOURCES = [
-    (title_of(channel), [(each, title_of(each)) for each in SOURCES if channel_of(each) == channel])
+    (format_title(channel), [(each, format_title(each)) for each in SOURCES if find_channel(each) == channel])
     for channel in CHANNELS
 ]
 """Every source with its title, by the title of its channel."""

@@ -23,12 +23,12 @@ from headwater.console.list_page import read_list_page
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
 from headwater.http.errors import Errors
 from headwater.http.inputs.parameters import Query
-from headwater.sources.catalogue import channel_of
+from headwater.sources.catalogue import find_channel
 from headwater.sources.explanation import VisitExplanation, explain_visit
 from headwater.sources.links.address_notes import note_address
-from headwater.sources.networks import LONGEST_NAME
+from headwater.sources.networks import MAX_NAME_LENGTH
 from headwater.sources.reasons import list_findings
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.reclassifications import list_reclassified_names, list_reclassified_networks
 from headwater.spaces.sites.source_rules import fetch_source_rules
@@ -91,8 +91,8 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
         "page_path": visit.path("/sources"),
         "grouped_sources": GROUPED_SOURCES,
         "found": search_sources(form.find),
-        "title_of": title_of,
-        "channel_of": channel_of,
+        "format_title": format_title,
+        "find_channel": find_channel,
         "under_way": await list_reclassified_names(connection, space.id),
     }
     return visit.render("sources.html", values, 422 if errors or refused else 200)
@@ -105,8 +105,8 @@ def _prefilled(request: Request) -> dict[str, str]:
     return {
         "name": "",
         "source": "",
-        "network": network[:LONGEST_NAME],
-        "spellings": spelling[:LONGEST_NAME],
+        "network": network[:MAX_NAME_LENGTH],
+        "spellings": spelling[:MAX_NAME_LENGTH],
         "platform": "",
     }
 

@@ -13,7 +13,7 @@ from headwater.console.live_pages.arrivals import Arrival
 from headwater.console.people_pages.origin import SENDERS
 from headwater.console.report_pages.bar import conversion_title
 from headwater.people.identity.senders import Sender
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 _KINDS = {
@@ -98,7 +98,7 @@ def _visit(kind: str, values: Mapping[str, Any], space: Space, base: str) -> dic
     return {
         "title": f"{word} {_page(values['url'])}".strip(),
         "link": f"{base}/contacts/{values['contact_id']}",
-        "source": title_of(space.sources.name_of(source)) if source else "within a visit",
+        "source": format_title(space.sources.get_name(source)) if source else "within a visit",
         "detail": ", ".join(filter(None, (values.get("device"), referrer and f"from {referrer}"))),
     }
 
@@ -119,7 +119,7 @@ def _event(values: Mapping[str, Any], space: Space) -> dict[str, Any]:
         "title": conversion_title(space, name),
         "amount": values["amount"],
         "currency": values["currency"] or space.currency,
-        "source": title_of(space.sources.name_of(source)) if source else "no touchpoint before it",
+        "source": format_title(space.sources.get_name(source)) if source else "no touchpoint before it",
         "detail": _sender(values),
     }
 

@@ -36,7 +36,7 @@ from headwater.people.contacts.models import GetContact
 from headwater.people.contacts.queries import fetch_contact
 from headwater.people.contacts.queries import queries as contact_queries
 from headwater.reports.query import Measure
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "contact.sql")
@@ -229,7 +229,7 @@ async def load_contact(
 
 def _first_source(head: ContactHead, space: Space) -> str | None:
     number = head.first_source
-    return None if number is None else title_of(space.sources.name_of(number))
+    return None if number is None else format_title(space.sources.get_name(number))
 
 
 async def _fetch_identifiers(

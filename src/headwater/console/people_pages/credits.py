@@ -14,9 +14,9 @@ from headwater.attribution.models import MODELS
 from headwater.console.report_pages.basis import REASONS
 from headwater.reports.explanation import NOT_FITTED, EventExplanation
 from headwater.sources.addresses import read_address
-from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.exclusions import Exclusions, make_exclusions
 from headwater.sources.reasons import RuleReason, explain_rule, list_findings
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 _REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "it needs a fit, and there is none for these events"}
@@ -47,7 +47,7 @@ class PathTouch:
     @property
     def title(self) -> str:
         """The name of its source."""
-        return title_of(self.source)
+        return format_title(self.source)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ModelColumn:
 def exclusions_in(space: Space) -> Exclusions:
     """Return the hosts that a Space's settings exclude as sources."""
     own = tuple(host for host in space.own_domains if read_address(host) is not None)
-    return exclusions_of(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
+    return make_exclusions(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 
 
 def path_of(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:

@@ -38,7 +38,7 @@ from headwater.intake.ingest.answers import Receipt
 from headwater.intake.ingest.receipts import fetch_receipt
 from headwater.reports.explanation import EventExplanation, explain_event
 from headwater.reports.query import Measure
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "event.sql")
@@ -136,7 +136,7 @@ async def show_event(request: Request) -> Response:
         statuses=STATUSES,
         skipped=SKIPPED,
         platforms=PLATFORMS,
-        source_title=title_of,
+        source_title=format_title,
         title=conversion_title(inside.space, content.event.event_name),
         base=f"{HOME}/spaces/{inside.space.id}",
     )

@@ -14,7 +14,7 @@ from headwater.people.identity.senders import Sender
 from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.explanation import EventExplanation
 from headwater.sources.source_names import SourceNames
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 SENDERS = {
     Sender.API_KEY: "an API key",
@@ -85,7 +85,7 @@ def _outside(
 ) -> OriginAnswer:
     sentences: list[str] = []
     if around.before_at is not None and around.before_source is not None:
-        source = title_of(sources.name_of(around.before_source))
+        source = format_title(sources.get_name(around.before_source))
         sentences.append(
             f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
             f"earlier; only those within {view.window} count."
@@ -103,7 +103,7 @@ def _untouched(
     whose = "this contact or its company" if view.by_company else "this contact"
     sentences = [f"There is no touchpoint of {whose} up to the time of the event."]
     if around.after_at is not None and around.after_source is not None:
-        source = title_of(sources.name_of(around.after_source))
+        source = format_title(sources.get_name(around.after_source))
         sentences.append(
             f"The first one after it was {source}, {_span(around.after_at - event_time)} later; "
             "what comes after an event did not lead to it."

@@ -23,7 +23,7 @@ from headwater.http.inputs.timerange import EVER
 from headwater.intake.merging.merge_log import CAUSES
 from headwater.sources.exclusions import Exclusions
 from headwater.sources.reasons import explain_rule, list_findings
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "timeline.sql")
@@ -152,7 +152,7 @@ def _read_event(item: dict[str, Any], _: Exclusions) -> None:
 
 
 def _read_touchpoint(item: dict[str, Any], exclusions: Exclusions) -> None:
-    item["title"] = title_of(item["source"])
+    item["title"] = format_title(item["source"])
     rule, url, referrer = item["source_rule"], item["url"], item["referrer_host"]
     item["reason"] = explain_rule(rule, url, referrer)
     item["findings"] = list_findings(url, referrer, exclusions) if rule == "direct" else []

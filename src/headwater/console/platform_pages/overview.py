@@ -14,7 +14,7 @@ from headwater.forwarding.deliveries.delivery_counts import count_waiting
 from headwater.forwarding.destinations.destinations import list_destinations
 from headwater.forwarding.platforms.platform import DAY
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 ROUTES = SpacePages("/platforms")
 
@@ -33,7 +33,7 @@ async def show_platforms(visit: PageVisit) -> Response:
         "standing": standing,
         "platforms": PLATFORMS,
         "day": DAY,
-        "title_of": title_of,
+        "format_title": format_title,
         "moment": datetime.fromisoformat,
         "base": visit.path("/platforms"),
     }

@@ -18,7 +18,7 @@ from headwater.reports.query import OF_TOUCHES, Comparison, DateBasis, Group
 from headwater.reports.questions.paths import BY
 from headwater.sources.ad_platforms import platform_title
 from headwater.sources.catalogue import CHANNELS
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 PERIODS = {
@@ -247,7 +247,7 @@ class ChoiceLinks:
         """
         texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
         if not of_events:
-            texts |= {f"{Group.CHANNEL}:{key}": title_of(key) for key in CHANNELS}
+            texts |= {f"{Group.CHANNEL}:{key}": format_title(key) for key in CHANNELS}
         return tuple(
             Choice(title[:1].upper() + title[1:], self._to(self.view.narrowed(text)), text in self.view.only)
             for text, title in texts.items()
@@ -302,7 +302,7 @@ def filter_text(space: Space, group: str, key: str) -> str:
     if not key:
         return f"no {title}"
     if group in _OF_SOURCES:
-        key = title_of(key)
+        key = format_title(key)
     if group == Group.PLATFORM:
         key = platform_title(key)
     if group in BY.values():
@@ -316,4 +316,4 @@ def _path_text(key: str) -> str:
     path = TouchPath.read(key)
     if path is None:
         return key
-    return str(TouchPath(tuple(title_of(step) for step in path.steps), path.more))
+    return str(TouchPath(tuple(format_title(step) for step in path.steps), path.more))

@@ -12,7 +12,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow
 from headwater.reports.query import Group
 from headwater.sources.ad_platforms import platform_title
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12
@@ -103,7 +103,7 @@ def title(group: Group, key: GroupKey) -> str:
     if key.value is None:
         return "Unpaid sources" if group is Group.PLATFORM else f"No {group}"
     if group in (Group.CHANNEL, Group.SOURCE):
-        return title_of(key.value)
+        return format_title(key.value)
     if group is Group.PLATFORM:
         return platform_title(key.value)
     return key.label or key.value

@@ -25,7 +25,7 @@ from headwater.reports.query import (
     ReportQuery,
 )
 from headwater.sources.catalogue import CHANNELS
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = "Unattributed"
@@ -155,7 +155,7 @@ _UNKNOWN_OF_NOTHING = frozenset(
 )
 
 
-_TITLES = [title_of(channel) for channel in CHANNELS]
+_TITLES = [format_title(channel) for channel in CHANNELS]
 
 
 def _colour(title: str) -> int:
@@ -197,4 +197,4 @@ def _bands(report: ReportResult, column: FigureColumn) -> dict[str, Mapping[str,
     for row in report.rows:
         step, channel = row.keys
         bands.setdefault(channel.value or "", {})[step.value or ""] = row.figures[column]
-    return {title_of(name): bands[name] for name in CHANNELS if name in bands}
+    return {format_title(name): bands[name] for name in CHANNELS if name in bands}

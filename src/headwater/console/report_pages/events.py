@@ -39,7 +39,7 @@ from headwater.reports.questions.credits import (
     query_credits,
     read_credits_query,
 )
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 
 CREDITS = {
     CreditFilter.ALL: "all events",
@@ -147,7 +147,7 @@ async def show_events(request: Request) -> Response:
         listed=listed,
         Measure=Measure,
         reasons=REASONS,
-        source_title=title_of,
+        source_title=format_title,
         menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),

@@ -31,7 +31,7 @@ from headwater.console.visits import PageVisit, SentForm, SpacePages, open_visit
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors, Invalid
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
@@ -79,7 +79,7 @@ async def show_fit(visit: PageVisit) -> Response:
         "title": _title(visit.space, fit),
         "models": models,
         "model_title": model_title,
-        "source_title": title_of,
+        "source_title": format_title,
         "window_title": window_title,
         "compared": ReportView(fit=fit.name).link(visit.path("/models"), models=COMPARED),
     }

@@ -34,8 +34,8 @@ from headwater.reports.query import DateTimeSpan
 from headwater.reports.questions.spent import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.answers import SpendDeletion
-from headwater.spend.breakdown import LedgerRow, Piece
-from headwater.spend.ledger import count_spend, delete_spend, list_spend, read_pieces, require_platform
+from headwater.spend.breakdown import LedgerRow, SpendPart
+from headwater.spend.ledger import count_spend, delete_spend, list_spend, read_parts, require_platform
 from headwater.spend.models import LEVELS
 from headwater.spend.parameters import CHOICE, SpendChoice, cursors, read_choice
 
@@ -94,7 +94,7 @@ class StoredSpend(msgspec.Struct, frozen=True):
 class LedgerSums:
     """The sums of some rows, each part once."""
 
-    pieces: Mapping[tuple[Any, ...], Piece]
+    pieces: Mapping[tuple[Any, ...], SpendPart]
     by_currency: Mapping[str, Decimal]
     total: Decimal
     """In the Space's currency."""
@@ -109,7 +109,7 @@ class LedgerSums:
     def is_left_over(self, row: StoredSpend) -> bool:
         """Return whether a row is of a place that others break down."""
         piece = self.pieces.get(row.place)
-        return piece is None or piece.left_over
+        return piece is None or piece.is_remainder
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class LedgerPage:
     older: str | None
 
 
-def _amount(piece: Piece) -> Decimal:
+def _amount(piece: SpendPart) -> Decimal:
     return Decimal(piece.row.figures[0]) / MILLIONTHS
 
 
@@ -136,7 +136,7 @@ async def read_ledger_choice(
     Invalid.
     """
     named = any(query.single(name) for name in ("start_date", "end_date"))
-    choice = read_choice(query, whole=whole)
+    choice = read_choice(query, days_required=not whole)
     query.finish()
     await require_platform(connection, inside.space, choice)
     if named or not whole:
@@ -228,7 +228,7 @@ async def _add_up(
     if chosen.first_day is None or chosen.last_day is None:
         return LedgerSums({}, {}, Decimal(0))
     space = inside.space
-    days = await read_pieces(connection, space.id, chosen.first_day, chosen.last_day)
+    days = await read_parts(connection, space.id, chosen.first_day, chosen.last_day)
     pieces = [piece for piece in days if _is_chosen(piece.row, choice)]
     by_currency: dict[str, Decimal] = {}
     for piece in pieces:

@@ -33,7 +33,7 @@ from headwater.reports.questions.paths import (
     query_paths,
     read_paths_query,
 )
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
@@ -122,7 +122,7 @@ class PathsReader:
             self._ranges(Group.DAYS_RANGE, report.days, report.total),
             self._matrix(report),
             flow(pairs, coloured),
-            tuple((title_of(source), colour) for source, colour in coloured.items()),
+            tuple((format_title(source), colour) for source, colour in coloured.items()),
         )
 
     def _query(self) -> PathsQuery:
@@ -131,7 +131,7 @@ class PathsReader:
         return read_paths_query(values, self._space, datetime.now(UTC))
 
     def _path_row(self, path: TouchPath, of: PathFigures, whole: PathFigures) -> PathRow:
-        steps = tuple(title_of(step) for step in path.steps)
+        steps = tuple(format_title(step) for step in path.steps)
         return PathRow(
             self._only({BY[self._group]: str(path)}), of, _share(of, whole), steps=steps, more=path.more
         )
@@ -211,7 +211,7 @@ async def render_paths(page: ReportPage) -> Response:
         page=content,
         Measure=Measure,
         reached=REACHED,
-        source_title=title_of,
+        source_title=format_title,
         menu=links.own_menu("steps", "Steps", STEPS, group, Group.SOURCE),
         csv=view.csv_link(
             f"{page.base}/report.csv",

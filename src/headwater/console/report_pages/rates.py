@@ -16,7 +16,7 @@ from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
 from headwater.spaces.accounts.roles import Permission
-from headwater.spend.rates.inputs import MOST_RATES, cursors, read_rates
+from headwater.spend.rates.inputs import MAX_RATES, cursors, read_rates
 from headwater.spend.rates.store import Rate, fetch_reference_day, list_rates, put_rates
 
 ROUTES = SpacePages("/rates")
@@ -24,7 +24,7 @@ PER_PAGE = 50
 FIELDS = ("base", "currency", "rate", "first_day", "last_day")
 MOST_DAYS = 366
 """The days that one form may set, which are fewer than a request may."""
-assert MOST_DAYS < MOST_RATES
+assert MOST_DAYS < MAX_RATES
 
 
 @ROUTES.page()

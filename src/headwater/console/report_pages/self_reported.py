@@ -23,7 +23,7 @@ from headwater.http.errors import Errors, Invalid
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
 from headwater.reports.query import FigureColumn, Group, Measure
 from headwater.sources.answers import SELF_REPORTED
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 from headwater.spaces.settings_input import ANSWER_PHRASE, read_changes
@@ -53,7 +53,7 @@ class SelfReportedRow:
 
     @property
     def title(self) -> str:
-        return title_of(self.key) if self.key else "Not asked, or no answer"
+        return format_title(self.key) if self.key else "Not asked, or no answer"
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
         errors=errors,
         typed={"phrase": "", "source": ""} | typed,
         phrases=sorted(page.space.answer_phrases.items()),
-        title_of=title_of,
+        format_title=format_title,
         column=FigureColumn,
         events=basis.counted,
         made_of=MADE_OF,
         titles=titles_of(page.space, view),
         contacts=Measure.CONTACTS,
         share=Measure.SHARE,
-        choices=sorted((title_of(key), key) for key in SELF_REPORTED),
+        choices=sorted((format_title(key), key) for key in SELF_REPORTED),
         csv=view.csv_link(
             f"{page.base}/report.csv", _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"
         ),

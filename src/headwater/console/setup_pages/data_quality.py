@@ -31,7 +31,7 @@ from headwater.http.inputs.timerange import TimeRange, between
 from headwater.intake.inbox.rejected import replay_rejected_events
 from headwater.reports.query import Measure
 from headwater.reports.questions.shared import DEFAULT_PERIOD
-from headwater.sources.titles import title_of
+from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import Reclassification, list_reclassified_names
@@ -78,7 +78,7 @@ async def _page(visit: PageVisit, problem: str | None) -> Response:
         "under_way": under_way,
         "severities": SEVERITIES,
         "grouped_sources": GROUPED_SOURCES,
-        "title_of": title_of,
+        "format_title": format_title,
         "names": sorted(space.source_names.items()),
         "most_names": PER_PAGE,
         "advice_of": advice_of,

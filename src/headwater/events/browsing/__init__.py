@@ -1,1 +1,1 @@
-"""Visits: page views, their beginnings and their sources."""
+"""Visits, their page views and their sources."""

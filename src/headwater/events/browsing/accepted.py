@@ -1,6 +1,6 @@
-"""Reports of browsers as they were accepted: the normalised payloads that wait in the inbox.
+"""The normalised browser payloads stored in the inbox.
 
-The tracker's endpoint writes them and the pipeline reads them; nothing between validates again.
+Validated once by the tracker's endpoint; the pipeline doesn't validate them again.
 """
 
 from __future__ import annotations
@@ -8,16 +8,14 @@ from __future__ import annotations
 import msgspec
 
 COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid")
-"""The ad platforms' own cookies that a browser may have, without the leading underscore."""
+"""First-party cookies of ad platforms, without the leading underscore."""
 
 
 class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A visitor, as far as the browser identifies them: by a token, or by a fingerprint with the IP
-    address it was seen from.
-    """
+    """A visitor, identified by a token, or by a fingerprint with an IP address."""
 
     occurred_at: int
-    """Milliseconds since 1970, by the server's clock."""
+    """Milliseconds since 1970, server time."""
     trk_token: str | None = None
     fingerprint: str | None = None
     ip: str | None = None
@@ -27,7 +25,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
     """A page view (inbox kind `hit`)."""
 
     key: str
-    """A UUID: the same page view sent again has the same."""
+    """A UUID, equal when the same page view is sent again."""
     url: str
     referrer: str | None = None
     event_name: str = "page_view"
@@ -46,7 +44,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
 
 
 class AcceptedLanding(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """The page view by which a visitor came to the page on which they identify themselves."""
+    """The page view that led the visitor to the page where they identify themselves."""
 
     occurred_at: int
     url: str
@@ -63,15 +61,15 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     last_name: str | None = None
     phone: str | None = None
     profile_fields: dict[int, str] = {}
-    """Slot number to value, in the form of AcceptedEvent."""
+    """As in AcceptedEvent."""
     landing: AcceptedLanding | None = None
-    """Only of a browser without a token, which nothing else ties to its page views."""
+    """Only for a browser without a token, because nothing else links it to its page views."""
     address_key: str | None = None
     join_rule: str | None = None
     """As in AcceptedEvent."""
 
 
-PERSONAL_OF_HITS = frozenset(
+PERSONAL_HIT_MEMBERS = frozenset(
     {
         "trk_token",
         "fingerprint",
@@ -89,13 +87,11 @@ PERSONAL_OF_HITS = frozenset(
         "language",
     }
 )
-"""The members of a page view that erasing a person removes from a payload: nearly all of it. The
-rest is a page view of nobody.
-"""
+"""Members of a page view removed when a person is erased. What is left identifies no one."""
 
-KEPT_OF_HITS = frozenset({"occurred_at", "key"})
+KEPT_HIT_MEMBERS = frozenset({"occurred_at", "key"})
 
-PERSONAL_OF_PEOPLE = frozenset(
+PERSONAL_IDENTIFY_MEMBERS = frozenset(
     {
         "email",
         "tracking_id",
@@ -111,9 +107,9 @@ PERSONAL_OF_PEOPLE = frozenset(
         "address_key",
     }
 )
-"""The members that identify a person."""
+"""Members of an `identify` removed when a person is erased."""
 
-KEPT_OF_PEOPLE = frozenset({"occurred_at", "join_rule"})
+KEPT_IDENTIFY_MEMBERS = frozenset({"occurred_at", "join_rule"})
 
 
 class AcceptedBots(msgspec.Struct, frozen=True, kw_only=True):

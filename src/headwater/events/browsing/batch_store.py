@@ -1,5 +1,6 @@
-"""Read the stored visits that a batch's page views belong to, and write the visits they become. The
-caller holds the Space's lock.
+"""Read the stored visits that a batch's page views belong to, and write the changed visits.
+
+The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -25,9 +26,7 @@ RESTORE_VISITS, RESTORE_HITS = queries["restore_visits"], queries["restore_hits"
 
 
 class VisitSpan(msgspec.Struct, frozen=True, gc=False):
-    """A contact's browser, and the time in which to look for its visits, in µs since 1970: after
-    `since`, and before `until`.
-    """
+    """A contact's browser and the open interval, in µs since 1970, to search for its visits."""
 
     contact_id: int
     device: str
@@ -36,7 +35,7 @@ class VisitSpan(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredVisit(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A visit's row. Times are µs since 1970."""
+    """A visit's row. Times are in µs since 1970."""
 
     id: int
     contact_id: int
@@ -48,7 +47,7 @@ class StoredVisit(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
 
 
 class StoredHit(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A page view's row as it is first written. Times are µs since 1970."""
+    """A new row of a page view. Times are in µs since 1970."""
 
     id: int
     key: str
@@ -70,7 +69,7 @@ class StoredHit(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, g
 
 
 class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
-    """A stored visit that has become part of another, and the span of its page views."""
+    """A stored visit merged into another, and the time span of its page views."""
 
     id: int
     contact_id: int
@@ -80,7 +79,7 @@ class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_keys(connection: Connection[Any], space_id: int, keys: Collection[str]) -> Callable[[], set[str]]:
-    """Ask for the keys that stored page views have; calling the result fetches them."""
+    """Start looking up page view keys. Calling the result fetches the stored ones."""
     if not keys:
         return set
     cursor = connection.execute(queries["find_keys"], {"space_id": space_id, "keys": list(keys)})
@@ -90,7 +89,7 @@ def request_keys(connection: Connection[Any], space_id: int, keys: Collection[st
 def request_clicks(
     connection: Connection[Any], space_id: int, clicks: Collection[str]
 ) -> Callable[[], Clicks]:
-    """Ask for stored clicks by their hashes; calling the result fetches them."""
+    """Start looking up clicks by their hashes. Calling the result fetches the stored ones."""
     if not clicks:
         return Clicks
     values = {"space_id": space_id, "clicks": list(clicks)}
@@ -108,7 +107,7 @@ def request_clicks(
 def request_visits(
     connection: Connection[Any], space_id: int, spans: Collection[VisitSpan]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Ask for visits with their page views that matter; calling the result fetches the rows."""
+    """Start looking up visits with their relevant page views. Calling the result fetches the rows."""
     values = {"space_id": space_id, "spans": rows(spans)}
     return connection.execute(queries["find_visits"], values).fetchall
 
@@ -116,8 +115,9 @@ def request_visits(
 def request_beginnings(
     connection: Connection[Any], space_id: int, spans: Collection[object]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Ask for page views that begin visits; calling the result fetches the rows. A span names a
-    contact_id, and the `first` and `last` moment in µs since 1970.
+    """Start looking up page views that begin visits. Calling the result fetches the rows.
+
+    A span has a `contact_id`, and `first` and `last` in µs since 1970.
     """
     if not spans:
         return list
@@ -129,27 +129,26 @@ def write_visits(
     connection: Connection[Any],
     space_id: int,
     visits: Collection[StoredVisit],
-    joined: Collection[AbsorbedVisit],
+    absorbed: Collection[AbsorbedVisit],
 ) -> None:
-    """Store visits that are new or have grown, and put those that were joined into the others."""
+    """Store new and extended visits, and merge absorbed visits into the others."""
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
-    if joined:
-        absorbed = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in joined]
-        connection.cursor().executemany(queries["join_hits"], absorbed)
-        gone = [visit.id for visit in joined]
-        connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": gone})
+    if absorbed:
+        moves = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in absorbed]
+        connection.cursor().executemany(queries["join_hits"], moves)
+        ids = [visit.id for visit in absorbed]
+        connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": ids})
 
 
 def write_hits(connection: Connection[Any], space_id: int, hits: Collection[StoredHit]) -> None:
-    """Store new page views."""
     if hits:
         connection.execute(queries["write_hits"], {"space_id": space_id, "hits": rows(hits)})
 
 
 def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
-    """Give stored page views, by id, other sources. Those that made a touchpoint are told from
-    others by it, so it has to get the same one.
+    """Change the sources of stored page views, by id. A page view marks its touchpoint by its
+    source, so a page view that made one must get the touchpoint's source.
     """
     if origins:
         hits = [
@@ -161,15 +160,18 @@ def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[i
 
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:
-    """Store clicks that are new, or were seen earlier than the stored time."""
-    new = [{"click": click, "device": device, "first_seen": at} for click, (at, device) in clicks.new.items()]
-    if new:
-        connection.execute(queries["write_clicks"], {"space_id": space_id, "clicks": rows(new)})
+    """Store new clicks, and clicks seen earlier than stored."""
+    sightings = [
+        {"click": click, "device": device, "first_seen": first_seen}
+        for click, (first_seen, device) in clicks.new.items()
+    ]
+    if sightings:
+        connection.execute(queries["write_clicks"], {"space_id": space_id, "clicks": rows(sightings)})
 
 
 async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
-    """Divide visits that have page views of a contact and of the survivor it left. Both contacts
-    must have their companies already.
+    """Split visits with page views of both the contact and the survivor it left. Both contacts must
+    already have their companies.
     """
     values = split.values(space_id)
     divided = await connection.execute(queries["divide_visits"], values)

@@ -1,5 +1,5 @@
-"""Clicks on ads, each by its id and the browser it was first seen in: on a link that somebody
-passed on, the id says nothing about the people who follow it later. Pure.
+"""Ad clicks: a click id and the browser that first had it. If the link is shared, the id says
+nothing about the people who follow it later. Pure.
 """
 
 from __future__ import annotations
@@ -8,41 +8,41 @@ from hashlib import sha256
 
 from headwater.sources.clicks import AD_CLICKS
 
-FRESH = 24 * 3600 * 1_000_000
-"""Time in µs in which a click id may appear in other browsers: people reopen links elsewhere."""
+STALE_AFTER = 24 * 3600 * 1_000_000
+"""How long, in µs, a click id may appear in other browsers: people reopen links elsewhere."""
 
 Sighting = tuple[int, str]
-"""The time (µs since 1970) and the browser of a click's first sighting."""
+"""Time (µs since 1970) and browser of a click's first sighting."""
 
 
 class Clicks:
-    """The clicks of a batch's page views: stored ones, and those seen since."""
+    """The clicks of a batch's page views: stored and new ones."""
 
     def __init__(self) -> None:
         self._first: dict[str, Sighting] = {}
         self.new: dict[str, Sighting] = {}
-        """The sightings to store, by the click's hash."""
+        """The sightings to store, by click hash."""
 
-    def add_stored(self, click: str, at: int, device: str) -> None:
-        self._first[click] = (at, device)
+    def add_stored(self, click: str, first_seen: int, device: str) -> None:
+        self._first[click] = (first_seen, device)
 
-    def notice(self, click_ids: dict[str, str], device: str, at: int) -> frozenset[str]:
-        """Take in the click ids of a page view, and return the names of those that are stale:
-        seen more than a day before it in another browser.
+    def notice(self, click_ids: dict[str, str], device: str, seen_at: int) -> frozenset[str]:
+        """Record a page view's click ids. Return the names of stale ones: seen in another browser
+        more than a day earlier.
         """
         stale: list[str] = []
         for name, value in click_ids.items():
             if name not in AD_CLICKS:
                 continue
-            click = hash_of(name, value)
+            click = hash_click(name, value)
             first = self._first.get(click)
-            if first is None or at < first[0]:
-                self._first[click] = self.new[click] = (at, device)
-            elif first[1] != device and at - first[0] > FRESH:
+            if first is None or seen_at < first[0]:
+                self._first[click] = self.new[click] = (seen_at, device)
+            elif first[1] != device and seen_at - first[0] > STALE_AFTER:
                 stale.append(name)
         return frozenset(stale)
 
 
-def hash_of(name: str, value: str) -> str:
-    """The hash of a click, as a UUID's digits."""
+def hash_click(name: str, value: str) -> str:
+    """Return 32 hexadecimal digits."""
     return sha256(f"{name}={value}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Places of IP addresses: an optional MaxMind database of cities or countries, opened at start."""
+"""Locations of IP addresses, from an optional MaxMind city or country database."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, cast
 import maxminddb
 import msgspec
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The place of a visitor, as far as it is known."""
+    """A visitor's location; unknown parts are None."""
 
     country: str | None = None
     """ISO 3166-1 alpha-2."""
@@ -24,15 +24,15 @@ NOWHERE = Place()
 
 
 class Places:
-    """The lookup of places; without a database it finds none."""
+    """Looks up locations; finds none without a database."""
 
     def __init__(self, path: Path | None) -> None:
         """Open the database at `path`, which the settings have checked."""
-        # Typed as unknown in part, and several times faster than the class of that name.
+        # Partly untyped, and several times faster than maxminddb's Reader class.
         self._reader = None if path is None else cast("Any", maxminddb).open_database(path)
 
     def find(self, ip: str | None) -> Place:
-        """The place of an IP address, named in English."""
+        """Return the location of an IP address, with English names."""
         if self._reader is None or ip is None:
             return NOWHERE
         try:
@@ -55,4 +55,4 @@ def _members(value: Any) -> dict[str, Any]:
 
 def _name(value: Any) -> str | None:
     name = _members(_members(value).get("names")).get("en")
-    return name[:LONGEST_NAME] if isinstance(name, str) and name else None
+    return name[:MAX_NAME_LENGTH] if isinstance(name, str) and name else None

@@ -1,4 +1,4 @@
-"""Read page views: their browser, their source and their campaign. Pure."""
+"""Read page views: browser, source and campaign. Pure."""
 
 from __future__ import annotations
 
@@ -23,35 +23,33 @@ from headwater.sources.source_names import SourceNames
 
 
 class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The source of a page view with its ad and campaign, as stored with a view that could make a
-    touchpoint.
-    """
+    """A page view's source, ad and campaign, stored with views that could make a touchpoint."""
 
     rule: str
-    """The rule that named the source, or, without a source, the NothingReason."""
+    """The rule that chose the source; without a source, the NothingReason."""
     source_id: int | None = None
     ad: Ad = Ad()
     stale: tuple[str, ...] = ()
-    """Click ids that were ignored, as they belong to somebody else's click."""
+    """Ignored click ids: they belong to another visitor's click."""
     cookies: dict[str, str] = {}
     own_link: bool = False
-    """True when the link was tagged, and one of the site's own pages had it."""
+    """True for a tagged link on the site's own pages."""
 
 
 class View:
-    """A page view, as far as visits and touchpoints are concerned."""
+    """A page view as visits and touchpoints see it."""
 
     __slots__ = (
-        "at",
         "campaign",
         "claims",
         "device",
         "id",
         "is_candidate",
         "is_context",
+        "is_new_touch",
         "is_touch",
         "key",
-        "made",
+        "occurred_at",
         "origin",
         "origin_id",
         "owner",
@@ -62,40 +60,42 @@ class View:
     )
 
     visit: Any
-    """The visits.Visit it was placed in, which may have become part of another since."""
+    """The visits.Visit it was assigned to, which may since have been merged into another."""
 
-    def __init__(self, view_id: int, at: int, device: str, owner: Contact) -> None:
+    def __init__(self, view_id: int, occurred_at: int, device: str, owner: Contact) -> None:
         self.id = view_id
-        self.at = at
+        self.occurred_at = occurred_at
         self.device = device
         self.owner = owner
-        """The contact it had when it was read, or loaded."""
+        """The contact at the time of reading or loading."""
         self.origin_id: int | None = None
-        """The first contact of a stored view, where that was merged before the batch."""
+        """The stored view's first contact, if it was merged before this batch."""
         self.origin = _UNKNOWN
         self.campaign: str | None = None
         self.url: str | None = None
         self.referrer_host: str | None = None
         self.is_candidate = False
-        """True when it began its visit when it came, or has a campaign; others make no touch."""
+        """True if it began its visit on arrival or has a campaign. Other views make no touch."""
         self.is_context = False
-        """True when it was loaded for the views that follow it; it does not change itself."""
+        """True if loaded only for the views after it; it doesn't change."""
         self.claims = False
-        """True when its visit lets it make a touch."""
-        self.is_touch = self.was_touch = self.made = False
-        """True when it makes a touch now; made one before the batch; made one within the batch."""
+        """True if its visit lets it make a touch."""
+        self.is_touch = self.was_touch = self.is_new_touch = False
+        """True if it makes a touch now; made one before the batch; made its first one within the
+        batch.
+        """
 
     @property
     def is_direct(self) -> bool:
-        """True when its source is unknown: then it makes no touch close after another."""
+        """True if its source is unknown. It then makes no touch soon after another."""
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
-        """The touch it makes. Its origin must have a source."""
+        """Return the touch it makes. Its origin must have a source."""
         origin = self.origin
         assert origin.source_id is not None
         return Touch(
-            at=self.at,
+            occurred_at=self.occurred_at,
             source_id=origin.source_id,
             source_rule=origin.rule,
             ad=origin.ad,
@@ -116,14 +116,16 @@ def read_view(
     exclusions: Exclusions,
     names: SourceNames,
 ) -> View:
-    """Read a page view that arrives. Views must be read in order of arrival, as each records clicks
-    on ads that later ones may have copied.
+    """Read a new page view. Read views in order of arrival, because each records ad clicks that
+    later ones may have copied.
     """
-    view = View(visitor.receipt_id, visitor.at, device_of(visitor), owner)
-    classified = _explained(hit.url, hit.referrer, frozenset[str](), exclusions, names)
-    stale = clicks.notice(classified.click_ids, view.device, view.at) if classified.click_ids else None
+    view = View(visitor.receipt_id, visitor.occurred_at, hash_device(visitor), owner)
+    classified = _classify(hit.url, hit.referrer, frozenset[str](), exclusions, names)
+    stale = (
+        clicks.notice(classified.click_ids, view.device, view.occurred_at) if classified.click_ids else None
+    )
     if stale:
-        classified = _explained(hit.url, hit.referrer, stale, exclusions, names)
+        classified = _classify(hit.url, hit.referrer, stale, exclusions, names)
     outcome = classified.outcome
     is_source = isinstance(outcome, Source)
     view.origin = ViewOrigin(
@@ -134,35 +136,34 @@ def read_view(
         cookies=hit.cookies,
         own_link=classified.own_link,
     )
-    # A link on one of the site's own pages brings nobody, however it is tagged.
+    # A link on the site's own pages brings no visitor, however it is tagged.
     view.campaign = None if classified.own_link else classified.campaign
     view.url = hit.url
-    view.referrer_host = _host(hit.referrer) if hit.referrer else None
+    view.referrer_host = _read_host(hit.referrer) if hit.referrer else None
     return view
 
 
-def device_of(visitor: ItemIdentity) -> str:
-    """The browser as a hash of its identifiers, which names nobody, in a UUID's digits. A page view
-    without identifiers has a browser of its own.
+def hash_device(visitor: ItemIdentity) -> str:
+    """Return a hash of the browser's identifiers as 32 hexadecimal digits. A page view without
+    identifiers gets a browser of its own.
     """
-    known_by = visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}"
-    return digest(known_by)
+    return digest(visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}")
 
 
 def digest(text: str) -> str:
-    """The first 16 bytes of SHA-256, as a UUID's digits."""
+    """Return the first 16 bytes of SHA-256 as 32 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()[:32]
 
 
 @lru_cache(maxsize=4096)
-def _explained(
+def _classify(
     url: str, referrer: str | None, stale: frozenset[str], exclusions: Exclusions, names: SourceNames
 ) -> Classification:
     return explain(Landing(url, referrer, stale=stale), exclusions, names)
 
 
 @lru_cache(maxsize=4096)
-def _host(referrer: str) -> str | None:
+def _read_host(referrer: str) -> str | None:
     address = read_address(referrer)
     return address.host if address is not None else None
 
@@ -171,10 +172,8 @@ read_origin = msgspec.json.Decoder(ViewOrigin).decode
 """Reads the stored form of a ViewOrigin."""
 
 
-def stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
-    """A stored page view that could make a touchpoint, from a row of the columns that browsing.sql
-    reads of one.
-    """
+def build_stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
+    """Build a page view from a row of browsing.sql."""
     view_id, at, campaign, url, referrer_host, touch, origin_id, is_touch = row
     view = View(view_id, at, device, owner)
     view.campaign, view.url, view.referrer_host, view.origin_id = (campaign, url, referrer_host, origin_id)

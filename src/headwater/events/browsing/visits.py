@@ -1,8 +1,11 @@
-"""Visits: runs of page views in one browser without half an hour between two. They only grow and
-join as page views come, so the result does not depend on the order of arrival. Pure.
+"""Visits: page views in one browser with pauses under 30 minutes.
+
+Visits only grow and merge, so the result doesn't depend on the order of arrival. Pure.
 """
 
 from __future__ import annotations
+
+from operator import attrgetter
 
 from headwater.events.browsing.views import View
 from headwater.events.touchpoints.models import HALF_HOUR
@@ -18,16 +21,18 @@ from headwater.people.identity.directory import Contact
 #     claims a touch:     claims none:        claims a touch:
 #     begins the visit    goes on             another campaign than spring
 #
-# Until the page view of 10:20 has arrived there are two visits, as 45 minutes lie between them, and
-# each page view claims a touch because it begins its own. The one of 10:20 is within half an hour
-# of both, so they become one. If that of 10:45 had no campaign, it would give its claim back then:
-# it begins nothing any more. The purchase belongs to no visit; `intake/pipeline/paths.py` says
-# which touches lie before it.
+# Until the 10:20 page view arrives there are two visits, because their page views are 45 minutes
+# apart, and each page view claims a touch because it begins its visit. The 10:20 one is within 30
+# minutes of both, so the visits merge. Without a campaign, the 10:45 page view would then give up
+# its claim, because it no longer begins a visit. The purchase belongs to no visit;
+# `intake/pipeline/paths.py` decides which touches come before it.
+
+_BY_TIME = attrgetter("occurred_at", "id")
 
 
 class Visit:
-    """A visit, from its first page view to its last, in µs since 1970. It holds only the page views
-    that could make a touchpoint and lie near the batch's.
+    """A visit, from its first to its last page view, in µs since 1970. Holds only the page views
+    that could make a touchpoint and are close to the batch's.
     """
 
     __slots__ = ("changed", "device", "first", "id", "into", "is_stored", "last", "owner", "views")
@@ -36,69 +41,71 @@ class Visit:
         self.id = visit_id
         self.device = device
         self.owner = owner
-        """The contact it had when it began, or was loaded."""
+        """The contact when it began or was loaded."""
         self.first = first
         self.last = last
         self.views: list[View] = []
         self.into: Visit | None = None
-        """The visit that this one has become part of."""
+        """The visit it was merged into."""
         self.is_stored = False
         self.changed = False
 
-    def final(self) -> Visit:
-        """The visit this one has ended up in: itself unless joined."""
+    def surviving(self) -> Visit:
+        """Return the visit it was merged into, or itself."""
         visit = self
         while visit.into is not None:
             visit = visit.into
         return visit
 
-    def is_near(self, at: int) -> bool:
+    def is_near(self, moment: int) -> bool:
         """Return whether a page view at this moment belongs to it."""
-        return self.first - HALF_HOUR < at < self.last + HALF_HOUR
+        return self.first - HALF_HOUR < moment < self.last + HALF_HOUR
 
 
-def place(visits: list[Visit], view: View) -> list[View]:
-    """Put a page view in its visit, among the visits of its contact in its browser, which it may
-    begin or join. Returns the page views that claim a touch since, or no longer do.
+def assign_view(visits: list[Visit], view: View) -> list[View]:
+    """Add a page view to its visit, which it may begin or merge with others. Return the page views
+    that newly claim a touch or no longer do.
+
+    `visits` are the contact's visits in the view's browser.
     """
-    near = sorted((visit for visit in visits if visit.is_near(view.at)), key=_number)
+    near = sorted((visit for visit in visits if visit.is_near(view.occurred_at)), key=attrgetter("id"))
     if not near:
-        visit = Visit(view.id, view.device, view.owner, view.at, view.at)
+        visit = Visit(view.id, view.device, view.owner, view.occurred_at, view.occurred_at)
         visits.append(visit)
     else:
-        visit, *others = near
-        for other in others:
-            _join(visit, other)
-            visits.remove(other)
+        visit, *later = near
+        for merged in later:
+            _merge(visit, merged)
+            visits.remove(merged)
     view.visit = visit
     visit.changed = True
-    # A page view that does not begin its visit now never will, as visits only grow.
-    # One from the site's own pages is kept like the others, as such links are counted.
+    # A page view that doesn't begin its visit now never will, because visits only grow. Views
+    # from the site's own links are kept too, because such links are counted.
     is_tagged = view.campaign is not None or view.origin.own_link
-    view.is_candidate = view.at <= visit.first or is_tagged
-    visit.first, visit.last = min(visit.first, view.at), max(visit.last, view.at)
+    view.is_candidate = view.occurred_at <= visit.first or is_tagged
+    visit.first, visit.last = min(visit.first, view.occurred_at), max(visit.last, view.occurred_at)
     if view.is_candidate:
         visit.views.append(view)
-        visit.views.sort(key=_moment)
+        visit.views.sort(key=_BY_TIME)
     elif len(near) < 2:
         return []
     return _decide(visit)
 
 
-def _join(visit: Visit, other: Visit) -> None:
-    other.into = visit
-    visit.first, visit.last = min(visit.first, other.first), max(visit.last, other.last)
-    visit.views = sorted(visit.views + other.views, key=_moment)
+def _merge(visit: Visit, merged: Visit) -> None:
+    merged.into = visit
+    visit.first, visit.last = min(visit.first, merged.first), max(visit.last, merged.last)
+    visit.views = sorted(visit.views + merged.views, key=_BY_TIME)
 
 
 def _decide(visit: Visit) -> list[View]:
-    """Let page views claim a touch that begin the visit, or that have another campaign than the
-    latest page view with a campaign before them. Links on the site's own pages begin nothing.
+    """Let page views claim a touch if they begin the visit or change its campaign. Links on the
+    site's own pages begin nothing.
     """
     campaign: str | None = None
     changed: list[View] = []
-    for place, view in enumerate(visit.views):
-        begins = place == 0 and view.at == visit.first
+    for index, view in enumerate(visit.views):
+        begins = index == 0 and view.occurred_at == visit.first
         differs = view.campaign is not None and view.campaign != campaign
         if view.campaign is not None:
             campaign = view.campaign
@@ -107,11 +114,3 @@ def _decide(visit: Visit) -> list[View]:
             view.claims = claims
             changed.append(view)
     return changed
-
-
-def _number(visit: Visit) -> int:
-    return visit.id
-
-
-def _moment(view: View) -> tuple[int, int]:
-    return view.at, view.id

@@ -1,1 +1,1 @@
-"""Money that comes back of orders: reports of it, and the refunds that follow from them."""
+"""Refunds: reports of returned money, and the refunds derived from them."""

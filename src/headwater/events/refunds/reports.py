@@ -1,8 +1,8 @@
-"""The refunds of an order, from what senders report of it. Pure.
+"""Compute the refunds of an order from its senders' reports. Pure.
 
-Senders tell the same refund in several ways, late, repeatedly and in any order: one refund, the sum
-of all so far, or that the order is void. The latest report of each counts, and the refunds follow
-from all of them together, so that the order of arrival makes no difference to their sum.
+Senders report the same refund in several ways, late, repeatedly and in any order: a single refund,
+the sum of all refunds, or a voided order. The latest version of each report counts and refunds are
+derived from all reports, so the order of arrival doesn't change their sum.
 """
 
 from __future__ import annotations
@@ -13,40 +13,38 @@ from decimal import Decimal
 import msgspec
 
 EVERYTHING = Decimal("Infinity")
-"""The whole amount of an order, whatever it is."""
+"""The whole amount of an order."""
 
 
 class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A statement that some of an order's money came back: one refund or, without `item`, the sum
-    of all refunds of a part.
-    """
+    """A statement about returned money: one refund or, without `item`, the sum of a part's refunds."""
 
     part: str = ""
-    """What the statement is about: a charge, the disputes, or the whole order. Parts add up."""
+    """The subject: a charge, the disputes, or the whole order. Parts add up."""
     item: str = ""
     amount: str | None = None
     """A decimal number from 0; None for the order's whole amount."""
     version: int = 0
-    """When it was so, in ms since 1970: a later statement about the same replaces it."""
+    """Time of the statement, in ms since 1970. A later one about the same item replaces it."""
     failed: bool = False
-    """True for a refund of this amount that failed after all: the money stays."""
+    """True for a refund that failed, so the money wasn't returned."""
 
 
 class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A report about the money of an order, as it waits in the inbox."""
+    """A report about an order's money, stored in the inbox."""
 
     order_ids: tuple[str, ...]
-    """Ids of the order, the best first: senders have several names for one."""
+    """Ids of the order, the best first: senders use several for one order."""
     at: int
     """When it happened, in ms since 1970."""
     currency: str | None = None
-    """None is the Space's."""
+    """None means the Space's."""
     statements: tuple[MoneyBack, ...] = ()
-    """None when the report only says which ids belong to one order."""
+    """Empty if the report only links ids of one order."""
 
 
 class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A statement that is kept, and the receipt that brought it."""
+    """A stored statement with the receipt that brought it."""
 
     statement: MoneyBack
     receipt: int
@@ -60,7 +58,7 @@ class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True
 
 
 class Refund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A refund that counts: an event with the receipt's number, once the order is known."""
+    """A counted refund: an event with the receipt's id, once the order is known."""
 
     receipt: int
     at: int
@@ -69,24 +67,22 @@ class Refund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     currency: str | None = None
     sender: str
     is_event: bool = False
-    """True once it is stored as an event."""
+    """True once stored as an event."""
 
 
 class OrderMoney(msgspec.Struct, frozen=True):
-    """The amount of a stored order."""
-
     amount: Decimal | None
     currency: str | None
-    """None is the Space's."""
+    """None means the Space's."""
 
 
 def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) -> list[RefundReport]:
-    """Return the reports with new ones: of each part and item, the latest version."""
+    """Merge new reports into the reports, keeping the latest version per part and item."""
     latest = {(report.statement.part, report.statement.item): report for report in reports}
     for report in new:
         key = report.statement.part, report.statement.item
-        known = latest.get(key)
-        if known is None or known.statement.version <= report.statement.version:
+        existing = latest.get(key)
+        if existing is None or existing.statement.version <= report.statement.version:
             latest[key] = report
     return list(latest.values())
 
@@ -94,8 +90,8 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
 def count_refunds(
     reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
-    """Return the refunds of an order. Those counted before stay as far as the reports bear them,
-    and what is missing is one more refund. Without an order nothing bounds them yet.
+    """Return the refunds of an order. Counted refunds stay as far as the reports support them; the
+    difference becomes one more refund. Without an order there is no upper limit yet.
     """
     returned = _returned(reports, order)
     refunds = [*_bounded(counted, dict(returned))]
@@ -108,17 +104,18 @@ def count_refunds(
 
 
 def _returned(reports: list[RefundReport], order: OrderMoney | None) -> dict[str | None, Decimal]:
-    """Return the money that came back, by currency."""
-    own = order.currency if order is not None else None
-    most = EVERYTHING if order is None else max(order.amount or Decimal(0), Decimal(0))
+    """Return the returned money by currency."""
+    order_currency = order.currency if order is not None else None
+    limit = EVERYTHING if order is None else max(order.amount or Decimal(0), Decimal(0))
     by_currency: dict[str | None, list[RefundReport]] = {}
     for report in reports:
         by_currency.setdefault(report.currency, []).append(report)
     amounts = {currency: _level(group) for currency, group in by_currency.items()}
     if EVERYTHING in amounts.values():
-        return {own: most}
+        return {order_currency: limit}
     return {
-        currency: min(amount, most) if currency == own else amount for currency, amount in amounts.items()
+        currency: min(amount, limit) if currency == order_currency else amount
+        for currency, amount in amounts.items()
     }
 
 
@@ -130,8 +127,8 @@ def _level(reports: list[RefundReport]) -> Decimal:
 
 
 def _part_level(reports: list[RefundReport]) -> Decimal:
-    """Return the money of one part. The sum that the sender reports and the single refunds are two
-    views of the same money; a refund that failed later is still in the sum.
+    """Return the returned money of one part. The reported sum and the single refunds describe the
+    same money; a refund that failed later is still in the sum.
     """
     total = next((report for report in reports if not report.statement.item), None)
     items = [report for report in reports if report.statement.item]
@@ -149,13 +146,13 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
     return max(total.amount - failed, single, Decimal(0))
 
 
-def _bounded(counted: Iterable[Refund], left: dict[str | None, Decimal]) -> Iterable[Refund]:
-    """Yield the refunds that the money which came back still bears, the latest bounded first."""
+def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:
+    """Yield counted refunds, reduced to the returned money, the latest first."""
     for refund in counted:
-        rest = left.get(refund.currency, Decimal(0))
-        amount = min(refund.amount, rest)
+        remaining = returned.get(refund.currency, Decimal(0))
+        amount = min(refund.amount, remaining)
         if amount > 0:
-            left[refund.currency] = Decimal(0) if rest == amount else rest - amount
+            returned[refund.currency] = Decimal(0) if remaining == amount else remaining - amount
             yield msgspec.structs.replace(refund, amount=amount)
 
 

@@ -1,6 +1,4 @@
-"""Read and write what was reported of orders' money, and read the orders themselves. The caller
-holds the Space's lock.
-"""
+"""Read and write reports of orders' money, and read the orders. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -25,18 +23,18 @@ _read_refunds = msgspec.json.Decoder(list[Refund]).decode
 
 @dataclass
 class OrderRefunds:
-    """The reports about one order's money, and the refunds that follow from them."""
+    """The reports about one order's money, and the refunds derived from them."""
 
     order_id: str
-    """The id under which it is kept."""
+    """The id under which it is stored."""
     order_ids: list[str]
-    """All ids of the order that are known, this one included."""
+    """All known ids of the order, including this one."""
     reports: list[RefundReport] = field(default_factory=list[RefundReport])
     counted: list[Refund] = field(default_factory=list[Refund])
     waiting_since: int | None = None
-    """When its money first came back while the order was unknown, in µs since 1970."""
+    """When money was first returned while the order was unknown, in µs since 1970."""
     stored: tuple[Refund, ...] = ()
-    """The refunds that are events already, as they are stored."""
+    """The refunds already stored as events."""
 
 
 class StoredOrder(NamedTuple):
@@ -55,8 +53,8 @@ class StoredOrder(NamedTuple):
 def request_refunds(
     connection: Connection[Any], space_id: int, order_ids: Collection[str]
 ) -> Callable[[], dict[str, OrderRefunds]]:
-    """Ask for what was reported of some orders; calling the result fetches it, by every id that an
-    order was asked for by.
+    """Start loading the reports of some orders. Calling the result fetches them by every requested
+    id.
     """
     if not order_ids:
         return dict
@@ -85,7 +83,7 @@ def request_refunds(
 def load_orders(
     connection: Connection[Any], space_id: int, order_ids: Collection[str]
 ) -> dict[str, StoredOrder]:
-    """Return the stored orders with some ids."""
+    """Return the stored orders with these ids."""
     if not order_ids:
         return {}
     values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)}
@@ -94,7 +92,6 @@ def load_orders(
 
 
 def save_refunds(connection: Connection[Any], space_id: int, changed: Iterable[OrderRefunds]) -> None:
-    """Store what has been reported of orders."""
     orders: list[dict[str, Any]] = []
     links: list[dict[str, str]] = []
     for refunds in changed:
@@ -107,8 +104,11 @@ def save_refunds(connection: Connection[Any], space_id: int, changed: Iterable[O
                 "waiting_since": refunds.waiting_since,
             }
         )
-        others = (name for name in refunds.order_ids if name != refunds.order_id)
-        links += [{"order_id": name, "main_id": refunds.order_id} for name in others]
+        links += [
+            {"order_id": name, "main_id": refunds.order_id}
+            for name in refunds.order_ids
+            if name != refunds.order_id
+        ]
     if orders:
         connection.execute(queries["save"], {"space_id": space_id, "orders": rows(orders)})
     if links:

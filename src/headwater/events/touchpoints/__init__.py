@@ -1,1 +1,1 @@
-"""Moments at which a source brought somebody: their model and their tables."""
+"""Touchpoints: their model and their tables."""

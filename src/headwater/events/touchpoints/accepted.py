@@ -1,6 +1,6 @@
-"""A touchpoint as it was accepted by itself, without an event: the payload that waits in the inbox.
+"""The normalised payload of a single touchpoint, stored in the inbox.
 
-Ingest writes it and the pipeline reads it; nothing between the two validates again.
+Validated once at ingest; the pipeline doesn't validate it again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import msgspec
 
 
 class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """One touchpoint, validated. Blank strings have become None; e-mail is trimmed, lower-case."""
+    """One validated touchpoint. Blank strings are None; the email is trimmed and lower-case."""
 
     occurred_at: int
     """Milliseconds since 1970, UTC."""
@@ -19,7 +19,7 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     ip: str | None = None
     tracking_id: str | None = None
     source: str | None = None
-    """A listed source; without one, the source comes from `url` and `referrer`."""
+    """A listed source; if None, derived from `url` and `referrer`."""
     url: str | None = None
     referrer: str | None = None
     campaign_id: str | None = None
@@ -32,13 +32,13 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_name: str | None = None
     keyword: str | None = None
     warnings: tuple[str, ...] = ()
-    """Fields that were sent and ignored, under the sender's names."""
+    """Fields that were ignored, under the sender's names."""
 
 
-PERSONAL = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
-"""The members that identify a person: erasing the person removes them from a payload."""
+PERSONAL_MEMBERS = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
+"""Members that identify a person. Erasing the person removes them from the payload."""
 
-KEPT = frozenset(
+KEPT_MEMBERS = frozenset(
     {
         "occurred_at",
         "source",
@@ -55,4 +55,4 @@ KEPT = frozenset(
         "keyword",
     }
 )
-"""The members that hold the time and the source: they stay with the touchpoint."""
+"""Members with the time and the source. Erasing a person keeps them."""

@@ -1,5 +1,7 @@
-"""Read the stored touchpoints that a batch could repeat, and write those that it makes: of events,
-sent by themselves, or of page views. The caller holds the Space's lock.
+"""Read stored touchpoints that a batch could repeat, and write the batch's touchpoints: from
+events, page views, or sent directly.
+
+The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ RESTORE = queries["restore"]
 
 
 class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A touchpoint's row as it is first written. Times are µs since 1970."""
+    """A new row of a touchpoint. Times are in µs since 1970."""
 
     id: int
     contact_id: int
@@ -33,7 +35,7 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     source_id: int
     source_rule: str
     tag_set: int | None = None
-    """The place of its tag set among those of the batch; None for the set of nothing at all."""
+    """Index of its tag set in the batch; None for the empty set."""
     origin_id: int | None = None
     company_id: int | None = None
     url: str | None = None
@@ -46,7 +48,7 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
 
 
 class TouchpointRange(msgspec.Struct, frozen=True, gc=False):
-    """The part of a stored contact's path to load, in µs since 1970, both ends included."""
+    """The part of a contact's path to load, in µs since 1970, inclusive."""
 
     contact_id: int
     first: int
@@ -54,20 +56,20 @@ class TouchpointRange(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredTouch(NamedTuple):
-    """A stored touch, as far as others depend on it."""
+    """The part of a stored touch that other touches depend on."""
 
     contact_id: int
     id: int
-    at: int
+    occurred_at: int
     is_direct_view: bool
-    """True for the touch of a page view whose source is unknown."""
+    """True for a page view's touch whose source is unknown."""
     key: TouchpointKey
 
 
 def request_touches(
     connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
 ) -> Callable[[], Iterable[StoredTouch]]:
-    """Ask for the stored touches in these spans; calling the result fetches each once."""
+    """Start loading the stored touches in these spans. Calling the result fetches each touch once."""
     if not spans:
         return tuple
     values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}
@@ -81,7 +83,7 @@ def request_touches(
 
 
 class TouchpointSource(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """Another source of a stored touchpoint."""
+    """A stored touchpoint's new source."""
 
     id: int
     source_id: int
@@ -91,7 +93,7 @@ class TouchpointSource(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
 
 
 def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Delete touchpoints that page views made and no longer make."""
+    """Delete touchpoints that page views no longer make."""
     if ids:
         connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
 
@@ -99,14 +101,14 @@ def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collecti
 def write_touchpoints(
     connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint], tag_sets: TagSets
 ) -> None:
-    """Store new touchpoints, whose tag sets are among `tag_sets`."""
+    """Store new touchpoints, whose tag sets are in `tag_sets`."""
     _write(connection, space_id, "write", touchpoints, tag_sets)
 
 
 def write_sources(
     connection: Connection[Any], space_id: int, sources: Collection[TouchpointSource], tag_sets: TagSets
 ) -> None:
-    """Give stored touchpoints other sources, and the ads of these, which are among `tag_sets`."""
+    """Change the sources and ads of stored touchpoints. Their tag sets are in `tag_sets`."""
     _write(connection, space_id, "write_sources", sources, tag_sets)
 
 

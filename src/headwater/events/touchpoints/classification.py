@@ -1,6 +1,4 @@
-"""The touch that an accepted event or touchpoint carries: its source, its ad and its landing page.
-The touches of page views are read in browsing/. Pure.
-"""
+"""Derive the touch of an accepted event or touchpoint: source, ad and landing page. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from headwater.events.touchpoints.accepted import AcceptedTouchpoint
 from headwater.events.touchpoints.models import Touch
 from headwater.sources.classify import explain
 from headwater.sources.evidence import UNDECLARED, Landing, SourceParameters
-from headwater.sources.hierarchy import ad_at
+from headwater.sources.hierarchy import read_ad
 from headwater.sources.outcomes import Ad, NothingReason, NoTouch, Source
 from headwater.sources.parameters import stated
 from headwater.sources.resolve import find_return, resolve
@@ -20,40 +18,40 @@ from headwater.sources.space_rules import SHIPPED_RULES, SourceRules
 _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 
 
-def touch_of_event(event: AcceptedEvent, at: int, rules: SourceRules = SHIPPED_RULES) -> Touch | None:
-    """The touch that an event at `at` (µs since 1970) carries, if it has any parameter of one, or a
-    referrer that would make one on a page, and does not come back from a payment; `rules` are the
-    Space's.
+def read_event_touch(
+    event: AcceptedEvent, occurred_at: int, rules: SourceRules = SHIPPED_RULES
+) -> Touch | None:
+    """Return the touch of an event at `occurred_at` (µs since 1970).
+
+    An event has one if it carries attribution parameters and isn't a return from a payment page,
+    or if its referrer would make one for a page view.
     """
     declared = SourceParameters(stated(event.trk_source), stated(event.trk_network), stated(event.trk_type))
     values = ((name, stated(getattr(event, name))) for name in _AD_PARAMETERS)
-    present = {name: value for name, value in values if value is not None}
-    if not present and declared == UNDECLARED:
-        return _touch_of_referrer(event, at, rules)
-    if not present and find_return(declared, event.url, rules.exclusions) is not None:
+    ad_values = {name: value for name, value in values if value is not None}
+    if not ad_values and declared == UNDECLARED:
+        if event.referrer is None:
+            return None
+        return read_landing_touch(Landing(event.url, event.referrer), occurred_at, rules)
+    if not ad_values and find_return(declared, event.url, rules.exclusions) is not None:
         return None
     source, rule = resolve(declared, event.url, rules.names, rules.exclusions)
-    ad = ad_at(event.url, present, source)
-    return Touch(at=at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url)
+    ad = read_ad(event.url, ad_values, source)
+    return Touch(
+        occurred_at=occurred_at, source_id=rules.names.numbers[source], source_rule=rule, ad=ad, url=event.url
+    )
 
 
-def _touch_of_referrer(event: AcceptedEvent, at: int, rules: SourceRules) -> Touch | None:
-    """The touch of an order whose shop tells the page before the visit."""
-    if event.referrer is None:
-        return None
-    return touch_of_landing(Landing(event.url, event.referrer), at, rules)
-
-
-def touch_of_landing(landing: Landing, at: int, rules: SourceRules) -> Touch | None:
-    """The touch of a visit that somebody else reports, by the rules of visits; None for one without
-    a source.
+def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -> Touch | None:
+    """Return the touch of a visit reported by another system, by the rules of visits; None for a
+    visit without a source.
     """
     classified = explain(landing, rules.exclusions, rules.names)
     outcome = classified.outcome
     if not isinstance(outcome, Source) or outcome.name == "direct":
         return None
     return Touch(
-        at=at,
+        occurred_at=occurred_at,
         source_id=rules.names.numbers[outcome.name],
         source_rule=outcome.rule,
         ad=classified.ad,
@@ -62,9 +60,11 @@ def touch_of_landing(landing: Landing, at: int, rules: SourceRules) -> Touch | N
     )
 
 
-def touch_of(touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPPED_RULES) -> Touch | NoTouch:
-    """The touch that was sent by itself, at `at` (µs since 1970), or the reason why it is none.
-    Fields that its ad lacks are read from its URL. `rules` are the Space's.
+def read_touch(
+    touchpoint: AcceptedTouchpoint, occurred_at: int, rules: SourceRules = SHIPPED_RULES
+) -> Touch | NoTouch:
+    """Return the touch sent at `occurred_at` (µs since 1970), or the reason why it doesn't count. Missing ad
+    fields are read from its URL.
     """
     landing = Landing(touchpoint.url, touchpoint.referrer, SourceParameters(touchpoint.source))
     classified = explain(landing, rules.exclusions, rules.names)
@@ -72,11 +72,11 @@ def touch_of(touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPP
     if isinstance(outcome, NoTouch):
         if outcome.reason is not NothingReason.OWN_HOST:
             return outcome
-        # Whoever sends a touchpoint knows that a visit began there.
+        # The sender of a touchpoint knows that a visit began there.
         outcome = Source("direct", outcome.reason.value)
     values = {name: stated(getattr(touchpoint, name)) for name in Ad.__struct_fields__}
     return Touch(
-        at=at,
+        occurred_at=occurred_at,
         source_id=rules.names.numbers[outcome.name],
         source_rule=outcome.rule,
         ad=Ad(**values) if any(values.values()) else classified.ad,
@@ -86,7 +86,7 @@ def touch_of(touchpoint: AcceptedTouchpoint, at: int, rules: SourceRules = SHIPP
 
 
 def _host(address: str | None) -> str | None:
-    """The host of a URL, or of an address that lacks its scheme; None when there is none."""
+    """Return the host of a URL with or without a scheme; None if it has none."""
     if address is None:
         return None
     try:

@@ -1,39 +1,40 @@
-"""A touch: a moment at which somebody came from a source, however it was reported. Pure."""
+"""A touch: a moment when a visitor came from a source. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
-from headwater.sources.catalogue import bit_of
+from headwater.sources.catalogue import source_bit
 from headwater.sources.outcomes import Ad
 
 HALF_HOUR = 30 * 60 * 1_000_000
-"""In µs: the longest pause between page views of a visit, and the time for which a touch stands."""
+"""In µs: the longest pause between page views of a visit, and how long a touch covers direct visits."""
 
 DIRECTLY = "direct"
 """The rule of a visit whose source is unknown."""
 
 Text = str | None
 TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
-"""Source, campaign, ad group, ad and keyword: two touches that share them are the same. A thing
-with an id is known by it, whatever its name."""
+"""Source, campaign, ad group, ad and keyword. Touches with equal keys are the same. An id replaces
+its name.
+"""
 
 
 class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A moment, in µs since 1970, at which somebody came from a source."""
+    """A moment, in µs since 1970, when a visitor came from a source."""
 
-    at: int
+    occurred_at: int
     source_id: int
     source_rule: str
     ad: Ad
     url: str | None
     referrer_host: str | None = None
     cookies: dict[str, str] | None = None
-    """The ad platforms' own, as the browser had them."""
+    """The ad platforms' cookies in the browser."""
 
     @property
     def source_bit(self) -> int:
-        return bit_of(self.source_id)
+        return source_bit(self.source_id)
 
     @property
     def key(self) -> TouchpointKey:

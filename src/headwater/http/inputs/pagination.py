@@ -11,11 +11,12 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import msgspec
+from psycopg.sql import SQL
 
 from headwater.http.answers import DataPage
 from headwater.http.inputs.fields import whole_number, written
@@ -29,6 +30,7 @@ CURSOR = Parameter(
 )
 
 SIGNATURE_BYTES = 32
+NEWEST_FIRST, OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -152,16 +154,31 @@ def from_key(key: tuple[int, ...]) -> list[datetime | int]:
     ]
 
 
-def places(time: TimeRange, at: Position | None) -> dict[str, Any]:
-    """Return the values that bound a list ordered by (time, id) to a range, from a position in it. The
-    position replaces the end of the range behind the reader.
+def sort_direction(position: Position | None) -> SQL:
+    """Return the direction in which to read the page at a position of a list, newest first."""
+    return OLDEST_FIRST if position and position.backward else NEWEST_FIRST
+
+
+def time_bounds(time: TimeRange, position: Position | None) -> dict[str, Any]:
+    """Return the bounds of a page in a list ordered by (time, id). The position replaces one end of
+    the time range.
     """
     after, before = [time.start, 0], [time.end, 0]
-    if at and at.backward:
-        after = from_key(at.key)
-    elif at:
-        before = from_key(at.key)
+    if position and position.backward:
+        after = from_key(position.key)
+    elif position:
+        before = from_key(position.key)
     return {"after_time": after[0], "after_id": after[1], "before_time": before[0], "before_id": before[1]}
+
+
+def day_bounds(position: Position | None) -> dict[str, Any]:
+    """Return the bounds of a page in a list ordered by (day, id), whose key counts days since 1970."""
+    bounds = {"after_day": date.min, "after": 0, "before_day": date.max, "before": 2**63 - 1}
+    if position is None:
+        return bounds
+    day = _EPOCH.date() + timedelta(days=position.key[0])
+    end = "after" if position.backward else "before"
+    return bounds | {f"{end}_day": day, end: position.key[1]}
 
 
 @dataclass(frozen=True)

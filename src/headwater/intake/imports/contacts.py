@@ -17,7 +17,7 @@ from headwater.http.inputs.fields import is_blank
 from headwater.people.contacts.additions import add_values, create_contacts, fill_contacts
 from headwater.people.contacts.inputs import COLLECTIONS, ContactValues, read_new_contact
 from headwater.people.contacts.lookup import find_holders
-from headwater.people.contacts.profiles import instant
+from headwater.people.contacts.profiles import to_instant
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 from headwater.spaces.locks import lock_identities
 from headwater.spaces.models import Space
@@ -68,7 +68,7 @@ class _Target:
                 self.columns.setdefault(kind, items[0])
         names = dict(SLOTS)
         for slot, value in (row.custom_fields or {}).items():
-            stored = instant(value, space.zone) if slot in DATE_SLOTS else value
+            stored = to_instant(value, space.zone) if slot in DATE_SLOTS else value
             self.columns.setdefault(names[slot], stored)
 
 

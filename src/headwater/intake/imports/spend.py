@@ -25,12 +25,12 @@ from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.spend_rows import DAY, LAST_DAY, refuse_other_periods, refuse_other_rows
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
-from headwater.spend.copy_lines import SpendLine, line_of
+from headwater.spend.copy_lines import SpendLine, format_row
 from headwater.spend.file_formats import BY_NAME, GENERIC
-from headwater.spend.file_headers import Recognition, as_mapped, recognize
+from headwater.spend.file_headers import Recognition, apply_mapping, recognize
 from headwater.spend.inputs import FIELDS as ROW_FIELDS
 from headwater.spend.inputs import read_row
-from headwater.spend.ledger import put_part
+from headwater.spend.ledger import put_batch
 from headwater.spend.models import SpendRow
 
 AS_OF = "as_of"
@@ -97,7 +97,7 @@ def find_table(
         rows = csv.reader(rest, delimiter=delimiter)
         try:
             header = [name.strip(" \t\ufeff\u00a0") for name in next(rows)]
-            recognition = recognize(header, form) or as_mapped(header, dict(mapped))
+            recognition = recognize(header, form) or apply_mapping(header, dict(mapped))
             if recognition is not None:
                 refuse_other_periods(lines[:before])
                 first = islice(rows, _SAMPLE_ROWS)
@@ -217,15 +217,15 @@ async def store(
     connection: AsyncConnection, space: Space, items: Sequence[SpendRow | SpendLine]
 ) -> list[Errors | None]:
     """Store rows in the caller's transaction; those of unknown platforms are refused."""
-    lines = [item if isinstance(item, SpendLine) else line_of(item) for item in items]
+    lines = [item if isinstance(item, SpendLine) else format_row(item) for item in items]
     rules = {
         platform: refuse_platform(platform, space.sources)
-        for platform in {line.place.platform for line in lines}
+        for platform in {line.prefix.platform for line in lines}
     }
-    taken = [line for line in lines if rules[line.place.platform] is None]
+    taken = [line for line in lines if rules[line.prefix.platform] is None]
     if taken:
-        await put_part(connection, space.id, taken)
+        await put_batch(connection, space.id, taken)
     return [
-        None if (rule := rules[line.place.platform]) is None else {"platform": [f"The platform {rule}"]}
+        None if (rule := rules[line.prefix.platform]) is None else {"platform": [f"The platform {rule}"]}
         for line in lines
     ]

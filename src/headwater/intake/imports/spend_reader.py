@@ -19,8 +19,8 @@ from headwater.intake.imports.formats.columns import Columns, typed
 from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.spend import COUNTS, DAY, LAST_DAY, MONEY, NUMBERS, clean
-from headwater.spend.copy_lines import NULL, SpendLine, SpendPlace, join, join_figures, place_of
-from headwater.spend.inputs import FIELDS, row_of
+from headwater.spend.copy_lines import NULL, SpendLine, SpendPrefix, format_line, format_prefix, join_figures
+from headwater.spend.inputs import FIELDS, build_row
 
 _COUNT = "[0-9]{1,15}"
 _AMOUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
@@ -59,7 +59,7 @@ def quick_reader(
             day = read_day(cells[day_column])
             if day is None or cells[last_column] != cells[day_column]:
                 return None
-            return join(read_place(cells), str(day), read_figures(cells), row.number)
+            return format_line(read_place(cells), str(day), read_figures(cells), row.number)
         except (Invalid, KeyError, TypeError, ValueError):
             return None
 
@@ -68,7 +68,7 @@ def quick_reader(
 
 def _place_reader(
     named: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
-) -> Callable[[Cells], SpendPlace]:
+) -> Callable[[Cells], SpendPrefix]:
     """Return what reads the place of a row. It raises ValueError for what breaks a rule."""
     kinds = {
         name: _reader(name, notation) for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
@@ -76,13 +76,13 @@ def _place_reader(
     pick = _picker([named[name] for name in kinds])
 
     @lru_cache(_REMEMBERED)
-    def of_cells(cells: tuple[str, ...]) -> SpendPlace:
+    def of_cells(cells: tuple[str, ...]) -> SpendPrefix:
         values = constants.copy()
         for (name, read), cell in zip(kinds.items(), cells, strict=True):
             value = read(cell)
             if value is not None:
                 values[name] = value
-        return place_of(row_of(values, date=date.min, amount=Decimal(0), as_of=as_of))
+        return format_prefix(build_row(values, date=date.min, amount=Decimal(0), as_of=as_of))
 
     return lambda cells: of_cells(pick(cells))
 

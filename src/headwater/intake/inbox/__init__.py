@@ -1,1 +1,1 @@
-"""The queue between accepting and storing: what was accepted waits here until it is processed."""
+"""The queue of accepted rows that wait to be processed."""

@@ -1,4 +1,4 @@
-"""The rows that were accepted, on their way into the inbox: one statement for all of a commit."""
+"""Add accepted rows to the inbox, in one statement per commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ queries = Queries(__name__, "accepted_rows.sql")
 
 
 class AcceptedRows(NamedTuple):
-    """Rows for the inbox, column by column."""
+    """Rows for the inbox, by column."""
 
     spaces: list[int]
     kinds: list[str]
@@ -25,8 +25,8 @@ class AcceptedRows(NamedTuple):
 
 
 async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    """Add accepted rows to the inbox and return their receipts. The rows are in the queue once the
-    connection commits.
+    """Add accepted rows to the inbox and return their receipts. They are queued once the connection
+    commits.
     """
     if not rows.payloads:
         return []
@@ -44,7 +44,7 @@ async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
             "received_at": datetime.now(UTC),
         },
     )
-    # Ids are drawn in row order, so sorted they are the rows' receipts.
+    # Ids are drawn in row order, so the sorted ids are the rows' receipts.
     return sorted([row[0] for row in await cursor.fetchall()])
 
 

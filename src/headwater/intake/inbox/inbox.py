@@ -1,9 +1,9 @@
 """The durable inbox: requests from many connections share one commit.
 
 The flusher takes all requests that arrived during its last commit, counts them against the rate
-limits, inserts their rows, and answers them only after the commit. So nothing is acknowledged that
-a crash could lose, and the cost of a flush to disk is shared by all requests that wait. Every wait
-is bounded: a request is answered, or refused, within five seconds however the database fails.
+limits, inserts their rows, and answers them after the commit. So a crash loses nothing that was
+acknowledged, and waiting requests share the cost of a flush to disk. Every wait is bounded: a
+request is answered or refused within five seconds, however the database fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Rows can be larger than the bodies they come from, which are bounded where they are read."""
+"""Rows can be larger than the bodies they come from, whose size is limited when they are read."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -46,30 +46,30 @@ flush_seconds = Histogram(
 
 
 class Request(msgspec.Struct, eq=False):
-    """The rows of one HTTP request, and the result of storing them. A Struct, as all that is made
-    for each request: a dataclass takes four times as long to make.
+    """The rows of one HTTP request and the result of storing them. A Struct, because creating a
+    dataclass takes four times as long.
     """
 
     space_id: int
     limit: int
-    """The Space's quota for a minute."""
+    """The Space's quota per minute."""
     cost: int
-    """The request's part of it; more than its rows when some were invalid."""
+    """The request's cost; more than its rows if some were invalid."""
     rows: Sequence[bytes]
     """Normalised payloads, as JSON."""
     kind: str = "event"
     kinds: Sequence[str] = ()
-    """Of each row, where they are not all of one kind."""
+    """One per row, if they differ."""
     sender: Sender = Sender.API_KEY
     senders: Sequence[Sender] = ()
-    """Of each row, where they are not all of one sender."""
+    """One per row, if they differ."""
     receipts: Sequence[int] = ()
     quota: Quota | None = None
     failure: Problem | None = None
     expires: float = 0.0
-    """The time on the monotonic clock until which it may wait to be committed."""
+    """The latest monotonic time to commit it."""
     size: int = 0
-    """Of all rows, in bytes."""
+    """Bytes of all rows."""
     done: asyncio.Future[None] | None = None
 
     def finish(self, failure: Problem | None = None) -> None:
@@ -80,10 +80,10 @@ class Request(msgspec.Struct, eq=False):
 
 
 class Inbox:
-    """A queue into which endpoints put requests, and the connection that commits them.
+    """A queue of requests, and the connection that commits them.
 
-    One connection per process: while a commit is on its way the next group gathers, so a second
-    one would halve the groups without adding much.
+    One connection per process: the next group gathers while a commit is in flight, so a second
+    connection would halve the groups without much gain.
     """
 
     def __init__(self, url: str, limit: RateLimit) -> None:
@@ -98,12 +98,11 @@ class Inbox:
         self._tasks = BackgroundTask(self._commit), BackgroundTask(self._sweep)
 
     def start(self) -> None:
-        """Begin committing."""
         for task in self._tasks:
             task.start()
 
     async def stop(self) -> None:
-        """Commit what is waiting, then end."""
+        """Commit waiting requests, then end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await asyncio.gather(*(request.done for request in self._waiting if request.done))
@@ -111,10 +110,10 @@ class Inbox:
             await task.stop()
 
     async def put(self, request: Request) -> Request:
-        """Return the request once its rows are on disk, with `receipts` and `quota` filled.
+        """Return the request, with `receipts` and `quota`, once its rows are on disk.
 
-        Raises RateLimited (with `request.quota` filled) or Unavailable; nothing is stored then,
-        except that a commit whose outcome is unknown also counts as Unavailable.
+        Raises RateLimited (with `request.quota`) or Unavailable. Nothing is stored then, except
+        possibly by a commit whose outcome is unknown.
         """
         request.size = sum(map(len, request.rows))
         started = time.monotonic()
@@ -133,7 +132,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Return whether there is no room for so many bytes. An empty queue always has room."""
+        """Return whether there is no room for `size` bytes. An empty queue always has room."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )
@@ -143,7 +142,7 @@ class Inbox:
         self._waiting_bytes += sign * request.size
 
     async def _commit(self) -> None:
-        """Connect, commit group after group, and reconnect when the connection fails."""
+        """Connect, commit groups, and reconnect when the connection fails."""
         while True:
             try:
                 async with await connect(self._url) as connection:
@@ -182,7 +181,7 @@ class Inbox:
             try:
                 admitted = await self._admit(connection, group)
             except BaseException:
-                self._put_back(group)  # nothing was stored: another connection may take it
+                self._put_back(group)  # nothing was stored, so another connection may retry
                 raise
             try:
                 if admitted:
@@ -207,7 +206,7 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Count the group against its Spaces' minutes and return the requests that fit."""
+        """Count the group against its Spaces' quotas, and return the requests that fit."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
             before = costs.get(request.space_id)
@@ -220,7 +219,7 @@ class Inbox:
             quota = quotas[request.space_id]
             if left[request.space_id] >= request.cost:
                 left[request.space_id] -= request.cost
-                request.failure = None  # a refusal of an attempt that then failed is void
+                request.failure = None  # an earlier attempt's refusal no longer applies
                 admitted.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)
@@ -231,7 +230,7 @@ class Inbox:
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:
-        """Refuse requests that have waited too long, as when the database is away."""
+        """Refuse requests that have waited too long, for example because the database is down."""
         while True:
             await asyncio.sleep(0.1)
             now = time.monotonic()
@@ -242,7 +241,7 @@ class Inbox:
 
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
-    """Store the group's rows in their order and hand out the receipts. Commits by itself."""
+    """Store the group's rows in order and assign the receipts. Commits by itself."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
         [kind for request in group for kind in request.kinds or (request.kind,) * len(request.rows)],

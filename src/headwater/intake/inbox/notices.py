@@ -1,4 +1,4 @@
-"""The notice to workers that rows were accepted: one that rests looks again at once."""
+"""Notify workers of accepted rows, so that an idle worker polls immediately."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from psycopg.sql import SQL, Identifier
 
 CHANNEL = "headwater_inbox"
 LEAST_SECONDS = 0.02
-"""Between two notices of a process. PostgreSQL sends them one transaction at a time, and a worker
-that has just worked or been woken looks again by itself as soon.
+"""Between two notifications of a process. PostgreSQL sends them one transaction at a time, and a
+worker that just worked or was notified polls again as soon by itself.
 """
 _NOTIFY = SQL("NOTIFY {}").format(Identifier(CHANNEL))
 
 
 class Notices:
-    """Sends notices on the connection that commits rows, and remembers when it did."""
+    """Sends notifications on the connection that commits rows, at most every LEAST_SECONDS."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sent = -LEAST_SECONDS
 
     async def send(self, connection: AsyncConnection) -> None:
-        """Notify workers of rows that are committed, unless they were notified just now. In a
-        transaction of its own, which nothing is flushed for.
+        """Notify workers of committed rows, unless they were just notified. Uses its own
+        transaction, which causes no flush.
         """
         now = self._clock()
         if now - self._sent >= LEAST_SECONDS:

@@ -1,4 +1,4 @@
-"""The readiness of the inbox: a check that rows can be stored now."""
+"""Check that the inbox can store rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ BYTES = 1_000
 
 
 async def takes_writes(url: str) -> bool:
-    """Return whether the database would store an event now: not while it is away, read-only or its
-    disk is full. The write is tried on a connection outside the pool, so that a busy pool is not
-    taken for a dead database, and rolled back.
+    """Return whether the database would store an event now: not while it is down, read-only or out
+    of disk space.
+
+    Writes on a connection outside the pool, so that a busy pool doesn't look like a dead database,
+    and rolls back.
     """
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:

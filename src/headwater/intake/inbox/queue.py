@@ -1,6 +1,4 @@
-"""The queue of waiting rows, in the order in which they were accepted: reading them, deleting those
-that are processed, and waiting until all are.
-"""
+"""Read, delete and wait for rows of the inbox, in order of acceptance."""
 
 from __future__ import annotations
 
@@ -21,20 +19,20 @@ queries = Queries(__name__, "queue.sql")
 POLL_SECONDS = 0.02
 
 FROM_THE_FIRST = {"after": 0}
-"""Over all Spaces, as every id is above 0."""
+"""Includes all Spaces, because every id is above 0."""
 
 Version = tuple[int, str]
-"""A row's id, and the transaction that wrote it as it is."""
+"""A row's id, and the transaction that last wrote it."""
 
 
 @cache
 def over_spaces(name: str, queue: str = "inbox") -> Composed:
-    """Return one of the queries over the Spaces after one with rows in a queue, a table."""
+    """Return a query over the Spaces with rows in a queue table, from `after` on."""
     return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
 
 
 def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
-    """Return every Space with rows in a queue, a table."""
+    """Return all Spaces with rows in a queue table."""
     query = over_spaces("spaces", queue)
     return [space_id for (space_id,) in connection.execute(query, FROM_THE_FIRST)]
 
@@ -46,8 +44,8 @@ def request_rows(
     ids: Collection[int] | None = None,
     after_id: int = 0,
 ) -> Callable[[], list[InboxRow]]:
-    """Request the Space's oldest rows after one, or those of `ids`; calling the result fetches
-    them.
+    """Start loading the Space's oldest rows after `after_id`, or the rows `ids`. Calling the result
+    fetches them.
     """
     if ids is None:
         values = {"space_id": space_id, "after_id": after_id, "limit": limit}
@@ -59,7 +57,7 @@ def request_rows(
 
 
 def request_versions(connection: Connection[Any], space_id: int, limit: int) -> Callable[[], list[Version]]:
-    """Request the ids of the Space's oldest rows with their versions; calling the result fetches
+    """Start loading the ids and versions of the Space's oldest rows. Calling the result fetches
     them.
     """
     values = {"space_id": space_id, "limit": limit}
@@ -67,7 +65,6 @@ def request_versions(connection: Connection[Any], space_id: int, limit: int) -> 
 
 
 def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> None:
-    """Delete rows from the inbox."""
     connection.execute(queries["delete"], {"space_id": space_id, "ids": ids})
 
 
@@ -78,25 +75,25 @@ def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """Return every Space with waiting rows."""
+    """Return all Spaces with waiting rows."""
     return spaces_with_rows(connection, "inbox")
 
 
-def next_waiting_spaces(connection: Connection[Any], after: int, most: int) -> list[int]:
-    """Return some Spaces with waiting rows, the first ones after a Space in the order of ids."""
-    values = {"after": after, "most": most}
+def next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
+    """Return up to `limit` Spaces with waiting rows, with ids above `after`."""
+    values = {"after": after, "most": limit}
     query = over_spaces("next_spaces")
     return [space_id for (space_id,) in connection.execute(query, values)]
 
 
 def last_waiting_space(connection: Connection[Any]) -> int:
-    """Return the last Space with waiting rows in the order of ids; 0 when there is none."""
+    """Return the highest id of a Space with waiting rows; 0 without any."""
     row = connection.execute(queries["last_space"]).fetchone()
     return row[0] if row else 0
 
 
 def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
-    """Return every Space whose oldest row has waited for longer, with the time since when."""
+    """Return the Spaces whose oldest row has waited longer than `late`, and since when."""
     values = FROM_THE_FIRST | {"late": late}
     return dict(connection.execute(over_spaces("late"), values).fetchall())
 
@@ -104,8 +101,8 @@ def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datet
 def wait_until_processed(
     connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait until everything accepted before this call is processed, for `timeout` seconds at
-    most. Returns whether it is. The connection must be in autocommit.
+    """Wait up to `timeout` seconds until everything accepted before this call is processed. Return
+    whether it is. Needs an autocommit connection.
     """
     row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
     if row is None or row[0] is None:

@@ -1,5 +1,5 @@
-"""Rows that could not be processed: set aside with their reason, listed without their payloads,
-which may hold personal data, and put back.
+"""Rows that couldn't be processed: store them with the reason, list them without payloads, which
+may hold personal data, and replay them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from headwater.intake.inbox.rows import Rejection
 queries = Queries(__name__, "rejected.sql")
 
 _BEYOND_ALL = 2**63 - 1
-MOST_REPLAYED = 10_000
-"""The rows that one request puts back, which has not much time."""
+MAX_REPLAYED = 10_000
+"""Rows replayed by one request, which has little time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedItem:
-    """A row set aside, without its payload."""
+    """A rejected row, without its payload."""
 
     space_id: int
     id: int
@@ -40,14 +40,14 @@ class RejectedItem:
 
 
 def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
-    """Set rows aside. They are still to be deleted from the inbox."""
+    """Store rejected rows. The caller deletes them from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
         connection.execute(queries["reject"], values)
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
-    """Return rejected rows of all Spaces: the oldest `limit` of each Space, in order."""
+    """Return rejected rows of all Spaces, the oldest `limit` of each."""
     items: list[RejectedItem] = []
     for space_id in spaces_with_rows(connection, "rejected"):
         cursor = connection.cursor(row_factory=class_row(RejectedItem))
@@ -59,17 +59,17 @@ def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Reject
 async def list_rejected_events(
     connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
 ) -> Page:
-    """Return one page of the Space's rejected rows, the latest first. `at` is never backward."""
+    """Return one page of the Space's rejected rows, newest first. The position is never backward."""
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
     return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
 
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
-    """Put a Space's rejected rows back into the inbox, the oldest MOST_REPLAYED of them, and return
-    their number. The caller commits.
+    """Put the Space's oldest MAX_REPLAYED rejected rows back into the inbox, and return their
+    number. The caller commits.
     """
-    values = {"space_id": space_id, "limit": MOST_REPLAYED}
+    values = {"space_id": space_id, "limit": MAX_REPLAYED}
     rows = await fetch_all(connection, queries["oldest"], values)
     values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
     count = (await connection.execute(queries["put_back"], values)).rowcount
@@ -80,8 +80,8 @@ async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> 
 def replay_rejected(
     connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
 ) -> int:
-    """Put rejected rows back into the inbox under their old ids and return their number: those of
-    one Space or of all, those of `ids` or all.
+    """Put rejected rows back into the inbox under their ids and return their number: of one Space
+    or all, and `ids` or all.
     """
     spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0

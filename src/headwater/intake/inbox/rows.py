@@ -1,4 +1,4 @@
-"""Rows of the inbox as the pipeline takes them, and the reasons for which it sets some aside."""
+"""Rows of the inbox, and why some are rejected."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 
 
 class InboxRow(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970; `version` is the transaction that
-    wrote the row as it is.
+    """A row of the inbox. `received_at` is in µs since 1970; `version` is the transaction that last
+    wrote the row.
     """
 
     id: int
@@ -22,7 +22,7 @@ class InboxRow(NamedTuple):
 
 
 class RejectReason(StrEnum):
-    """Reasons for which a row is set aside."""
+    """The reason a row is rejected."""
 
     UNREADABLE_PAYLOAD = "unreadable_payload"
     UNKNOWN_KIND = "unknown_kind"
@@ -32,7 +32,7 @@ class RejectReason(StrEnum):
 
 
 class Rejection(msgspec.Struct, frozen=True, gc=False):
-    """A row to be set aside. `detail` never holds what the row contains."""
+    """A row to reject. `detail` never holds the row's content."""
 
     id: int
     reason: RejectReason

@@ -1,1 +1,1 @@
-"""Merging contacts and undoing it, with their rows following each time."""
+"""Merge contacts and undo merges, moving their rows."""

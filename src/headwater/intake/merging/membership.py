@@ -1,6 +1,4 @@
-"""Membership of a contact in a company, set by request. The contact's rows follow in the same
-transaction.
-"""
+"""Set a contact's company by request, and move the contact's rows in the same transaction."""
 
 from __future__ import annotations
 
@@ -14,13 +12,11 @@ from headwater.people.identity.moves import ContactMove
 from headwater.spaces.locks import lock_identities
 
 REASSIGNMENT_SECONDS = 20.0
-"""The time that a change of membership may take: a contact can have a hundred thousand events."""
+"""The time limit for changing a company: a contact can have 100,000 events."""
 
 
 async def attach_company(connection: AsyncConnection, space_id: int, contact_id: int, company_id: int) -> int:
-    """Make a contact a member of a company, in place of any other, and return its canonical id.
-    Raises NotFound for either.
-    """
+    """Set a contact's company, and return the contact's canonical id. Raises NotFound for either."""
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
     await require_company(connection, space_id, company_id)
@@ -29,9 +25,7 @@ async def attach_company(connection: AsyncConnection, space_id: int, contact_id:
 
 
 async def detach_company(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
-    """Take a contact out of its company, if it has one, and return its canonical id. Raises
-    NotFound.
-    """
+    """Remove a contact's company, if any, and return the contact's canonical id. Raises NotFound."""
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
     await _set_membership(connection, space_id, canonical, None)
@@ -41,8 +35,8 @@ async def detach_company(connection: AsyncConnection, space_id: int, contact_id:
 async def _set_membership(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set the company and reassign the contact's rows, even where the membership stays: doing it
-    again repairs them.
+    """Set the company and reassign the contact's rows, even if nothing changes: repeating it
+    repairs them.
     """
     await set_company(connection, space_id, contact_id, company_id)
     await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

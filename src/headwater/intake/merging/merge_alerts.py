@@ -1,5 +1,5 @@
-"""Merges by the hour. A burst of them is the first sign of a wrong identifier, or of somebody who
-tries identities; the sooner it is noticed, the less there is to undo.
+"""Alerts for bursts of merges, the first sign of a wrong identifier or an attack. Noticing them
+early leaves less to undo.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headwater.intake.merging.merge_log import queries
 log = structlog.get_logger()
 
 
-def is_burst_beginning(lately: int, new: int, threshold: int) -> bool:
-    """Return whether the newest of an hour's merges made them a burst: true once, not with every
+def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
+    """Return whether the new merges turned the last hour's into a burst: once per burst, not per
     batch.
     """
-    return lately - new < threshold <= lately
+    return last_hour - new < threshold <= last_hour
 
 
 def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
-    """Log a warning when a Space's latest merges, just committed, begin a burst."""
+    """Log a warning if a Space's latest merges, just committed, start a burst."""
     row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
     assert row is not None
     if is_burst_beginning(row[0], new, threshold):
@@ -33,7 +33,7 @@ def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshol
 
 
 def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[Metric]]]:
-    """The gauges of merges in /metrics."""
+    """Return a reader of the merge gauges in /metrics."""
 
     async def read(connection: AsyncConnection) -> list[Metric]:
         merges = GaugeMetricFamily(

@@ -1,4 +1,4 @@
-"""The log of merges: written by the pipeline with the data for undoing them, and read by people."""
+"""The log of merges: written by the pipeline with the data to undo them."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ CAUSES = {
 
 @dataclass(frozen=True)
 class LoggedMerge:
-    """One contact that was merged into another, older one."""
+    """A contact merged into an older one."""
 
     id: int
     merged_at: datetime
     merged_id: int
     survivor_id: int
     cause: str
-    """The kind of identifier that joined the two."""
+    """The kind of identifier that both had."""
     receipt_id: int | None
-    """The event that carried it."""
+    """The event that had it."""
     sender: str | None
     """An identity.senders.Sender."""
     filled: list[str]
-    """The survivor's columns that were empty and took the merged contact's value."""
+    """The survivor's empty columns that took the merged contact's value."""
     undone_at: datetime | None
 
     @property
     def explanation(self) -> str:
-        """The cause of the merge in words."""
+        """The cause in words."""
         return CAUSES[self.cause]
 
 
 def log_merges(
     connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
 ) -> None:
-    """Store the merges of a batch, with the data that undoing each of them needs."""
+    """Store a batch's merges, with the data needed to undo them."""
     logged = [_logged(merge, profiles) for merge in merges]
     if logged:
         connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
 
 
 def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
-    profile = profiles.of(merge.loser)
+    profile = profiles.get(merge.loser)
     return {
         "id": merge.id,
         "merged_id": merge.loser.id,
@@ -74,8 +74,8 @@ def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
 async def list_merges(
     connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
 ) -> list[LoggedMerge]:
-    """The latest merges, newest first: the Space's, or those of a contact and of the contacts that
-    are part of it. Raises NotFound.
+    """Return the latest merges, newest first: of the Space, or of a contact and the contacts merged
+    into it. Raises NotFound.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:

@@ -1,5 +1,5 @@
-"""A surviving contact with all that was merged into it, and the changes of taking one of them out
-again. Pure; unmerge.py reads and writes it.
+"""Compute how an unmerge changes a surviving contact and the contacts merged into it. Pure;
+unmerge.py reads and writes.
 """
 
 from __future__ import annotations

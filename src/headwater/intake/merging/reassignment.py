@@ -1,6 +1,7 @@
-"""Rows that follow their contact: to a survivor when it is merged, to another company when its
-membership changes, and back when a merge is undone. Each package has the statements for its own rows;
-this module runs all of them. The caller holds the Space's lock.
+"""Move rows to another contact or company: on a merge, a company change and an unmerge.
+
+Each package has the statements for its own rows; this module runs them all. The caller holds the
+Space's lock.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from headwater.events.browsing import batch_store as browsing
 from headwater.events.touchpoints import batch_store as touchpoints
 from headwater.people.identity.moves import ContactMove, ContactSplit
 
-# Statements, not functions: the pipeline's connection blocks, the API's is asynchronous, and both
-# run the same statements.
+# Statements instead of functions, because the pipeline's connection blocks and the API's is
+# asynchronous.
 _REASSIGN = (
     events.REASSIGN,
     touchpoints.REASSIGN,
@@ -34,7 +35,7 @@ _RESTORE = {
 
 
 def reassign_all(connection: Connection[Any], space_id: int, moves: Iterable[ContactMove]) -> None:
-    """Carry out the moves of a batch."""
+    """Move the rows of a batch's contacts."""
     values = [move.values(space_id) for move in moves]
     if values:
         for statement in _REASSIGN:
@@ -42,15 +43,14 @@ def reassign_all(connection: Connection[Any], space_id: int, moves: Iterable[Con
 
 
 async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove) -> None:
-    """Carry out one move."""
     values = move.values(space_id)
     for statement in _REASSIGN:
         await connection.execute(statement, values)
 
 
 async def restore(connection: AsyncConnection, space_id: int, split: ContactSplit) -> dict[str, int]:
-    """Give a contact that leaves another the rows that were first stored on it. Returns the number
-    of rows of each kind.
+    """Return the rows first stored on an unmerged contact to it. Returns the number of rows of each
+    kind.
     """
     values = split.values(space_id)
     counts = {

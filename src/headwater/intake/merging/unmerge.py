@@ -1,7 +1,7 @@
-"""Undo a merge: a merged contact becomes a contact of its own again, with its own rows and those of
-the contacts merged into it before.
+"""Undo a merge: separate a merged contact, with its own rows and those of contacts merged into it
+earlier.
 
-A row remembers the contact it was first stored on, and goes back to it. Rows from after the merge,
+A row remembers the contact it was first stored on, and returns to it. Rows from after the merge,
 which could belong to either contact, stay with the survivor.
 """
 
@@ -45,8 +45,8 @@ queries = Queries(__name__, "unmerge.sql")
 
 @dataclass(frozen=True)
 class UnmergeResult:
-    """The outcome of an undone merge: the contact, the one it had been part of, the number of
-    contacts it is made of, and the numbers of rows that are its own again.
+    """The result of an unmerge: the contact, its former survivor, the number of contacts merged
+    into it, and the numbers of rows it got back.
     """
 
     contact_id: int
@@ -60,7 +60,7 @@ class UnmergeResult:
 
 @dataclass(frozen=True)
 class UnmergeWork:
-    """A contact on its way out of the one it is part of."""
+    """A contact being separated from its survivor."""
 
     space_id: int
     split: ContactSplit
@@ -69,13 +69,13 @@ class UnmergeWork:
 
     @property
     def profile(self) -> Profile:
-        """The contact's own."""
+        """The separated contact's profile."""
         return self.profiles[self.split.contact_id]
 
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> UnmergeResult:
-    """Undo the merge of a contact. Raises NotFound, or Conflict when it is not merged, or is part
-    of a contact to be erased: that request was to erase both.
+    """Undo a contact's merge. Raises NotFound, or Conflict if it isn't merged or its survivor is
+    waiting to be erased: that erasure includes both.
     """
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)
@@ -119,7 +119,7 @@ async def _refuse_during_erasure(connection: AsyncConnection, work: UnmergeWork)
     values = {"space_id": work.space_id, "group": group}
     row = await fetch_one(connection, queries["to_be_erased"], values)
     if row[0]:
-        raise Conflict(f"Contact {work.split.contact_id} is part of one that is to be erased.")
+        raise Conflict(f"Contact {work.split.contact_id} is part of a contact that is being erased.")
 
 
 async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges) -> None:
@@ -134,8 +134,8 @@ async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, change
 
 
 def _holders(work: UnmergeWork) -> list[IdentifierHolder]:
-    """The holders of the identifiers of the contact and of those it was part of, with the contacts
-    that make them up.
+    """Return the identifier owners to update: the contact and its former survivors, with their
+    members.
     """
     split, tree = work.split, work.tree
     holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]

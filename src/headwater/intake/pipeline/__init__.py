@@ -1,1 +1,1 @@
-"""The pipeline from inbox rows to stored facts: a list of steps in one transaction."""
+"""Process inbox rows into stored facts: a list of steps in one transaction."""

@@ -1,6 +1,5 @@
-"""A batch on its way through the steps: its rows, the facts that the steps add to them, and the
-rows to be written. It is one explicit object, so that each step shows what it reads and what it
-adds.
+"""A batch on its way through the steps: its rows, the facts that steps add, and the rows to write.
+One explicit object, so that each step shows what it reads and adds.
 """
 
 from __future__ import annotations
@@ -32,24 +31,24 @@ from headwater.people.contacts.names import Parts
 from headwater.people.identity.directory import Contact, Directory, Merge
 from headwater.people.identity.joins import Joins
 from headwater.people.identity.junk import Junk
-from headwater.people.identity.queries import KnownLink
+from headwater.people.identity.queries import StoredLink
 from headwater.people.identity.resolution import ItemIdentity
 from headwater.sources.addresses import read_address
-from headwater.sources.answers import AnswerRules, answer_rules
-from headwater.sources.exclusions import Exclusions, exclusions_of
+from headwater.sources.answers import AnswerRules, make_answer_rules
+from headwater.sources.exclusions import Exclusions, make_exclusions
 from headwater.sources.source_names import SourceNames, read_source_names
 from headwater.sources.space_rules import SourceRules
 
 
 @dataclass(frozen=True)
 class SpaceRules:
-    """The settings of a Space that decide how its rows are processed."""
+    """The settings of a Space that affect processing."""
 
     id: int
     timezone: str
     currency: str
     phone_region: str | None
-    """The country of telephone numbers without a country code."""
+    """The country of phone numbers without a country code."""
     company_identity_mode: str
     ignored_identifiers: list[str]
     own_domains: list[str]
@@ -57,11 +56,11 @@ class SpaceRules:
     excluded_referrers: list[str]
     heeded_referrers: list[str]
     own_names: dict[str, str]
-    """What utm_source calls listed sources here."""
+    """Listed sources by the Space's own utm_source values."""
     networks: list[list[Any]]
     """The Space's own paid networks."""
     own_answers: dict[str, str]
-    """The self-reported sources of phrases in answers here."""
+    """Self-reported sources by the Space's own phrases."""
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -74,7 +73,7 @@ class SpaceRules:
     @cached_property
     def exclusions(self) -> Exclusions:
         own = tuple(host for host in self.own_domains if read_address(host) is not None)
-        return exclusions_of(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
+        return make_exclusions(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
 
     @cached_property
     def source_names(self) -> SourceNames:
@@ -86,22 +85,22 @@ class SpaceRules:
 
     @cached_property
     def answer_rules(self) -> AnswerRules:
-        return answer_rules(tuple(sorted(self.own_answers.items())))
+        return make_answer_rules(tuple(sorted(self.own_answers.items())))
 
 
 class Item:
-    """A readable row of a batch, with the facts that the steps add: the identity and time of a
-    contact, and their event, touch, page view or details. The kind of row decides which are set.
+    """A parsed row of a batch, with the facts that the steps add: a contact's identity, time,
+    event, touch, page view or details. The row's kind decides which are set.
     """
 
     __slots__ = (
-        "at",
         "contact",
         "event",
         "hit",
         "id",
         "identity",
         "mark",
+        "occurred_at",
         "person",
         "received_at",
         "touch",
@@ -110,39 +109,37 @@ class Item:
     )
 
     contact: Contact
-    """As resolved when the row's turn came; `contact.final()` is the one after all merges."""
+    """As resolved in the row's turn; `contact.final()` is the contact after all merges."""
     mark: EventSources
-    """Of an event: the sources before it."""
+    """For an event: the sources before it."""
     view: View
-    """Of a page view: its source and visit."""
+    """For a page view: its source and visit."""
 
     def __init__(self, arrival: InboxRow, identity: ItemIdentity) -> None:
         self.id = arrival.id
         self.received_at = arrival.received_at
-        self.at = identity.at
+        self.occurred_at = identity.occurred_at
         self.identity = identity
         self.warnings: list[str] | None = None
         self.event: AcceptedEvent | None = None
         self.touch: Touch | None = None
-        """None also when it repeats a touch that is there already."""
+        """Also None if it repeats an existing touch."""
         self.hit: AcceptedHit | None = None
         self.person: AcceptedPerson | None = None
 
     def warn(self, warnings: Sequence[str]) -> None:
-        """Add warnings about the row for its sender."""
+        """Add warnings for the sender."""
         if warnings:
             self.warnings = [*(self.warnings or ()), *warnings]
 
     @property
     def is_stored(self) -> bool:
-        """True when any part of it is still to be stored."""
+        """True if any part of it is still to be stored."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
 class ParsedRows:
-    """Rows of a Space's inbox, and what they say by themselves: by a row and the Space's rules
-    alone.
-    """
+    """Rows of a Space's inbox, and what follows from each row and the Space's rules alone."""
 
     def __init__(self, space: SpaceRules, arrivals: list[InboxRow]) -> None:
         self.space = space
@@ -150,29 +147,29 @@ class ParsedRows:
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
         self.refunds: list[tuple[InboxRow, AcceptedRefund]] = []
-        """Reports that money of orders came back."""
+        """Refund reports."""
         self.bots: dict[int, int] = {}
         """Page views by bots, by site."""
 
     def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
-        """Return whether these are the rows that wait, by their versions, and the rules are those
-        by which they were parsed.
+        """Return whether the same rows are waiting, in the same versions, and the rules haven't
+        changed since parsing.
         """
         return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
 
 
 @dataclass
 class RefundChanges:
-    """The orders that the batch's reports are about, and stored refunds that they change."""
+    """The orders of the batch's refund reports, and the stored refunds that change."""
 
     orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
     amounts: list[Refund] = field(default_factory=list[Refund])
     withdrawn: list[int] = field(default_factory=list[int])
-    """Refunds that did not happen after all."""
+    """Refunds that didn't happen."""
 
 
 class Batch:
-    """A Space's rows that are processed in one transaction."""
+    """A Space's rows processed in one transaction."""
 
     def __init__(self, parsed: ParsedRows, unparsed: list[InboxRow], directory: Directory) -> None:
         self.parsed = parsed
@@ -182,44 +179,44 @@ class Batch:
         self.directory = directory
         self.items = parsed.items
         self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
-        """Stored events that events of the batch may repeat."""
+        """Stored events that the batch's events may repeat."""
         self.page_view_keys: set[str] = set()
-        """Keys of stored page views that page views of the batch may repeat."""
+        """Keys of stored page views that the batch's may repeat."""
         self.joins = Joins()
-        """The known contacts that browsers of the batch joined within the hour."""
-        self.links: list[KnownLink] = []
+        """Known contacts that the batch's browsers joined in the last hour."""
+        self.links: list[StoredLink] = []
         """Stored identifiers that rows of the batch have."""
         self.rejections = parsed.rejections
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
         self.events: list[StoredEvent] = []
-        """The rows of its events, once they are written."""
+        """The rows of its events, set when they are written."""
         self.refunds: dict[str, OrderRefunds] = {}
-        """What is known of orders' money that came back, by every id of each order."""
+        """Refund reports by every id of their order."""
         self.orders: dict[str, StoredOrder] = {}
-        """The stored orders that refunds of the batch are of, by id."""
+        """The stored orders of the batch's refunds, by id."""
         self.refund_changes = RefundChanges()
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
         self.late_sources: dict[int, int] = {}
-        """Sources, as bits, that the batch's touches add to stored events, by event id."""
+        """Source bits that the batch's touches add to stored events, by event id."""
         self.targets: list[OutboxDestination] = []
         """The destinations that the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
-        """The page views that make a touchpoint or could make one, including loaded ones."""
+        """The page views, including loaded ones, that make or could make a touchpoint."""
         self.visits: list[Visit] = []
         self.view_spans: list[TouchpointRange] = []
-        """Spans of time in which the batch's page views may change stored touches."""
+        """Time spans in which the batch's page views may change stored touches."""
         self.names: list[tuple[Contact, str, Parts]] = []
-        """Names with their parts as events gave them, in order of arrival."""
+        """Names with their parts from events, in order of arrival."""
         self.tag_sets = TagSets()
-        """Of the touchpoints that it writes."""
+        """For the touchpoints that it writes."""
         self.bots = parsed.bots
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """Yield the items in order of arrival, each with the merges it caused, which precede it."""
+        """Yield the items in order of arrival, each with the merges it caused, which come first."""
         merges = self.directory.merges
         position = 0
         for item in self.items:
@@ -230,8 +227,8 @@ class Batch:
             yield item, caused
 
     def family(self) -> Callable[[Contact], list[Contact]]:
-        """Return a function from a final contact of the batch to the stored contacts merged into
-        it, itself included.
+        """Return a function from a final contact of the batch to itself and the stored contacts
+        merged into it.
         """
         merged: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
@@ -239,22 +236,23 @@ class Batch:
                 merged.setdefault(merge.loser.final(), []).append(merge.loser)
 
         def members(contact: Contact) -> list[Contact]:
-            # The oldest contact survives, so no stored contact is merged into a new one.
+            # The oldest contact survives, so a stored contact is never merged into a
+            # new one.
             return [] if contact.is_new else [contact, *merged.get(contact, ())]
 
         return members
 
     def path(self, contact: Contact) -> ContactPath:
-        """Return the contact's path; an empty one for a contact that has not been loaded."""
+        """Return the contact's path, empty if it wasn't loaded."""
         path = self.paths.get(contact)
         if path is None:
-            path = self.paths[contact] = ContactPath(self.profiles.of(contact).source_mask)
+            path = self.paths[contact] = ContactPath(self.profiles.get(contact).source_mask)
         return path
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The outcome of a batch, or of several added up."""
+    """The result of one batch, or a sum of several."""
 
     rows: int = 0
     stored: int = 0
@@ -264,7 +262,7 @@ class BatchResult:
     merges: int = 0
     touchpoints: int = 0
     skipped: int = field(default=0)
-    """Batches not begun because another worker had the Space."""
+    """Batches skipped because another worker had the Space."""
 
     def __add__(self, other: BatchResult) -> BatchResult:
         names = [counter.name for counter in fields(self)]

@@ -1,5 +1,5 @@
-"""Loading of the stored facts that a batch's decisions depend on, in three reads for the whole
-batch, and one more where it has page views.
+"""Load the stored facts that a batch depends on, in three reads for the whole batch, plus one if it
+has page views.
 
 The queries of one read are sent together, so a read costs one round trip.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.events.batch_store import SourceSeen, request_later, request_recorded
+from headwater.events.batch_store import SourceSeen, request_missing_sources, request_recorded
 from headwater.events.browsing import batch_store as browsing
 from headwater.events.refunds.store import load_orders, request_refunds
 from headwater.events.touchpoints.batch_store import TouchpointRange, request_touches
@@ -20,7 +20,7 @@ from headwater.intake.pipeline.batch import Batch
 from headwater.intake.pipeline.duplicates import idempotency_key, order_key
 from headwater.intake.pipeline.page_views import (
     browsed_by_stored,
-    clicks_of,
+    hash_clicks,
     put_beginnings,
     put_touches,
     put_visits,
@@ -36,7 +36,7 @@ from headwater.people.identity.joins import browser_key
 
 
 def load_known(connection: Connection[Any], batch: Batch) -> None:
-    """Read the facts that rows may repeat, and the identifiers, clicks and companies they name."""
+    """Load what the rows may repeat, and the identifiers, clicks and companies in them."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
     hits = [item.hit for item in batch.items if item.hit is not None]
@@ -47,7 +47,7 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
         {key for event in events if (key := order_key(event))},
     )
     fetch_keys = browsing.request_keys(connection, space_id, {hit.key for hit in hits})
-    fetch_clicks = browsing.request_clicks(connection, space_id, clicks_of(hits))
+    fetch_clicks = browsing.request_clicks(connection, space_id, hash_clicks(hits))
     identifiers = {key for item in batch.items for key in item.identity.pairs()}
     phones = [item.identity.phone for item in batch.items if item.identity.phone]
     fetch_phones = identity.request_phones(connection, space_id, phones)
@@ -65,7 +65,7 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Read the contacts that have the identifiers, and those of refunded orders."""
+    """Load the contacts with these identifiers, and those of refunded orders."""
     batch.orders = load_orders(connection, batch.space.id, refunded_orders(batch))
     ids = {link[2] for link in batch.links}
     ids |= {order.contact_id for order in batch.orders.values()}
@@ -77,8 +77,8 @@ def load_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
-    """Return the keys of the browsers that say who they are without a signature, and when the first
-    of them did.
+    """Return the keys of browsers that identified themselves without a signature, and the time of
+    the first.
     """
     claims = [
         item.identity
@@ -91,7 +91,7 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
 
 
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
-    """Return the domains and the external ids by which the Space groups contacts."""
+    """Return the domains and external ids by which the Space groups contacts."""
     if batch.space.company_identity_mode == "external_id":
         events = (item.event for item in batch.items if item.event is not None)
         external = (event.company_external_id for event in events)
@@ -102,19 +102,19 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Request numbers for new contacts, merges and companies; calling the result assigns them."""
-    number_contacts = identity.request_numbers(connection, batch.directory)
-    number_companies = companies.request_numbers(connection, batch.companies)
+    """Start drawing ids for new contacts, merges and companies. Calling the result assigns them."""
+    assign_contact_ids = identity.request_ids(connection, batch.directory)
+    assign_company_ids = companies.request_ids(connection, batch.companies)
 
-    def number() -> None:
-        number_contacts()
-        number_companies()
+    def assign() -> None:
+        assign_contact_ids()
+        assign_company_ids()
 
-    return number
+    return assign
 
 
 def load_visits(connection: Connection[Any], batch: Batch) -> None:
-    """Read the visits around the batch's page views."""
+    """Load the visits around the batch's page views."""
     browsed = browsed_by_stored(batch)
     if browsed:
         around = visits_around(batch, browsed)
@@ -123,13 +123,14 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Read the touches and visits that decide about new touches, and the events after these."""
+    """Load the touches and visits that new touches depend on, and the events after these."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
-    seen = [SourceSeen(contact, touch.at, touch.source_bit) for contact, touch in placed]
-    fetch_later = request_later(connection, space_id, seen)
+    seen = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
+    fetch_later = request_missing_sources(connection, space_id, seen)
     spans = [
-        TouchpointRange(contact, touch.at - HALF_HOUR, touch.at + HALF_HOUR) for contact, touch in placed
+        TouchpointRange(contact, touch.occurred_at - HALF_HOUR, touch.occurred_at + HALF_HOUR)
+        for contact, touch in placed
     ]
     fetch_beginnings = browsing.request_beginnings(connection, space_id, batch.view_spans)
     fetch_touches = request_touches(connection, space_id, spans + batch.view_spans)
@@ -139,7 +140,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
-    """Yield every touch with the id of each stored contact that its contact is merged from."""
+    """Yield every touch with the ids of the stored contacts that its contact was merged from."""
     members = batch.family()
     for item in batch.items:
         if item.touch is not None:

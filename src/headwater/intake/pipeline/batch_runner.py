@@ -1,4 +1,4 @@
-"""The run of the pipeline: one batch in one transaction, and the isolation of rows that fail."""
+"""Run the pipeline: one batch per transaction, isolating rows that fail."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ batch_seconds = Histogram(
 
 
 def process(connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing) -> None:
-    """Run every step from waiting rows to stored facts. The caller owns the transaction.
-    `meanwhile` is called when PostgreSQL has most to do.
+    """Run all steps on a batch. The caller owns the transaction. `meanwhile` is called while
+    PostgreSQL has most to do.
     """
     parse(batch.parsed, batch.unparsed)
     load_known(connection, batch)
@@ -81,17 +81,17 @@ def process(connection: Connection[Any], batch: Batch, meanwhile: Callable[[], N
     describe_contacts(batch)
     group_companies(batch)
 
-    give_numbers = request_numbers(connection, batch)  # drawn on the way of the next read
+    assign_ids = request_numbers(connection, batch)  # drawn during the next read
     load_visits(connection, batch)
     load_paths(connection, batch)
-    give_numbers()
+    assign_ids()
     walk_paths(batch)
     settle(batch)
 
     connection.execute(DRAW_REVISION, {"space_id": batch.space.id})
     write_merges(connection, batch)
     write_contacts(connection, batch)
-    meanwhile()  # identifiers are PostgreSQL's longest piece of work
+    meanwhile()  # writing identifiers takes PostgreSQL longest
     write_touchpoints(connection, batch)
     write_page_views(connection, batch)
     write_events(connection, batch)
@@ -110,8 +110,8 @@ def run_batch(
     ids: list[int] | None = None,
     read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
-    """Process a Space's oldest rows, or those of `ids`, in one transaction, and parse those behind
-    them meanwhile.
+    """Process a Space's oldest rows, or the rows `ids`, in one transaction, and parse the next rows
+    meanwhile.
 
     Raises the error of a row or of the database; nothing has changed then.
     """
@@ -146,7 +146,7 @@ def run_batch(
 
 
 def _count(result: BatchResult) -> None:
-    """Add the outcome of a batch, which has been committed, to the counters."""
+    """Add a committed batch's result to the counters."""
     processed_rows.labels("taken").inc(result.rows - result.duplicates - result.rejected)
     processed_rows.labels("duplicate").inc(result.duplicates)
     processed_rows.labels("rejected").inc(result.rejected)
@@ -169,7 +169,7 @@ def _result(batch: Batch) -> BatchResult:
 def process_space(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, read_ahead: ReadAhead = NOTHING_AHEAD
 ) -> BatchResult:
-    """Process a batch of the Space. When it fails, the rows at fault are isolated and rejected."""
+    """Process a batch of the Space. If it fails, isolate and reject the faulty rows."""
     try:
         result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
@@ -185,7 +185,7 @@ def process_space(
 
 
 def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:
-    """Process rows in ever smaller batches, in order, until each row that fails is alone."""
+    """Process rows in ever smaller batches, in order, until every failing row is alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
     except TRANSIENT_ERRORS:
@@ -215,7 +215,7 @@ def _reject(connection: Connection[Any], space_id: int, row_id: int, detail: str
 
 
 def describe(error: Exception) -> str:
-    """Return a description of an error without any of the data that caused it."""
+    """Describe an error without the data that caused it."""
     if isinstance(error, psycopg.Error):
         name = error.diag.constraint_name or error.diag.column_name or ""
         return f"{type(error).__name__} {error.sqlstate or ''} {name}".strip()
@@ -224,9 +224,7 @@ def describe(error: Exception) -> str:
 
 
 def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
-    """Process everything that waits, and return when nothing does. Spaces that another worker has
-    locked are left to it.
-    """
+    """Process everything that waits. Spaces locked by another worker are left to it."""
     total = BatchResult()
     while True:
         waiting = waiting_spaces(connection)

@@ -1,5 +1,5 @@
-"""Writing of a decided batch, one step per function, in the order of `batch_runner.process`. No
-step waits for a result, so all of them take one round trip.
+"""Write a decided batch, one step per function, in the order of `batch_runner.process`. No step
+waits for a result, so all take one round trip.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.attribution.paths.changes import note_events, note_new_events, no
 from headwater.base.failpoints import failpoint
 from headwater.events.batch_store import (
     StoredEvent,
-    add_seen,
+    add_seen_sources,
     add_sources,
     change_amounts,
     delete_events,
@@ -35,7 +35,7 @@ from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.merging.merge_log import log_merges
 from headwater.intake.merging.reassignment import reassign_all
 from headwater.intake.pipeline.batch import Batch, Item
-from headwater.intake.pipeline.page_views import hit_row, joined_visits, origin_of, sources_seen, visit_rows
+from headwater.intake.pipeline.page_views import hit_row, joined_visits, original_id, sources_seen, visit_rows
 from headwater.people.companies.batch_store import write_companies
 from headwater.people.contacts.batch_store import write_name_parts, write_profiles
 from headwater.people.contacts.identifiers import write_links, write_merged_contacts
@@ -47,7 +47,7 @@ from headwater.spaces.sites.sites import count_bots
 
 
 def write_merges(connection: Connection[Any], batch: Batch) -> None:
-    """Store the merges, and assign the stored rows of merged contacts to the survivors."""
+    """Store the merges, and move the stored rows of merged contacts to the survivors."""
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
     write_merged_contacts(connection, space_id, batch.directory)
@@ -57,7 +57,7 @@ def write_merges(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Store companies and contacts that are new or changed, and the contacts' identifiers."""
+    """Store new and changed companies and contacts, and the contacts' identifiers."""
     space_id = batch.space.id
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
@@ -67,17 +67,19 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Store the touchpoints of events and those sent by themselves, and add their sources to stored
-    events after them.
+    """Store the touchpoints of events and those sent directly, and add their sources to later
+    stored events.
     """
     add_sources(connection, batch.space.id, batch.late_sources)
-    touches = [_of_item(batch, item, item.touch) for item in batch.items if item.touch is not None]
+    touches = [
+        _touchpoint_from_item(batch, item, item.touch) for item in batch.items if item.touch is not None
+    ]
     touchpoints.write_touchpoints(connection, batch.space.id, touches, batch.tag_sets)
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
-    """Store page views, their visits and clicks, and the touchpoints that they make now, and delete
-    those that they made before and make no longer.
+    """Store page views, their visits, clicks and new touchpoints, and delete the touchpoints they
+    no longer make.
     """
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
@@ -85,17 +87,17 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
     browsing.write_hits(connection, space_id, hits)
     browsing.write_clicks(connection, space_id, batch.clicks)
     count_bots(connection, space_id, batch.bots)
-    add_seen(connection, space_id, sources_seen(batch))
+    add_seen_sources(connection, space_id, sources_seen(batch))
     withdrawn = [view.id for view in views if view.was_touch and not view.is_touch]
     keep_touchpoints(connection, space_id, withdrawn, ChangeCause.WITHDRAWN_TOUCHES)
     touchpoints.delete_touchpoints(connection, space_id, withdrawn)
-    made = [_of_view(batch, view) for view in views if view.is_touch and not view.was_touch]
-    touchpoints.write_touchpoints(connection, space_id, made, batch.tag_sets)
+    new = [_touchpoint_from_view(batch, view) for view in views if view.is_touch and not view.was_touch]
+    touchpoints.write_touchpoints(connection, space_id, new, batch.tag_sets)
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Store the events. Those that others replace give up their keys at once, as a later event of
-    the batch may have one of them; they go when their deliveries have been handed over.
+    """Store the events. Replaced events release their keys first, because a later event of the
+    batch may have one of them; they are deleted after their deliveries were handed over.
     """
     batch.events = [event for item in batch.items if (event := _event(batch, item))]
     replaced = {event.id for event in batch.replaced}
@@ -108,7 +110,7 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
-    """Store what was reported of orders' money, and correct the stored refunds that it changes."""
+    """Store refund reports, and correct the stored refunds they change."""
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
     changed = [refund.receipt for refund in changes.amounts]
@@ -121,51 +123,50 @@ def write_refunds(connection: Connection[Any], batch: Batch) -> None:
 
 
 def keep_history(connection: Connection[Any], batch: Batch) -> None:
-    """Keep what the batch has added, and the events that others replace as they are."""
+    """Record what the batch added, and save replaced events."""
     space_id = batch.space.id
-    made = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
+    new_touches = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
     touches = [item.id for item in batch.items if item.touch is not None]
-    note_added(connection, space_id, [event.id for event in batch.events], [*touches, *made])
+    note_added(connection, space_id, [event.id for event in batch.events], [*touches, *new_touches])
     keep_replaced(connection, space_id, batch.replaced)
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Note the events whose paths are new or changed: those of the batch, those after its touches,
-    and those that others replace.
+    """Record the events with new or changed paths: those of the batch, those after its touches, and
+    replaced ones.
     """
     space_id, views = batch.space.id, batch.views.values()
-    moved = [(view.owner, view.at) for view in views if view.was_touch != view.is_touch]
-    moved += [(item.contact, item.touch.at) for item in batch.items if item.touch is not None]
-    note_touches(
-        connection, space_id, [(owner.final().id, at) for owner, at in moved if not owner.final().is_new]
-    )
+    changes = [(view.owner, view.occurred_at) for view in views if view.was_touch != view.is_touch]
+    changes += [(item.contact, item.touch.occurred_at) for item in batch.items if item.touch is not None]
+    touches = [(owner.final().id, moment) for owner, moment in changes if not owner.final().is_new]
+    note_touches(connection, space_id, touches)
     note_new_events(connection, space_id, [(event.id, event.event_time) for event in batch.events])
     note_events(connection, space_id, [event.id for event in batch.replaced])
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Queue the events for their destinations. Events that replace others take over the deliveries
-    of those, so they are queued last.
+    """Queue the events for their destinations. Events that replace others take over their
+    deliveries, so they are queued last.
     """
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
-    first = [event for event in batch.events if event.id not in successors]
-    queue_deliveries(connection, space_id, first, targets)
+    others = [event for event in batch.events if event.id not in successors]
+    queue_deliveries(connection, space_id, others, targets)
     if successors:
         hand_over_deliveries(connection, space_id, batch.replaced)
-        rest = [event for event in batch.events if event.id in successors]
-        queue_deliveries(connection, space_id, rest, targets)
+        replacing = [event for event in batch.events if event.id in successors]
+        queue_deliveries(connection, space_id, replacing, targets)
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Record the duplicates so that users can see them, including events that others replace."""
+    """Record duplicates, including replaced events, so that users can see them."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")
 
 
 def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
-    """Delete the batch's rows from the inbox, and set those aside that could not be processed."""
+    """Delete the batch's rows from the inbox, and store the rejected ones."""
     reject_rows(connection, batch.space.id, batch.rejections)
     delete_rows(connection, batch.space.id, [arrival.id for arrival in batch.arrivals])
 
@@ -180,15 +181,15 @@ def _move(batch: Batch, profile: Profile) -> ContactMove | None:
     merged_mask = path.merged_mask if path is not None else 0
     if final is contact and not merged_mask and profile.company is profile.original_company:
         return None
-    company = batch.profiles.of(final).company
+    company = batch.profiles.get(final).company
     return ContactMove(contact.id, final.id, company and company.id, merged_mask)
 
 
-def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
-    """Return the touchpoint that an event makes, or that was sent by itself."""
+def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
+    """Return the touchpoint of an event, or one sent directly."""
     sent = item.event is None and item.person is None
     warnings = item.warnings if sent else None
-    origin_id = origin_of(item.contact)
+    origin_id = original_id(item.contact)
     return StoredTouchpoint(
         id=item.id,
         origin_id=origin_id,
@@ -199,9 +200,9 @@ def _of_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
     )
 
 
-def _of_view(batch: Batch, view: View) -> StoredTouchpoint:
-    """Return the touchpoint that a new or a stored page view makes."""
-    origin_id = view.origin_id if view.origin_id is not None else origin_of(view.owner)
+def _touchpoint_from_view(batch: Batch, view: View) -> StoredTouchpoint:
+    """Return the touchpoint of a new or stored page view."""
+    origin_id = view.origin_id if view.origin_id is not None else original_id(view.owner)
     return StoredTouchpoint(
         id=view.id, origin_id=origin_id, by_hit=True, **_columns(batch, view.owner, view.touch())
     )
@@ -209,11 +210,11 @@ def _of_view(batch: Batch, view: View) -> StoredTouchpoint:
 
 def _columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
     contact = owner.final()
-    company = batch.profiles.of(contact).company
+    company = batch.profiles.get(contact).company
     return {
         "contact_id": contact.id,
         "company_id": company and company.id,
-        "occurred_at": touch.at,
+        "occurred_at": touch.occurred_at,
         "source_id": touch.source_id,
         "source_rule": touch.source_rule,
         "url": touch.url,
@@ -228,15 +229,15 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
     if event is None:
         return None
     contact = item.contact.final()
-    company = batch.profiles.of(contact).company
+    company = batch.profiles.get(contact).company
     answer = event.heard_about_us
     return StoredEvent(
         id=item.id,
         contact_id=contact.id,
-        origin_id=origin_of(item.contact),
+        origin_id=original_id(item.contact),
         company_id=company and company.id,
         event_name=event.event_name,
-        event_time=item.at,
+        event_time=item.occurred_at,
         received_at=item.received_at,
         source_mask=item.mark.source_mask,
         amount=event.amount,
@@ -256,7 +257,7 @@ def _event(batch: Batch, item: Item) -> StoredEvent | None:
         ad_personalization=event.ad_personalization,
         cookies=event.cookies or None,
         heard_about_us=answer,
-        self_reported_source=batch.space.answer_rules.source_of(answer) if answer else None,
+        self_reported_source=batch.space.answer_rules.classify(answer) if answer else None,
         warnings=item.warnings,
         sender=item.identity.sender,
     )

@@ -1,4 +1,4 @@
-"""The claim of a Space and its waiting rows, with which every batch begins."""
+"""Claim a Space and its waiting rows."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ def claim(
     ids: Collection[int] | None = None,
     ahead: ParsedRows | None = None,
 ) -> Batch | None:
-    """Lock the Space and read its oldest rows, or those of `ids`; None when it is locked. What was
-    parsed ahead is taken as it is if the same rows wait first, unchanged, under the same rules.
+    """Lock the Space and read its oldest rows, or the rows `ids`; None if it is locked. Rows parsed
+    ahead are used if they are still the first, unchanged, under the same rules.
     """
-    known = ahead.arrivals if ahead is not None else []
+    parsed_rows = ahead.arrivals if ahead is not None else []
     is_locked = request_lock(connection, space_id)
     standing = connection.execute(queries["standing"], {"space_id": space_id})
     number = connection.execute(queries["draw_number"])
-    fetch_versions = request_versions(connection, space_id, len(known)) if known else list[Version]
-    after_id = known[-1].id if known else 0
-    fetch_rows = request_rows(connection, space_id, limit - len(known), ids, after_id)
+    fetch_versions = (
+        request_versions(connection, space_id, len(parsed_rows)) if parsed_rows else list[Version]
+    )
+    after_id = parsed_rows[-1].id if parsed_rows else 0
+    fetch_rows = request_rows(connection, space_id, limit - len(parsed_rows), ids, after_id)
     if not is_locked():
         return None
     *rules, newest, targets = standing.fetchall()[0]
@@ -47,8 +49,8 @@ def claim(
 
 
 def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
-    """Lock the Space against batches and every other change of its identities, and return its
-    rules as they are then; None when it is locked.
+    """Lock the Space against batches and other identity changes, and return its current rules; None
+    if it is locked.
     """
     if not try_lock(connection, space_id):
         return None

@@ -1,5 +1,5 @@
-"""Repeats of earlier rows: events by their idempotency keys and orders, page views by their keys.
-They are set aside before all other decisions. Pure.
+"""Set aside repeated events, by idempotency key and order, and repeated page views, by key, before
+all other decisions. Pure.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from headwater.intake.pipeline.batch import Batch, Item
 
 
 def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """Return the key that makes a later event with the same key a duplicate."""
+    """Return the key whose repetition makes an event a duplicate."""
     return (event.event_name, event.idempotency_key) if event.idempotency_key else None
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """Return the same for orders; None for upsells, which share their order's id."""
+    """Return the order's key; None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id
 
 
 def drop_duplicates(batch: Batch) -> None:
-    """Set aside events that repeat a stored one, or an earlier one of the batch. An event from a
-    page only makes other events from pages duplicates: an event from the business replaces it.
+    """Set aside events that repeat a stored one or an earlier one of the batch. An event from a
+    page makes only other page events duplicates: an event from the business replaces it.
     """
-    kept: list[Item] = []
+    remaining: list[Item] = []
     for item in batch.items:
         if item.event is None:
-            kept.append(item)
+            remaining.append(item)
             continue
         candidates: _Candidates = (
             ("idempotency_key", idempotency_key(item.event), batch.recorded.keys),
@@ -44,17 +44,17 @@ def drop_duplicates(batch: Batch) -> None:
             batch.replaced += _replaced(item, candidates)
         for _, key, recorded in candidates:
             if key is not None:
-                recorded.of(item.identity.sender)[key] = item.id
-        kept.append(item)
-    batch.items = kept
+                recorded.by_sender(item.identity.sender)[key] = item.id
+        remaining.append(item)
+    batch.items = remaining
 
 
 _Candidates = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""The ways in which an event can repeat another: the reason, its key, and the stored keys."""
+"""How an event can repeat another: the reason, its key, and the stored keys."""
 
 
 def _repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
-    """Return the event as a duplicate, if it repeats another."""
+    """Return the event as a duplicate if it repeats another."""
     sender = item.identity.sender
     for reason, key, recorded in candidates:
         if key is None:
@@ -68,7 +68,7 @@ def _repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
 
 
 def _replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
-    """Return the events of pages that this one replaces. Later events cannot repeat them."""
+    """Return the page events that this one replaces. Later events can't repeat them."""
     replaced: dict[int, Replaced] = {}
     for reason, key, recorded in candidates:
         event_id = recorded.browsers.get(key) if key is not None else None
@@ -76,22 +76,22 @@ def _replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
             replaced.setdefault(event_id, Replaced(event_id, item.id, reason))
     if replaced:
         for _, _, recorded in candidates:
-            for key in [key for key, known in recorded.browsers.items() if known in replaced]:
+            for key in [key for key, stored_id in recorded.browsers.items() if stored_id in replaced]:
                 del recorded.browsers[key]
     return list(replaced.values())
 
 
 def drop_repeated_page_views(batch: Batch) -> None:
-    """Set aside page views that repeat a stored one, by its key, or an earlier one of the batch."""
+    """Set aside page views that repeat a stored one or an earlier one of the batch, by key."""
     keys = batch.page_view_keys
-    kept: list[Item] = []
+    remaining: list[Item] = []
     for item in batch.items:
         if item.hit is None:
-            kept.append(item)
+            remaining.append(item)
         elif item.hit.key in keys:
             repeated = Duplicate(item.id, "repeated_hit", None, item.received_at, item.identity.sender)
             batch.duplicates.append(repeated)
         else:
             keys.add(item.hit.key)
-            kept.append(item)
-    batch.items = kept
+            remaining.append(item)
+    batch.items = remaining

@@ -1,4 +1,4 @@
-"""The worker's duty of the pipeline: batches of accepted items become facts."""
+"""Background job: process accepted rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headwater.intake.pipeline.read_ahead import ReadAhead
 from headwater.intake.pipeline.rounds import Rounds
 
 TURN_SECONDS = 1.0
-"""Longer than other duties have, as what was accepted goes before all else."""
+"""Longer than for other jobs, because accepted rows take precedence."""
 
 
 def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
-    """Return the duty to process waiting rows, in batches of at most `limit`. `merge_alert` merges
-    in an hour raise an alert in a Space.
+    """Return the job that processes waiting rows, in batches of at most `limit`. `merge_alert`
+    merges in an hour raise a Space's alert.
     """
     read_ahead = ReadAhead()
     rounds = Rounds(ended=read_ahead.keep_only)
@@ -30,7 +30,7 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
         if result.merges:
             warn_of_burst(connection, space_id, result.merges, merge_alert)
         if not result.rows:
-            rounds.leave()
+            rounds.jump()
         return result.rows > 0
 
-    return Duty(rounds.look, attend, TURN_SECONDS, name="processing", channel=CHANNEL)
+    return Duty(rounds.poll, attend, TURN_SECONDS, name="processing", channel=CHANNEL)

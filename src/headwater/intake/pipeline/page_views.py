@@ -1,4 +1,4 @@
-"""Page views in a batch: the stored facts loaded around them, and the rows to write for them."""
+"""Page views in a batch: the stored facts around them, and the rows to write."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from headwater.events.batch_store import SourceSeen
 from headwater.events.browsing.accepted import AcceptedHit
 from headwater.events.browsing.batch_store import AbsorbedVisit, StoredHit, StoredVisit, VisitSpan
-from headwater.events.browsing.clicks import hash_of
-from headwater.events.browsing.views import View, ViewOrigin, stored_view
+from headwater.events.browsing.clicks import hash_click
+from headwater.events.browsing.views import View, ViewOrigin, build_stored_view
 from headwater.events.browsing.visits import Visit
 from headwater.events.touchpoints.batch_store import StoredTouch, TouchpointRange
 from headwater.events.touchpoints.models import DIRECTLY, HALF_HOUR
@@ -20,10 +20,10 @@ from headwater.sources.outcomes import Ad
 from headwater.sources.parameters import read_parameters
 
 
-def clicks_of(hits: Iterable[AcceptedHit]) -> set[str]:
+def hash_clicks(hits: Iterable[AcceptedHit]) -> set[str]:
     """Return the hashes of the ad clicks in page views' URLs."""
     return {
-        hash_of(name, value)
+        hash_click(name, value)
         for hit in hits
         if "?" in hit.url or "#" in hit.url
         for name, value in read_parameters(hit.url, AD_CLICKS, AD_CLICKS).items()
@@ -43,7 +43,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
     for item in batch.items:
         if item.hit is not None:
             devices = browsed.setdefault(item.contact.final(), {})
-            devices.setdefault(item.view.device, []).append(item.at)
+            devices.setdefault(item.view.device, []).append(item.occurred_at)
     members = batch.family()
     return {contact: devices for contact, devices in browsed.items() if members(contact)}
 
@@ -60,8 +60,8 @@ def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
 
 
 def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) -> list[TouchpointRange]:
-    """Add stored visits to the batch, and return the spans in which touches may change: near these
-    page views, and near the next one with a campaign in a visit, however much later.
+    """Add stored visits to the batch. Return the spans in which touches may change: near these page
+    views, and near a visit's next one with a campaign, however much later.
     """
     after = _add_visits(batch, rows)
     members = batch.family()
@@ -74,8 +74,8 @@ def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) 
 
 
 def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the spans around a contact's page views. A joined visit may swallow the next one, so
-    direct visits up to an hour later are decided anew.
+    """Yield the spans around a contact's page views. A merged visit may absorb the next one, so
+    direct visits up to an hour later are decided again.
     """
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
@@ -83,7 +83,7 @@ def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tup
 
 
 def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
-    """Add stored visits; return the times of later page views with a campaign, by contact."""
+    """Add stored visits. Return the times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
     for contact_id, device, visit_id, first, last, beside, *columns in rows:
@@ -95,18 +95,18 @@ def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, 
             batch.path(owner).load_visit(visit)
         if beside is None:
             continue
-        view = stored_view(tuple(columns), device, owner)
+        view = build_stored_view(tuple(columns), device, owner)
         view.visit = visit
         view.is_context = beside == "before"
         visit.views.append(view)
         batch.views[view.id] = view
         if beside == "after":
-            after.setdefault(owner.final(), []).append(view.at)
+            after.setdefault(owner.final(), []).append(view.occurred_at)
     batch.visits += visits.values()
     for visit in visits.values():
-        visit.views.sort(key=lambda view: (view.at, view.id))
+        visit.views.sort(key=lambda view: (view.occurred_at, view.id))
         beginning = visit.views[0] if visit.views else None
-        if beginning and beginning.at == visit.first and beginning.is_direct:
+        if beginning and beginning.occurred_at == visit.first and beginning.is_direct:
             beginning.claims = True
             batch.path(visit.owner).load_direct(beginning)
     return after
@@ -121,7 +121,7 @@ def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
             first[visit_id] = row
     for contact_id, _, *columns in first.values():
         path = batch.path(batch.directory.contacts[contact_id])
-        view = stored_view(tuple(columns), "", batch.directory.contacts[contact_id])
+        view = build_stored_view(tuple(columns), "", batch.directory.contacts[contact_id])
         if view.is_direct and view.id not in batch.views:
             view.claims = True
             batch.views[view.id] = view
@@ -133,17 +133,17 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
     for touch in touches:
         owner = batch.directory.contacts[touch.contact_id]
         path = batch.path(owner)
-        path.load_touch(touch.key, touch.at)
+        path.load_touch(touch.key, touch.occurred_at)
         if not touch.is_direct_view:
-            path.load_known_source(touch.at)
+            path.load_known_source(touch.occurred_at)
         elif touch.id not in batch.views:
             view = batch.views[touch.id] = _direct_view(touch, owner)
             path.load_direct(view)
 
 
 def _direct_view(touch: StoredTouch, owner: Contact) -> View:
-    """Return a direct visit's first page view, with the fields that withdrawing its touch needs."""
-    view = View(touch.id, touch.at, "", owner)
+    """Return a direct visit's first page view, with the fields needed to withdraw its touch."""
+    view = View(touch.id, touch.occurred_at, "", owner)
     source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
     view.origin = ViewOrigin(DIRECTLY, source_id, ad)
@@ -155,7 +155,6 @@ def _direct_view(touch: StoredTouch, owner: Contact) -> View:
 
 
 def hit_row(item: Item) -> StoredHit | None:
-    """Return the row of a page view."""
     hit = item.hit
     if hit is None:
         return None
@@ -164,9 +163,9 @@ def hit_row(item: Item) -> StoredHit | None:
         id=item.id,
         key=hit.key,
         contact_id=item.contact.final().id,
-        origin_id=origin_of(view.owner),
-        visit_id=view.visit.final().id,
-        occurred_at=item.at,
+        origin_id=original_id(view.owner),
+        visit_id=view.visit.surviving().id,
+        occurred_at=item.occurred_at,
         event_name=hit.event_name,
         url=hit.url,
         referrer_host=view.referrer_host,
@@ -182,31 +181,31 @@ def hit_row(item: Item) -> StoredHit | None:
 
 
 def visit_rows(batch: Batch) -> list[StoredVisit]:
-    """Return the rows of visits that are new or have grown."""
-    written: list[StoredVisit] = []
+    """Return the rows of new and extended visits."""
+    rows: list[StoredVisit] = []
     for visit in batch.visits:
         if visit.into is not None or not visit.changed:
             continue
         contact = visit.owner.final()
-        company = batch.profiles.of(contact).company
-        written.append(
+        company = batch.profiles.get(contact).company
+        rows.append(
             StoredVisit(
                 id=visit.id,
                 contact_id=contact.id,
-                origin_id=origin_of(visit.owner),
+                origin_id=original_id(visit.owner),
                 company_id=company and company.id,
                 device=visit.device,
                 started_at=visit.first,
                 last_hit_at=visit.last,
             )
         )
-    return written
+    return rows
 
 
 def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
-    """Return stored visits that have become part of others."""
+    """Return stored visits that were merged into others."""
     return [
-        AbsorbedVisit(visit.id, visit.owner.final().id, visit.final().id, visit.first, visit.last)
+        AbsorbedVisit(visit.id, visit.owner.final().id, visit.surviving().id, visit.first, visit.last)
         for visit in batch.visits
         if visit.into is not None and visit.is_stored
     ]
@@ -215,12 +214,12 @@ def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
 def sources_seen(batch: Batch) -> list[SourceSeen]:
     """Return the sources that stored events after the batch's page views may lack."""
     return [
-        SourceSeen(contact.id, view.at, view.touch().source_bit)
+        SourceSeen(contact.id, view.occurred_at, view.touch().source_bit)
         for view in batch.views.values()
-        if view.made and not (contact := view.owner.final()).is_new
+        if view.is_new_touch and not (contact := view.owner.final()).is_new
     ]
 
 
-def origin_of(owner: Contact) -> int | None:
-    """Return the contact that a row belonged to at first, if it was merged later in the batch."""
+def original_id(owner: Contact) -> int | None:
+    """Return the id of a row's contact before a merge in this batch; None without one."""
     return owner.id if owner.merged_into is not None else None

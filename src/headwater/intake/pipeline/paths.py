@@ -1,6 +1,8 @@
-"""A contact's path as far as a batch needs it: earlier touches, sources, visits, and the batch's
-own events. It begins with the stored state and is changed item by item in order of arrival, so
-that the split into batches makes no difference. Pure.
+"""The part of a contact's path that a batch needs: earlier touches, sources, visits, and the
+batch's events.
+
+Starts with the stored state and changes item by item in order of arrival, so that the split into
+batches makes no difference. Pure.
 """
 
 from __future__ import annotations
@@ -8,17 +10,17 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from headwater.events.browsing.views import View
-from headwater.events.browsing.visits import Visit, place
+from headwater.events.browsing.visits import Visit, assign_view
 from headwater.events.touchpoints.models import HALF_HOUR, Touch, TouchpointKey
 
 
 class EventSources:
     """The sources before an event of the batch."""
 
-    __slots__ = ("at", "source_mask")
+    __slots__ = ("event_time", "source_mask")
 
-    def __init__(self, at: int, source_mask: int) -> None:
-        self.at = at
+    def __init__(self, event_time: int, source_mask: int) -> None:
+        self.event_time = event_time
         self.source_mask = source_mask
 
 
@@ -30,43 +32,41 @@ class EventSources:
 #     touch G          touch M          no touch: D        sources G, M
 #
 # - Spring and summer are one visit and two touches: see events/browsing/visits.py.
-# - The third begins a visit of its own, whose source is not known. M, 20 minutes before, has a
+# - The third page view begins its own visit, whose source is unknown. M, 20 minutes earlier, has a
 #   known source, so D makes no touch; at 10:51 it would.
-# - The purchase begins with the sources that the path has when its turn comes. If the page view of
-#   10:20 arrives after it, M is added to it then, as the touch lies before it in time.
-# - Until that page view arrives, D makes a touch: G prevents one up to 10:30 only. `_reconsider`
-#   then withdraws the touch. The purchase keeps D among its sources, which may be too many, never
-#   too few: they only say for which events to look for credit.
-# - A sign-up at 10:15 that names spring's campaign itself repeats G and makes no second touch; one
-#   at 10:31 makes one.
+# - The purchase starts with the sources that the path has in its turn. If the 10:20 page view arrives
+#   later, M is added then, because the touch is earlier in time.
+# - Until that page view arrives, D makes a touch: G prevents one only up to 10:30. `_reconsider` then
+#   withdraws the touch. The purchase keeps D among its sources. There may be too many, never too few:
+#   they only select the events to check for credit.
+# - A sign-up at 10:15 that names spring's campaign repeats G and makes no second touch; one at 10:31
+#   makes one.
 # - When two contacts merge, each has what either path has, and so has every event on them.
 
 
 class ContactPath:
-    """The path of one contact."""
-
     __slots__ = ("_direct", "_known_times", "_times", "_visits", "marks", "merged_mask", "source_mask")
 
     def __init__(self, source_mask: int) -> None:
         self.source_mask = source_mask
         self.merged_mask = 0
-        """Sources that a merge in this batch put on every event before it."""
+        """Sources that a merge in this batch adds to every earlier event."""
         self.marks: list[EventSources] = []
         self._times: dict[TouchpointKey, list[int]] = {}
         self._known_times: list[int] = []
-        """Times of touches with a known source, so other than direct visits, in order."""
+        """Sorted times of touches with a known source, so without direct visits."""
         self._direct: list[View] = []
-        """The first page views of visits whose source is not known."""
+        """The first page views of visits whose source is unknown."""
         self._visits: dict[str, list[Visit]] = {}
         """By device."""
 
-    def load_touch(self, key: TouchpointKey, at: int) -> None:
+    def load_touch(self, key: TouchpointKey, occurred_at: int) -> None:
         """Add a stored touch of any origin."""
-        self._times.setdefault(key, []).append(at)
+        self._times.setdefault(key, []).append(occurred_at)
 
-    def load_known_source(self, at: int) -> None:
+    def load_known_source(self, occurred_at: int) -> None:
         """Add the time of a stored touch with a known source."""
-        insort(self._known_times, at)
+        insort(self._known_times, occurred_at)
 
     def load_direct(self, view: View) -> None:
         """Add the stored first page view of a direct visit, whether it is a touch or not."""
@@ -76,34 +76,37 @@ class ContactPath:
         self._visits.setdefault(visit.device, []).append(visit)
 
     def repeats(self, touch: Touch) -> bool:
-        """Return whether there is an equal touch in the half hour before this one."""
-        return any(touch.at - HALF_HOUR <= time <= touch.at for time in self._times.get(touch.key, ()))
+        """Return whether there is an equal touch in the 30 minutes before this one."""
+        return any(
+            touch.occurred_at - HALF_HOUR <= time <= touch.occurred_at
+            for time in self._times.get(touch.key, ())
+        )
 
     def add_touch(self, touch: Touch) -> None:
-        """Add a touch of an event, or one that was sent by itself."""
+        """Add a touch of an event or one sent directly."""
         self._add(touch)
-        self._add_known_time(touch.at)
+        self._add_known_time(touch.occurred_at)
 
     def add_view(self, view: View) -> None:
-        """Add a page view, and decide anew about the page views whose role it changes."""
-        for changed in place(self._visits.setdefault(view.device, []), view):
+        """Add a page view, and decide again about the page views it affects."""
+        for changed in assign_view(self._visits.setdefault(view.device, []), view):
             if changed.is_direct:
                 self._claim_directly(changed)
             elif changed.claims:
                 self._make(changed)
-                self._add_known_time(changed.at)
+                self._add_known_time(changed.occurred_at)
             else:
                 self._unmake(changed)
-                self._remove_known_time(changed.at)
+                self._remove_known_time(changed.occurred_at)
 
-    def add_event(self, at: int) -> EventSources:
-        """Add an event of the batch, which begins with all sources known so far."""
-        mark = EventSources(at, self.source_mask)
+    def add_event(self, event_time: int) -> EventSources:
+        """Add an event of the batch, which starts with all sources known so far."""
+        mark = EventSources(event_time, self.source_mask)
         self.marks.append(mark)
         return mark
 
     def absorb(self, other: ContactPath) -> None:
-        """Add the path of a contact merged into this one. Decisions made on either path stay."""
+        """Add the path of a contact merged into this one. Decisions on either path stay."""
         for key, times in other._times.items():
             self._times.setdefault(key, []).extend(times)
         self._known_times = sorted(self._known_times + other._known_times)
@@ -125,42 +128,42 @@ class ContactPath:
             if view.is_touch:
                 self._unmake(view)
 
-    def _add_known_time(self, at: int) -> None:
-        insort(self._known_times, at)
-        self._reconsider(at)
+    def _add_known_time(self, moment: int) -> None:
+        insort(self._known_times, moment)
+        self._reconsider(moment)
 
-    def _remove_known_time(self, at: int) -> None:
-        self._known_times.remove(at)
-        self._reconsider(at)
+    def _remove_known_time(self, moment: int) -> None:
+        self._known_times.remove(moment)
+        self._reconsider(moment)
 
-    def _reconsider(self, at: int) -> None:
-        """Decide anew about direct visits in the half hour after a changed touch."""
+    def _reconsider(self, moment: int) -> None:
+        """Decide again about direct visits in the 30 minutes after a changed touch."""
         for view in self._direct:
-            if at <= view.at <= at + HALF_HOUR:
+            if moment <= view.occurred_at <= moment + HALF_HOUR:
                 self._decide_directly(view)
 
     def _decide_directly(self, view: View) -> None:
-        """Make or withdraw the touch of a direct visit: it makes none in the half hour after a
+        """Make or withdraw the touch of a direct visit: it makes none in the 30 minutes after a
         touch with a known source.
         """
-        nearest = bisect_left(self._known_times, view.at - HALF_HOUR)
-        follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.at
+        nearest = bisect_left(self._known_times, view.occurred_at - HALF_HOUR)
+        follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.occurred_at
         if follows_better and view.is_touch:
             self._unmake(view)
         elif not follows_better and not view.is_touch:
             self._make(view)
 
     def _make(self, view: View) -> None:
-        view.is_touch = view.made = True
+        view.is_touch = view.is_new_touch = True
         self._add(view.touch())
 
     def _unmake(self, view: View) -> None:
         view.is_touch = False
-        self._times[view.touch().key].remove(view.at)
+        self._times[view.touch().key].remove(view.occurred_at)
 
     def _add(self, touch: Touch) -> None:
-        self._times.setdefault(touch.key, []).append(touch.at)
+        self._times.setdefault(touch.key, []).append(touch.occurred_at)
         self.source_mask |= touch.source_bit
         for mark in self.marks:
-            if mark.at >= touch.at:
+            if mark.event_time >= touch.occurred_at:
                 mark.source_mask |= touch.source_bit

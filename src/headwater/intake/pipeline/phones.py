@@ -1,4 +1,4 @@
-"""Telephone numbers in a batch: those that alone say whose an event is, and who has them. Pure."""
+"""Phone numbers that alone identify an event, and the contacts that have them. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _RUNS = ("0123456789", "1234567890", "9876543210")
 
 
 def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str | None:
-    """Return the number, in E.164, that an event of the business's records is identified by where
-    it has nothing else. None for other senders, and for numbers that are nobody's.
+    """Return the E.164 number that identifies a business record without other identifiers. None for
+    other senders and for made-up or junk numbers.
     """
     if text is None or sender not in BUSINESS_RECORDS or text in space.junk:
         return None
@@ -25,34 +25,34 @@ def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str 
 
 
 def _is_made_up(digits: str) -> bool:
-    """Return whether a number was typed to get past a form: one digit repeated, or a run."""
+    """Return whether a number was made up: one repeated digit, or a sequence."""
     return len(set(digits[-PHONE_DIGITS:])) == 1 or any(digits in run * 2 for run in _RUNS)
 
 
 def note_stored_phones(batch: Batch) -> None:
-    """Note the stored contacts that have numbers which events of the batch are identified by."""
+    """Record the stored contacts with numbers that identify events of the batch."""
     for kind, value, contact_id, *_ in batch.links:
         number = read_phone(value, batch.space.phone_region) if kind == "phone" else None
         if number is not None:
-            batch.directory.note_phone(number, batch.directory.contacts[contact_id])
+            batch.directory.add_phone(number, batch.directory.contacts[contact_id])
 
 
 def note_phone(batch: Batch, item: Item, wanted: set[str]) -> None:
-    """Note the number that an item gives its contact, if another may be identified by it."""
+    """Record the number that an item gives its contact, if it identifies another event of the batch."""
     described = item.event or item.person
     text = described.phone if described is not None else None
     if text is None or _NO_DIGITS.sub("", text)[-PHONE_DIGITS:] not in wanted:
         return
     number = read_phone(text, batch.space.phone_region)
     if number is not None and _takes(batch, item, item.contact):
-        batch.directory.note_phone(number, item.contact)
+        batch.directory.add_phone(number, item.contact)
 
 
 def _takes(batch: Batch, item: Item, contact: Contact) -> bool:
-    """Return whether a contact takes a number on: a page fills only what is empty."""
-    return item.identity.sender.is_trusted or batch.profiles.of(contact).phone is None
+    """Return whether a contact accepts a number: a page fills only empty values."""
+    return item.identity.sender.is_trusted or batch.profiles.get(contact).phone is None
 
 
 def wanted_digits(batch: Batch) -> set[str]:
-    """Return the last digits of the numbers that events of the batch are identified by."""
+    """Return the last digits of the numbers that identify events of the batch."""
     return {item.identity.phone[-PHONE_DIGITS:] for item in batch.items if item.identity.phone}

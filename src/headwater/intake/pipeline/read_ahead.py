@@ -1,6 +1,8 @@
-"""Rows that wait behind a batch, read with it and parsed while PostgreSQL writes it, so that the
-worker and PostgreSQL compute at the same time. They are used if the next claim of their Space finds
-the same rows first, unchanged, under the same rules; otherwise they are read and parsed afresh.
+"""Read and parse the rows behind a batch while PostgreSQL writes it, so that both work at the same
+time.
+
+The rows are used if the next claim finds the same rows first, unchanged, under the same rules;
+otherwise they are read and parsed again.
 """
 
 from __future__ import annotations
@@ -21,76 +23,76 @@ from headwater.intake.pipeline.steps import parse
 #     worker      claim 1 | decide 1 | contacts 1 | parse 2 | events 1 |        claim 2 | decide 2
 #     PostgreSQL                     | . . . . . . write 1 . . . . . . . commit |
 #
-# Between the two anything may happen to the rows of 2, as nobody holds the Space's lock: another
-# worker takes them, a person is erased, an operator mends a payload, a row that was accepted before
-# them is committed after them, a setting changes. So nothing of 2 is believed but what the claim,
-# under the lock, finds to be as it was: every row by its id and the transaction that wrote it.
+# Anything may happen to the rows of 2 in between, because the Space isn't locked: another worker
+# takes them, a person is erased, an operator fixes a payload, a row accepted earlier is committed
+# later, a setting changes. So the claim, under the lock, verifies every row by its id and the
+# transaction that wrote it.
 
-MOST_SPACES = 8
-"""The Spaces for which rows are held at a time; others do without."""
-MOST_CHARACTERS = 8_000_000
-"""The length of a batch's payloads above which nothing is read ahead, to save memory."""
-PIECE_ROWS = 50
-"""The rows parsed between two looks whether PostgreSQL can take more of what is written to it."""
+MAX_SPACES = 8
+"""Spaces with rows read ahead at the same time; others do without."""
+MAX_CHARACTERS = 8_000_000
+"""Payload size of a batch above which nothing is read ahead, to save memory."""
+CHUNK_ROWS = 50
+"""Rows to parse between flushes to PostgreSQL."""
 
 
 class ReadAhead:
-    """The rows that a worker has parsed ahead, by its connection, with which they are gone."""
+    """Rows that a worker parsed ahead, by connection."""
 
-    def __init__(self, most_spaces: int = MOST_SPACES) -> None:
-        self._most_spaces = most_spaces
+    def __init__(self, max_spaces: int = MAX_SPACES) -> None:
+        self._max_spaces = max_spaces
         self._parsed = WeakKeyDictionary[Connection[Any], dict[int, ParsedRows]]()
 
     def take(self, connection: Connection[Any], space_id: int) -> ParsedRows | None:
-        """Return the Space's rows, if there are any, and hold them no longer."""
-        return self._of(connection).pop(space_id, None)
+        """Return and forget the Space's rows, if any."""
+        return self._parsed_rows(connection).pop(space_id, None)
 
     def request(self, connection: Connection[Any], batch: Batch, limit: int) -> Callable[[], None]:
-        """Request the rows behind a full batch; calling the result parses and holds them."""
+        """Start loading the rows behind a full batch. Calling the result parses and keeps them."""
         arrivals = batch.arrivals
         if (
             len(arrivals) < limit
-            or len(self._of(connection)) >= self._most_spaces
-            or sum(len(row.payload) for row in arrivals) > MOST_CHARACTERS
+            or len(self._parsed_rows(connection)) >= self._max_spaces
+            or sum(len(row.payload) for row in arrivals) > MAX_CHARACTERS
         ):
             return do_nothing
         last = arrivals[-1].id
         fetch_rows = request_rows(connection, batch.space.id, limit, after_id=last)
 
-        def parse_and_hold() -> None:
+        def parse_and_keep() -> None:
             parsed = _parse(connection, batch.space, fetch_rows())
             if parsed is not None:
-                self._of(connection)[batch.space.id] = parsed
+                self._parsed_rows(connection)[batch.space.id] = parsed
 
-        return parse_and_hold
+        return parse_and_keep
 
     def keep_only(self, spaces: Collection[int]) -> None:
-        """Hold no rows of other Spaces any longer, as nothing waits there."""
-        for held in list(self._parsed.values()):
-            for space_id in held.keys() - set(spaces):
-                held.pop(space_id, None)
+        """Forget the rows of other Spaces, where nothing is waiting."""
+        for parsed_rows in list(self._parsed.values()):
+            for space_id in parsed_rows.keys() - set(spaces):
+                parsed_rows.pop(space_id, None)
 
-    def _of(self, connection: Connection[Any]) -> dict[int, ParsedRows]:
+    def _parsed_rows(self, connection: Connection[Any]) -> dict[int, ParsedRows]:
         return self._parsed.setdefault(connection, {})
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Parse rows while PostgreSQL does what the connection has sent to it. None when there are
-    none, or one has a fault, which shows again when its turn comes.
+    """Parse rows while PostgreSQL works. None if there are none or one is faulty; that fault shows
+    again in its turn.
     """
     parsed = ParsedRows(space, arrivals)
     try:
-        for start in range(0, len(arrivals), PIECE_ROWS):
-            parse(parsed, arrivals[start : start + PIECE_ROWS])
+        for start in range(0, len(arrivals), CHUNK_ROWS):
+            parse(parsed, arrivals[start : start + CHUNK_ROWS])
             connection.pgconn.flush()
-    except Exception:  # noqa: BLE001 - no fault of these rows may end the batch before them
+    except Exception:  # noqa: BLE001 - a fault of these rows must not end the earlier batch
         return None
     return parsed if arrivals else None
 
 
 def do_nothing() -> None:
-    """In place of reading ahead."""
+    """Used instead of reading ahead."""
 
 
-NOTHING_AHEAD = ReadAhead(most_spaces=0)
-"""For whoever takes one batch only."""
+NOTHING_AHEAD = ReadAhead(max_spaces=0)
+"""For callers that process a single batch."""

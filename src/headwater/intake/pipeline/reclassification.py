@@ -1,5 +1,6 @@
-"""The worker's duty to apply a changed name of a source to what was processed before it: piece by
-piece, each in a transaction under its Space's lock, which also writes down how far it is.
+"""Background job: apply changed source names to earlier touches.
+
+Each batch is one transaction under the Space's lock, which also stores the progress.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from headwater.base.failpoints import failpoint
 from headwater.database.jobs.connection import TRANSIENT_ERRORS
 from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.database.queries import Queries
-from headwater.events.batch_store import SourceSeen, add_seen
+from headwater.events.batch_store import SourceSeen, add_seen_sources
 from headwater.events.browsing.batch_store import write_origins
 from headwater.events.browsing.views import ViewOrigin, read_origin
 from headwater.events.touchpoints.batch_store import TouchpointSource, write_sources
@@ -45,10 +46,9 @@ from headwater.spaces.reclassifications import (
 
 queries = Queries(__name__, "reclassification.sql")
 
-MOST_ROWS = 2_000
-"""The touchpoints, and the page views, of a piece: the Space is locked meanwhile."""
-PATIENCE = "20s"
-"""The longest that a statement may take."""
+BATCH_ROWS = 2_000
+"""Touchpoints, and page views, of a batch. Kept small because the Space is locked meanwhile."""
+STATEMENT_TIMEOUT = "20s"
 
 _URL_AT = {"touchpoints": 4, "views": 3}
 
@@ -64,23 +64,21 @@ class _Stored(NamedTuple):
     """In µs since 1970."""
     touch: ClassifiedTouch
     origin: ViewOrigin | None
-    """Of a page view."""
+    """For a page view."""
     is_touchpoint: bool
     name: str = ""
-    """The name for which it is classified anew."""
+    """The changed name that requires reclassification."""
 
 
 @dataclass
 class _Changes:
-    """The changes of a piece."""
-
     tag_sets: TagSets = field(default_factory=TagSets)
     touchpoints: list[TouchpointSource] = field(default_factory=list[TouchpointSource])
     origins: dict[int, ViewOrigin] = field(default_factory=dict[int, ViewOrigin])
     touches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """The contact and time of each changed touchpoint."""
+    """Contact and time of each changed touchpoint."""
     since: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
-    """The earliest time by contact and new source, as a bit."""
+    """The earliest time by contact and new source bit."""
     counts: Counter[str] = field(default_factory=Counter[str])
     """Changed touchpoints by name."""
 
@@ -88,35 +86,35 @@ class _Changes:
 Apply = Callable[[SpaceRules, Iterator[_Stored]], _Changes]
 
 
-def reclassify_next(connection: Connection[Any], space_id: int, most: int = MOST_ROWS) -> bool:
-    """Apply a Space's changed names to the next piece of its touchpoints and page views. Returns
-    whether there was one. Needs a connection in autocommit.
+def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
+    """Apply a Space's changed names to the next batch of touchpoints and page views. Return whether
+    there was one. Needs an autocommit connection.
 
-    Nothing that is stored may stop it: where a piece fails it is done row by row, and a row that
-    fails stays as it is.
+    Stored data must not stop it: a failed batch is repeated row by row, and a failing row is left
+    as it is.
     """
     try:
-        return _reclassify(connection, space_id, most)
+        return _reclassify(connection, space_id, limit)
     except TRANSIENT_ERRORS:
         raise
-    except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
+    except Exception as error:  # noqa: BLE001 - a faulty row must not affect others
         log.warning("reclassification failed", space_id=space_id, error=describe(error))
-    if most > 1:
+    if limit > 1:
         return reclassify_next(connection, space_id, 1)
-    return _reclassify(connection, space_id, 1, apply=_leave)
+    return _reclassify(connection, space_id, 1, apply=_skip)
 
 
-def _reclassify(connection: Connection[Any], space_id: int, most: int, apply: Apply | None = None) -> bool:
-    """Do a piece, by a function that returns its changes."""
+def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: Apply | None = None) -> bool:
+    """Process a batch, with a function that returns its changes."""
     started = time.perf_counter()
     with connection.transaction():
-        connection.execute(queries["bound_statements"], {"patience": PATIENCE})
-        connection.execute(queries["bound_waiting"].format(patience=PATIENCE))
+        connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
+        connection.execute(queries["bound_waiting"].format(patience=STATEMENT_TIMEOUT))
         rules = lock_space(connection, space_id)
         piece = next_piece(connection, space_id) if rules is not None else None
         if rules is None or piece is None:
             return False
-        piece = _bounded(connection, space_id, piece, most)
+        piece = _limit(connection, space_id, piece, limit)
         stored = _read(connection, space_id, piece, rules.source_names)
         changes = (apply or _decide)(rules, stored)
         _write(connection, space_id, changes)
@@ -133,33 +131,32 @@ def _reclassify(connection: Connection[Any], space_id: int, most: int, apply: Ap
 RECLASSIFICATION_DUTY = Duty(
     spaces_to_reclassify, reclassify_next, pause_seconds=SCARCE_SECONDS, name="reclassification"
 )
-"""The worker's duty to apply changed names of sources to the past."""
 
 
-def _bounded(connection: Connection[Any], space_id: int, piece: WorkPiece, most: int) -> WorkPiece:
-    """Return the beginning of a piece, with at most so many rows of a kind."""
+def _limit(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: int) -> WorkPiece:
+    """Return the beginning of a batch, with at most `limit` rows of each kind."""
     values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
-    row = connection.execute(queries["last_id"], values | {"most": most}).fetchone()
+    row = connection.execute(queries["last_id"], values | {"most": limit}).fetchone()
     assert row is not None
     return piece._replace(until_id=row[0])
 
 
-class _Wanted(NamedTuple):
-    """The names of a piece."""
+class _Names(NamedTuple):
+    """The names of a batch."""
 
     values: frozenset[str]
     """Values of utm_source."""
     networks: frozenset[str]
-    """Paid networks of the Space's own."""
+    """The Space's own paid networks."""
     sources: SourceNames
 
     @classmethod
-    def read(cls, names: list[str], sources: SourceNames) -> _Wanted:
+    def read(cls, names: list[str], sources: SourceNames) -> _Names:
         networks = {network for name in names if (network := network_in(name)) is not None}
         return cls(frozenset(names), frozenset(networks), sources)
 
     def find(self, url: str, source: str | None = None) -> str | None:
-        """Return the name that a link has, or that the touch's source is."""
+        """Return the name in a link, or of the touch's source."""
         if (value := name_in(url)) in self.values:
             return value
         if not self.networks:
@@ -171,23 +168,23 @@ class _Wanted(NamedTuple):
 def _read(
     connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
 ) -> Iterator[_Stored]:
-    """Yield the touches and page views of a piece whose link or source is one of its names."""
-    wanted = _Wanted.read(piece.names, sources)
+    """Yield the touches and page views of a batch whose link or source has one of its names."""
+    names = _Names.read(piece.names, sources)
     values = {
         "space_id": space_id,
         "after_id": piece.after_id,
         "until_id": piece.until_id,
-        "networks": [sources.numbers[network] for network in wanted.networks],
+        "networks": [sources.numbers[network] for network in names.networks],
     }
     readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
     readers = {"touchpoints": _stored_touch, "views": _stored_view}
     for kind, read in readers.items():
         for row in connection.execute(queries[kind], values).fetchall():
             url = row[_URL_AT[kind]] or ""
-            if not wanted.networks and wanted.find(url) is None:
+            if not names.networks and names.find(url) is None:
                 continue
             stored = read(row, sources)
-            if stored is not None and (name := wanted.find(url, stored.touch.source)) is not None:
+            if stored is not None and (name := names.find(url, stored.touch.source)) is not None:
                 yield stored._replace(name=name)
 
 
@@ -198,7 +195,7 @@ def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
         kind=TouchKind.SENT if sent else TouchKind.EVENT,
         url=url or "",
         referrer_host=referrer_host,
-        source=sources.name_of(source_id),
+        source=sources.get_name(source_id),
         rule=row[7],
         ad=Ad(*row[8:]),
     )
@@ -206,7 +203,7 @@ def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
 
 
 def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
-    """Return a page view; None for one that came back from where no touch comes from."""
+    """Return a page view; None for one that can't make a touch."""
     view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:
@@ -215,7 +212,7 @@ def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
         kind=TouchKind.VIEW,
         url=url,
         referrer_host=referrer_host,
-        source=sources.name_of(origin.source_id),
+        source=sources.get_name(origin.source_id),
         rule=origin.rule,
         ad=origin.ad,
         stale=frozenset(origin.stale),
@@ -223,44 +220,45 @@ def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
     return _Stored(view_id, contact_id, at, touch, origin, is_touchpoint)
 
 
-def _decide(rules: SpaceRules, stored: Iterator[_Stored]) -> _Changes:
-    """Return what changes of some touches by a Space's names as they are now."""
+def _decide(rules: SpaceRules, stored_touches: Iterator[_Stored]) -> _Changes:
+    """Return the changes of touches by the Space's current names."""
     changes = _Changes()
-    for each in stored:
-        touch = classify_anew(each.touch, rules.exclusions, rules.source_names)
-        if touch == each.touch:
+    for stored in stored_touches:
+        touch = classify_anew(stored.touch, rules.exclusions, rules.source_names)
+        if touch == stored.touch:
             continue
         source_id = rules.source_names.numbers[touch.source]
-        if each.origin is not None:
-            changes.origins[each.id] = msgspec.structs.replace(
-                each.origin, rule=touch.rule, source_id=source_id, ad=touch.ad
+        if stored.origin is not None:
+            changes.origins[stored.id] = msgspec.structs.replace(
+                stored.origin, rule=touch.rule, source_id=source_id, ad=touch.ad
             )
-        if each.is_touchpoint:
-            _change_touchpoint(changes, each, touch, source_id)
+        if stored.is_touchpoint:
+            _change_touchpoint(changes, stored, touch, source_id)
     return changes
 
 
-def _leave(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
-    """Return no changes."""
+def _skip(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
     return _Changes()
 
 
 def _change_touchpoint(changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source_id: int) -> None:
-    made = Touch(at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url)
+    new_touch = Touch(
+        occurred_at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url
+    )
     changes.touchpoints.append(
         TouchpointSource(
-            id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=changes.tag_sets.add(made)
+            id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=changes.tag_sets.add(new_touch)
         )
     )
     changes.touches.append((stored.contact_id, stored.at))
     if touch.source != stored.touch.source:
-        seen = stored.contact_id, made.source_bit
+        seen = stored.contact_id, new_touch.source_bit
         changes.since[seen] = min(stored.at, changes.since.get(seen, stored.at))
     changes.counts[stored.name] += 1
 
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
-    """Store the changes, put the sources on contacts and on events after them, and note these."""
+    """Store the changes, add the sources to contacts and later events, and record these."""
     connection.execute(DRAW_REVISION, {"space_id": space_id})
     changed = [touch.id for touch in changes.touchpoints]
     keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)
@@ -271,5 +269,5 @@ def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> Non
         masks[contact_id] |= bit
     add_sources(connection, space_id, masks)
     seen = [SourceSeen(contact, at, bit) for (contact, bit), at in changes.since.items()]
-    add_seen(connection, space_id, seen)
+    add_seen_sources(connection, space_id, seen)
     note_touches(connection, space_id, changes.touches)

@@ -1,5 +1,5 @@
-"""Refunds of a batch: reports that money of orders came back become negative events of the orders'
-contacts, as soon as both the report and the order are there. Pure.
+"""Refunds of a batch: returned money becomes negative events of the orders' contacts, once both the
+report and the order are there. Pure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from headwater.people.identity.senders import BUSINESS_RECORDS, Sender
 
 
 class KnownOrder(NamedTuple):
-    """An order that refunds are of, stored or of the batch."""
+    """A refunded order, stored or in the batch."""
 
     order_id: str
     contact: Contact
@@ -50,8 +50,8 @@ _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
 
 def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
     """Return the refund that a webhook, an import or the WooCommerce plugin reports as a negative
-    event of an order. As an event it would be a duplicate of the order, or would count beside the
-    webhook's report of the same refund.
+    event of an order. As an event, it would be a duplicate of the order, or be counted in addition
+    to the webhook's report of the same refund.
     """
     amount = Decimal(event.amount or 0)
     order_id = _refunded_order(event, Sender(arrival.sender))
@@ -74,20 +74,20 @@ def _refunded_order(event: AcceptedEvent, sender: Sender) -> str | None:
 
 
 def orders_named(batch: Batch) -> set[str]:
-    """Return the ids of orders that the batch has, or has refunds of."""
-    named = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    """Return the ids of orders in the batch or with refunds in it."""
+    order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     events = (item.event for item in batch.items if item.event is not None)
-    return named | {key[1] for event in events if (key := order_key(event))}
+    return order_ids | {key[1] for event in events if (key := order_key(event))}
 
 
 def refunded_orders(batch: Batch) -> set[str]:
-    """Return the ids of orders that have refunds, of the batch or earlier ones."""
-    named = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
-    return named | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
+    """Return the ids of orders with refunds, in the batch or earlier."""
+    order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
+    return order_ids | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
 
 
 def settle_refunds(batch: Batch) -> None:
-    """Take in the batch's reports, and add the refunds that follow as events to the batch."""
+    """Process the batch's refund reports, and add the resulting refunds as events."""
     if not batch.parsed.refunds and not batch.refunds:
         return
     changed: dict[str, OrderRefunds] = {}
@@ -107,7 +107,7 @@ def settle_refunds(batch: Batch) -> None:
 
 
 def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
-    """Yield the batch's own orders by id, the business's last."""
+    """Yield the batch's orders by id, the business's last."""
     orders = [
         (key[1], item)
         for item in batch.items
@@ -142,9 +142,9 @@ def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOr
 
 
 def _refunds_of(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
-    """Return what is known of an order by any of its ids, all of which now lead there."""
-    known = (batch.refunds[name] for name in order_ids if name in batch.refunds)
-    refunds = next(known, None) or OrderRefunds(order_ids[0], [])
+    """Return the reports of an order found by any of its ids, and register all of its ids."""
+    existing = (batch.refunds[name] for name in order_ids if name in batch.refunds)
+    refunds = next(existing, None) or OrderRefunds(order_ids[0], [])
     for name in order_ids:
         if batch.refunds.setdefault(name, refunds) is refunds and name not in refunds.order_ids:
             refunds.order_ids.append(name)
@@ -158,7 +158,7 @@ def _take_in(
     accepted: AcceptedRefund,
     in_batch: dict[str, KnownOrder],
 ) -> None:
-    """Add a report to an order, and to the duplicates if it changes nothing."""
+    """Add a report to an order; if it changes nothing, record it as a duplicate."""
     sender = Sender(arrival.sender)
     currency = _own_currency(batch, accepted.currency)
     new = [
@@ -196,10 +196,10 @@ def _settle(
 
 
 def _correct(batch: Batch, refunds: OrderRefunds) -> None:
-    """Note the stored refunds that are other ones now, or none."""
-    present = {refund.receipt: refund for refund in refunds.counted}
+    """Record stored refunds that changed or were withdrawn."""
+    current = {refund.receipt: refund for refund in refunds.counted}
     for former in refunds.stored:
-        refund = present.get(former.receipt)
+        refund = current.get(former.receipt)
         if refund is None:
             batch.refund_changes.withdrawn.append(former.receipt)
         elif refund != former:
@@ -211,7 +211,7 @@ def _item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
     sender = Sender(refund.sender)
     arrival = InboxRow(refund.receipt, "refund", sender, received_at, "", "")
     identity = ItemIdentity(
-        receipt_id=refund.receipt, at=refund.at * 1000, received_at=received_at, sender=sender
+        receipt_id=refund.receipt, occurred_at=refund.at * 1000, received_at=received_at, sender=sender
     )
     item = Item(arrival, identity)
     item.contact = order.contact
@@ -231,5 +231,5 @@ def _money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderM
 
 
 def _own_currency(batch: Batch, currency: str | None) -> str | None:
-    """Return a currency as refunds have it: None for the Space's."""
+    """Return a currency as in refunds: None for the Space's."""
     return None if currency == batch.space.currency else currency

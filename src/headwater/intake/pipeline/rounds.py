@@ -1,5 +1,5 @@
-"""A worker's rounds of the Spaces with waiting rows, a few at a time: so it sees what came in
-meanwhile, and does not call on Spaces that other workers have emptied.
+"""A worker's rounds over Spaces with waiting rows, a few at a time, so that it sees new rows and
+skips Spaces emptied by other workers.
 """
 
 from __future__ import annotations
@@ -12,49 +12,49 @@ from psycopg import Connection
 
 from headwater.intake.inbox.queue import last_waiting_space, next_waiting_spaces
 
-MOST_SPACES = 32
-"""The Spaces between two looks. With one row each they take some 50 ms, and a look less than 1."""
+MAX_SPACES = 32
+"""Spaces per poll. With one row each they take about 50 ms, and a poll takes less than 1 ms."""
 
-# Two workers, in the order of ids; a dot is a Space that has been emptied, and so is not seen:
+# Two workers, in the order of ids; a dot is an empty Space, which is not seen:
 #
 #     . . . . e f g h i j k l . . . . . . s t u v w x y z
 #             |                           |
-#             worker 1 looks from here    worker 2 from here
+#             worker 1 polls from here    worker 2 from here
 #
-# Where one comes up to the other, both see the same Spaces, and would in every look from then on.
-# So a worker that finds a Space taken or emptied goes on from a place that it draws.
+# Once one catches up with the other, both would see the same Spaces in every poll. So a worker that
+# finds a Space locked or emptied continues from a random position.
 
 
 class Rounds:
-    """A worker's place in its round. `ended` is called with all Spaces of a round at its end."""
+    """A worker's position in its round. `ended` is called at the end of a round with all its Spaces."""
 
     def __init__(self, ended: Callable[[set[int]], object]) -> None:
         self._ended = ended
         self._after: int | None = 0
-        """The Space behind which it looks next; None where that is drawn."""
+        """The last Space seen; None to draw a random one."""
         self._seen = set[int]()
         """The Spaces of this round so far."""
 
-    def look(self, connection: Connection[Any]) -> list[int]:
-        """Return the next Spaces with waiting rows; none if there are none at all."""
+    def poll(self, connection: Connection[Any]) -> list[int]:
+        """Return the next Spaces with waiting rows; empty if there are none at all."""
         after = _draw(connection) if self._after is None else self._after
-        spaces = next_waiting_spaces(connection, after, MOST_SPACES)
-        left = MOST_SPACES - len(spaces)
-        if left:
+        spaces = next_waiting_spaces(connection, after, MAX_SPACES)
+        missing = MAX_SPACES - len(spaces)
+        if missing:
             self._ended(self._seen.union(spaces))
             self._seen.clear()
-        if left and after:
-            first = next_waiting_spaces(connection, 0, left)
+        if missing and after:
+            first = next_waiting_spaces(connection, 0, missing)
             spaces += [space_id for space_id in first if space_id <= after]
         self._seen.update(spaces)
-        self._after = spaces[-1] if len(spaces) == MOST_SPACES else 0
+        self._after = spaces[-1] if len(spaces) == MAX_SPACES else 0
         return spaces
 
-    def leave(self) -> None:
-        """Look elsewhere next: where this worker is there is another one."""
+    def jump(self) -> None:
+        """Continue from a random position, because another worker is here."""
         self._after = None
 
 
 def _draw(connection: Connection[Any]) -> int:
-    """Return a place among all Spaces with waiting rows."""
+    """Return a random position among the Spaces with waiting rows."""
     return random.randrange(last_waiting_space(connection) + 1)  # noqa: S311 - no secret

@@ -1,6 +1,6 @@
-"""The decisions of the pipeline, one step per function, in the order of `batch_runner.process`.
+"""The pipeline's decisions, one step per function, in the order of `batch_runner.process`.
 
-All of them are pure: they read nothing but the batch, and walk its items in order of arrival.
+All are pure: they read only the batch, and process its items in order of arrival.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit, Accept
 from headwater.events.browsing.views import read_view
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
-from headwater.events.touchpoints.classification import touch_of, touch_of_event, touch_of_landing
+from headwater.events.touchpoints.classification import read_event_touch, read_landing_touch, read_touch
 from headwater.events.touchpoints.models import Touch
 from headwater.intake.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.intake.pipeline.batch import Batch, Item, ParsedRows
@@ -24,7 +24,7 @@ from headwater.intake.pipeline.phones import note_phone, read_only_phone, wanted
 from headwater.intake.pipeline.refunds import refund_sent_as_event
 from headwater.people.companies.assignment import Company
 from headwater.people.companies.domains import business_domain
-from headwater.people.contacts.names import explicit_parts, full_name
+from headwater.people.contacts.names import combine_names, explicit_parts
 from headwater.people.contacts.profiles import DEVICE, PLACE
 from headwater.people.identity.joins import SIGNED_ONLY
 from headwater.people.identity.resolution import Identifiers, ItemIdentity, identify, without_junk
@@ -50,9 +50,7 @@ _decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 
 
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
-    """Read the payloads of rows, and add what they say; rows that cannot be read are rejected at
-    once.
-    """
+    """Parse rows and add their facts; reject unreadable rows."""
     for arrival in arrivals:
         read = _READERS.get(arrival.kind)
         if read is None:
@@ -73,7 +71,7 @@ def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     if refund is not None:
         parsed.refunds.append((arrival, refund))
         return
-    touch = touch_of_event(event, event.event_time * 1000, parsed.space.source_rules)
+    touch = read_event_touch(event, event.event_time * 1000, parsed.space.source_rules)
     item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
     item.event, item.touch = event, touch
     _identify_by_phone(parsed, item, event.phone)
@@ -82,7 +80,7 @@ def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
     touchpoint = _decode_touchpoint(arrival.payload)
-    touch = touch_of(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_rules)
+    touch = read_touch(touchpoint, touchpoint.occurred_at * 1000, parsed.space.source_rules)
     if isinstance(touch, NoTouch):
         detail = f"{touch.reason}: {touch.detail}"
         parsed.rejections.append(Rejection(arrival.id, RejectReason.NO_TOUCH, detail))
@@ -105,7 +103,7 @@ def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     if person.landing is not None:
         landing, at = person.landing, person.landing.occurred_at * 1000
         visit = Landing(landing.url, landing.referrer)
-        item.touch = touch_of_landing(visit, at, parsed.space.source_rules)
+        item.touch = read_landing_touch(visit, at, parsed.space.source_rules)
 
 
 def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
@@ -137,23 +135,23 @@ def _add_item(
     parsed: ParsedRows,
     arrival: InboxRow,
     identifiers: Identifiers,
-    at: int,
+    occurred_at: int,
     claim: AcceptedEvent | AcceptedPerson | None = None,
 ) -> Item:
-    """Add an item with an identity and a time, in ms since 1970, to the rows. `claim` is one that
-    may say who a browser is.
+    """Add an item with an identity and a time (ms since 1970). `claim` may identify the browser's
+    contact.
     """
     sender = Sender(arrival.sender)
-    kept, warnings = without_junk(identifiers, parsed.space.junk)
-    seen_with = kept.fingerprint is not None and kept.ip is not None
+    trusted, warnings = without_junk(identifiers, parsed.space.junk)
+    seen_with = trusted.fingerprint is not None and trusted.ip is not None
     identity = ItemIdentity(
         receipt_id=arrival.id,
-        at=at * 1000,
+        occurred_at=occurred_at * 1000,
         received_at=arrival.received_at,
-        email=kept.email,
-        tracking_id=kept.tracking_id,
-        trk_token=kept.trk_token,
-        fingerprint=f"{kept.fingerprint}|{kept.ip}" if seen_with else None,
+        email=trusted.email,
+        tracking_id=trusted.tracking_id,
+        trk_token=trusted.trk_token,
+        fingerprint=f"{trusted.fingerprint}|{trusted.ip}" if seen_with else None,
         sender=sender,
         address_key=claim.address_key if claim is not None else None,
         may_join=claim is None or claim.join_rule != SIGNED_ONLY,
@@ -165,9 +163,7 @@ def _add_item(
 
 
 def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
-    """Identify an event of the business's records by its telephone number, if it has nothing else
-    to go by.
-    """
+    """Identify a business record by its phone number if it has no other identifier."""
     identity = item.identity
     if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
         return
@@ -178,63 +174,63 @@ def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> Non
 
 
 def match_and_merge(batch: Batch) -> None:
-    """Find, create and merge the contacts of the items: one item after another, as each is matched
-    against the result of those before it. Identifiers that a page may not add to a contact are
-    left out from here on, with a warning.
+    """Find, create and merge the items' contacts, one by one, because each depends on the results
+    of those before it. Identifiers that a page may not add are removed from here on, with a
+    warning.
     """
-    wanted = wanted_digits(batch)
+    digits = wanted_digits(batch)
     for item in batch.items:
         presented = item.identity
         item.contact, item.identity = identify(batch.directory, presented, batch.joins)
         if item.identity.is_refused and item.person is not None:
-            item.person = item.touch = None  # they describe somebody else
+            item.person = item.touch = None  # they describe another person
         if item.identity is not presented:
             refused = [kind for kind, _ in presented.pairs() if getattr(item.identity, kind) is None]
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
-        if wanted:
-            note_phone(batch, item, wanted)
+        if digits:
+            note_phone(batch, item, digits)
 
 
 def describe_contacts(batch: Batch) -> None:
-    """Fill in the contacts' profiles from events, page views and merged contacts."""
+    """Fill in profiles from events, page views and merged contacts."""
     directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
     for item, merges in batch.timeline():
         for merge in merges:
-            profiles.of(merge.survivor).fill_from(profiles.of(merge.loser))
-        profile, described = profiles.of(item.contact), item.event or item.person
+            profiles.get(merge.survivor).fill_from(profiles.get(merge.loser))
+        profile, described = profiles.get(item.contact), item.event or item.person
         trusted = item.identity.sender.is_trusted
         if item.hit is not None:
             _describe_by_hit(batch, item, item.hit)
         if described is None:
-            profile.learn(item.identity.email, None, None)
+            profile.set_if_empty(item.identity.email, None, None)
             continue
-        name = full_name(described.full_name, described.first_name, described.last_name)
-        profile.learn(item.identity.email, name, described.phone)
+        name = combine_names(described.full_name, described.first_name, described.last_name)
+        profile.set_if_empty(item.identity.email, name, described.phone)
         if described.profile_fields:
             profile.set_fields(described.profile_fields, zone, replace=trusted)
         if name is not None and (trusted or profile.name == name):
-            directory.link(item.contact, ("name", name), item.at, item.id)
+            directory.link(item.contact, ("name", name), item.occurred_at, item.id)
             parts = explicit_parts(described.full_name, described.first_name, described.last_name)
             if parts is not None:
                 batch.names.append((item.contact, name, parts))
         if described.phone is not None and (trusted or profile.phone == described.phone):
-            directory.link(item.contact, ("phone", described.phone), item.at, item.id)
+            directory.link(item.contact, ("phone", described.phone), item.occurred_at, item.id)
 
 
 def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
-    profile = batch.profiles.of(item.contact)
-    profile.notice(PLACE, hit)
-    profile.notice(DEVICE, hit)
-    profile.notice(LANGUAGE, hit)
+    profile = batch.profiles.get(item.contact)
+    profile.fill_group(PLACE, hit)
+    profile.fill_group(DEVICE, hit)
+    profile.fill_group(LANGUAGE, hit)
     location = ", ".join(filter(None, (hit.city, hit.state, hit.country)))
     if location:
-        profile.locate(location)
-        batch.directory.link(item.contact, ("location", location), item.at, item.id)
+        profile.set_location_if_empty(location)
+        batch.directory.link(item.contact, ("location", location), item.occurred_at, item.id)
 
 
 def read_views(batch: Batch) -> None:
-    """Read the sources of the page views, and the clicks that they are the first to have."""
+    """Read the page views' sources and new clicks."""
     for item in batch.items:
         if item.hit is not None:
             item.view = read_view(
@@ -248,12 +244,12 @@ def read_views(batch: Batch) -> None:
 
 
 def group_companies(batch: Batch) -> None:
-    """Give contacts their companies; a survivor keeps its own or takes the merged contact's."""
+    """Assign companies to contacts. A survivor keeps its own or takes the merged contact's."""
     by_external_id = batch.space.company_identity_mode == "external_id"
     for item, merges in batch.timeline():
         for merge in merges:
-            batch.profiles.of(merge.survivor).join_company(batch.profiles.of(merge.loser))
-        profile = batch.profiles.of(item.contact)
+            batch.profiles.get(merge.survivor).join_company(batch.profiles.get(merge.loser))
+        profile = batch.profiles.get(item.contact)
         if by_external_id:
             if item.identity.sender.is_trusted or profile.company is None:
                 profile.company = _named_company(batch, item) or profile.company
@@ -265,7 +261,7 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
     event = item.event
     if event is None or event.company_external_id is None:
         return None
-    return batch.companies.of_external_id(
+    return batch.companies.get_by_external_id(
         event.company_external_id,
         event.company_name,
         item.received_at,
@@ -275,7 +271,7 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
 
 def _employer(batch: Batch, item: Item) -> Company | None:
     domain = business_domain(item.identity.email) if item.identity.email is not None else None
-    return batch.companies.of_domain(domain, item.received_at) if domain is not None else None
+    return batch.companies.get_by_domain(domain, item.received_at) if domain is not None else None
 
 
 def walk_paths(batch: Batch) -> None:
@@ -290,7 +286,7 @@ def walk_paths(batch: Batch) -> None:
         if item.touch is not None:
             _add_touch(batch, path, item, item.touch)
         if item.event is not None:
-            item.mark = path.add_event(item.at)
+            item.mark = path.add_event(item.occurred_at)
 
 
 def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> None:
@@ -304,7 +300,7 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
 
 
 def settle(batch: Batch) -> None:
-    """Copy the results of the walks to the rows of the contacts, whose numbers are now known."""
+    """Copy the paths' results to the contacts' rows, whose ids are now known."""
     for item in batch.items:
         if item.hit is None:
             continue
@@ -314,7 +310,7 @@ def settle(batch: Batch) -> None:
         if view.visit.id == view.id:
             batch.visits.append(view.visit)
     for contact, path in batch.paths.items():
-        profile = batch.profiles.of(contact)
+        profile = batch.profiles.get(contact)
         if path.source_mask != profile.source_mask:
             profile.source_mask, profile.changed = path.source_mask, True
     for profile in batch.profiles:

@@ -1,1 +1,1 @@
-"""Companies as stored rows, and the assignment of contacts to them."""
+"""Companies, and the assignment of contacts to them."""

@@ -1,5 +1,5 @@
-"""Assign contacts to companies, without I/O: by the domain of the contact's business address, or
-by the customer's own company id, as the Space has chosen.
+"""Assign contacts to companies, by the domain of their business email or by the customer's own
+company id, depending on the Space's setting. No I/O.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from headwater.people.companies.domains import readable_domain
 
 
 class Company:
-    """One company. A new one has `id` 0 until its number is drawn."""
+    """A company. A new one has `id` 0 until its id is drawn."""
 
     __slots__ = ("changed", "created_at", "domain", "external_id", "id", "name")
 
@@ -22,7 +22,7 @@ class Company:
 
 
 class Companies:
-    """The part of a Space's companies that a batch can touch."""
+    """The companies of a Space that a batch can change."""
 
     def __init__(self) -> None:
         self.created: list[Company] = []
@@ -31,7 +31,7 @@ class Companies:
         self._by_external_id: dict[str, Company] = {}
 
     def add_stored(self, row: tuple[int, str | None, str | None, str]) -> None:
-        """Take in a stored company: id, domain, external id, name."""
+        """Add a stored company: id, domain, external id, name."""
         company = self.by_id(row[0])
         _, company.domain, company.external_id, company.name = row
         if company.domain is not None:
@@ -40,25 +40,25 @@ class Companies:
             self._by_external_id[company.external_id] = company
 
     def by_id(self, company_id: int) -> Company:
-        """The company with this id; of a company that was not loaded, only the id is known."""
+        """Return the company with this id. If it wasn't loaded, only its id is known."""
         company = self._by_id.get(company_id)
         if company is None:
             company = self._by_id[company_id] = Company(company_id)
         return company
 
-    def of_domain(self, domain: str, received_at: int) -> Company:
-        """The company of a registrable domain, made when there is none."""
+    def get_by_domain(self, domain: str, received_at: int) -> Company:
+        """Return the company of a registrable domain, creating it if it doesn't exist."""
         company = self._by_domain.get(domain)
         if company is None:
             company = self._by_domain[domain] = self._create(readable_domain(domain), received_at)
             company.domain = domain
         return company
 
-    def of_external_id(
+    def get_by_external_id(
         self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
     ) -> Company:
-        """The company of a customer's own id, made when there is none. `name` renames it, unless
-        `rename` is false: the sender may not rename companies.
+        """Return the company of a customer's own id, creating it if it doesn't exist.
+        `rename=False` keeps a stored name, for senders that may not rename companies.
         """
         company = self._by_external_id.get(external_id)
         if company is None:
@@ -70,7 +70,7 @@ class Companies:
         return company
 
     def changed(self) -> list[Company]:
-        """Stored companies with a new name."""
+        """Return stored companies with a new name."""
         return [company for company in self._by_id.values() if company.changed]
 
     def _create(self, name: str, received_at: int) -> Company:

@@ -1,4 +1,4 @@
-"""Read the companies that a batch names, and write back those that it made or renamed."""
+"""Read the companies that a batch refers to, and write new and renamed ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ queries = Queries(__name__, "assignment.sql")
 def request_companies(
     connection: Connection[Any], space_id: int, domains: Collection[str], external_ids: Collection[str]
 ) -> Callable[[], Companies]:
-    """Ask for the companies of these domains and external ids; calling the result fetches them."""
+    """Start loading the companies of these domains and external ids. Calling the result fetches
+    them.
+    """
     companies = Companies()
     if not domains and not external_ids:
         return lambda: companies
-    wanted = {"domains": list(domains), "external_ids": list(external_ids)}
-    cursor = connection.execute(queries["load"], {"space_id": space_id, **wanted})
+    values = {"space_id": space_id, "domains": list(domains), "external_ids": list(external_ids)}
+    cursor = connection.execute(queries["load"], values)
 
     def fetch() -> Companies:
         for row in cursor:
@@ -32,22 +34,21 @@ def request_companies(
     return fetch
 
 
-def request_numbers(connection: Connection[Any], companies: Companies) -> Callable[[], None]:
-    """Ask for the ids of new companies; calling the result gives them out."""
+def request_ids(connection: Connection[Any], companies: Companies) -> Callable[[], None]:
+    """Start drawing the ids of new companies. Calling the result assigns them."""
     if not companies.created:
         return lambda: None
     cursor = connection.execute(queries["draw_ids"], {"count": len(companies.created)})
 
-    def number() -> None:
+    def assign() -> None:
         ids = sorted(row[0] for row in cursor)
         for company, company_id in zip(companies.created, ids, strict=True):
             company.id = company_id
 
-    return number
+    return assign
 
 
 def write_companies(connection: Connection[Any], space_id: int, companies: Companies) -> None:
-    """Store new companies and new names."""
     if companies.created:
         created = [
             {

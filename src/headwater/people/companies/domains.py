@@ -1,9 +1,11 @@
-"""Domains that stand for a company: the registrable domain of a business address, in one form.
-Registrable is a domain below a public suffix, those of the list's private section included: nobody
-belongs to uk.com, and a@x.uk.com belongs to x.uk.com. Hosts that strangers share have no company.
+"""Derive a company's domain: the registrable domain of a business email.
 
-Names with letters beyond ASCII are kept in the form that the domain name system uses (A-labels,
-`xn--…`), so that both ways of writing one are the same company.
+A registrable domain is one label below a public suffix, including the list's private section:
+a@x.uk.com belongs to x.uk.com, and uk.com is no company. Hosts shared by strangers are no company
+either.
+
+Names with non-ASCII letters are kept as A-labels (`xn--…`), so that both spellings are the same
+company.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from tldextract import TLDExtract
 
 from headwater.sources.addresses import name_in_ascii
 
-# The bundled snapshot of the public suffix list alone: nothing is fetched or cached on disk.
+# Only the bundled snapshot of the public suffix list: nothing is fetched or cached on disk.
 _EXTRACT = TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
 
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -25,37 +27,37 @@ _A_LABEL = re.compile(r"\bxn--([a-z0-9-]+)")
 
 
 def business_domain(email: str) -> str | None:
-    """The registrable domain of a business address, or None for a consumer or unusable one."""
+    """Return the registrable domain of a business email; None for a consumer or unusable address."""
     return _business(email.rpartition("@")[2])
 
 
 def parse_company_domain(text: str) -> str:
-    """The domain of a company from a host name as people write it, which may begin with `www.` and
-    end in a dot. Raises ValueError for one that no business address can have.
+    """Parse a company's domain from a host name, with or without `www.` and a final dot. Raises
+    ValueError for one that no business email can have.
     """
     host = _in_ascii(text.strip().lower()).removesuffix(".")
     domain = _registrable(host) if _HOST.fullmatch(host) else ""
     if domain and _is_shared(host):
-        raise ValueError(f"must be a company's own: at {domain} anybody can have an address.")
+        raise ValueError(f"must be a company's own domain: anyone can have an address at {domain}.")
     if not domain:
-        raise ValueError("must be a domain below a public suffix, as acme.com or acme.co.uk.")
+        raise ValueError("must be a domain below a public suffix, such as acme.com or acme.co.uk.")
     if host not in (domain, f"www.{domain}"):
         raise ValueError(f"must be {domain}: companies are grouped by their registrable domain.")
     return domain
 
 
 def registrable_domain(host: str) -> str:
-    """The domain of a host that somebody has registered, or below which a service gives each of its
-    customers a domain of their own; "" for a host without one.
+    """Return the registered domain of a host, or its customer's domain at a hosting service; "" if
+    there is none.
     """
     return _registrable(_in_ascii(host))
 
 
 def readable_domain(domain: str) -> str:
-    """A domain in the letters that people write it in."""
+    """Return a domain in readable letters."""
     try:
         return _A_LABEL.sub(lambda label: label[1].encode().decode("punycode"), domain)
-    except UnicodeError:  # whatever it is, it was not made from letters
+    except UnicodeError:  # not a valid A-label
         return domain
 
 
@@ -67,13 +69,13 @@ def _business(host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    """The registrable domain of a host in ASCII, or ""."""
+    """Return the registrable domain of an ASCII host, or ""."""
     extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
     return extracted.top_domain_under_public_suffix.lower()
 
 
 def _is_shared(host: str) -> bool:
-    """True when strangers share a host, or one above it, in one country or in all."""
+    """Return whether strangers share a host or a parent of it, in one country or in all."""
     labels = host.lower().split(".")
     country = len(_EXTRACT.extract_str(host).suffix.split("."))
     names = labels[: len(labels) - country]

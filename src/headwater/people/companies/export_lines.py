@@ -1,4 +1,4 @@
-"""A Space's companies as lines of an export."""
+"""Export a Space's companies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = (
 )
 
 
-def company_lines(space_id: int, time: TimeRange) -> Lines:
-    """The companies created in a time, newest first."""
+def compose_company_lines(space_id: int, time: TimeRange) -> Lines:
+    """Return the companies created in a time range, newest first."""
     parameters = {"space_id": space_id, "start": time.start, "end": time.end}
     return Lines(queries["lines"], queries["count"], "companies", parameters, COLUMNS)

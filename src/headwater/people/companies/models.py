@@ -1,4 +1,4 @@
-"""Requests about companies, parsed and validated."""
+"""Validated requests for companies."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from headwater.http.inputs.timerange import TimeRange
 
 @dataclass(frozen=True)
 class ListCompanies:
-    """One page of a Space's companies."""
-
     created: TimeRange
     per_page: int
-    at: Position | None
+    position: Position | None
     """None for the first page."""
 
 
 @dataclass(frozen=True)
 class CompanyChange:
-    """A change to a company."""
-
     values: dict[str, str | None]
-    """New values by column: `domain`, `external_id`, `name`. Absent columns stay; None removes a
-    domain or an external id.
+    """New values of `domain`, `external_id` and `name`. Absent columns stay; None clears a domain
+    or external id.
     """

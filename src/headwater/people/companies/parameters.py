@@ -1,4 +1,4 @@
-"""The parameters of List Companies: defined once, for reading and for the API's description."""
+"""Parameters of List Companies, for parsing and for the API description."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from headwater.people.companies.models import ListCompanies
 from headwater.spaces.models import Space
 
 CREATED = date_range(
-    "Only companies created from this second on, on the clock of the Space's time zone. "
-    "Required with `end_date`.",
-    "Only companies created up to this second, included; later than `start_date`, and required with it.",
+    "Only companies created at or after this time, in the Space's time zone. Requires `end_date`.",
+    "Only companies created up to this time, inclusive; must be after `start_date`, and requires it.",
     kind=MOMENT_OR_BLANK,
 )
 PER_PAGE = page_size(5000)
@@ -21,14 +20,14 @@ DOCUMENTATION = [parameter.openapi() for parameter in (*CREATED.parameters, PER_
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list that a query selects."""
+    """Return the cursors of the list that a query selects."""
     return Cursors(signing_key, space_id, "/companies", CREATED.texts(query))
 
 
 def read_list_companies(query: Input, space: Space, cursors: Cursors) -> ListCompanies:
-    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
+    """Parse the page to list. Raises Invalid with every broken rule."""
     created = CREATED.read_time(query, space.zone, EVER)
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return ListCompanies(created, per_page, at)
+    return ListCompanies(created, per_page, position)

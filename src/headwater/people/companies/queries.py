@@ -1,32 +1,32 @@
-"""Read stored companies: one page of them, or one."""
+"""Read stored companies."""
 
 from __future__ import annotations
 
 from psycopg import AsyncConnection
-from psycopg.sql import SQL
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound
-from headwater.http.inputs.pagination import Page, page_of, places, to_key
+from headwater.http.inputs.pagination import Page, page_of, sort_direction, time_bounds, to_key
 from headwater.people.companies.models import ListCompanies
 
 queries = Queries(__name__, "companies.sql")
 
-_NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
-
 
 async def list_companies(connection: AsyncConnection, space_id: int, request: ListCompanies) -> Page:
-    """One page, newest first."""
-    backward = request.at is not None and request.at.backward
-    statement = queries["page"].format(order=_OLDEST_FIRST if backward else _NEWEST_FIRST)
-    bound = {"space_id": space_id, "limit": request.per_page + 1, **places(request.created, request.at)}
-    # Not prepared: a plan that does not know the limit and the range may not stop early.
+    """Return one page, newest first."""
+    statement = queries["page"].format(order=sort_direction(request.position))
+    bound = {
+        "space_id": space_id,
+        "limit": request.per_page + 1,
+        **time_bounds(request.created, request.position),
+    }
+    # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), request.per_page, request.at, to_key)
+    return page_of(await cursor.fetchall(), request.per_page, request.position, to_key)
 
 
 async def fetch_company(connection: AsyncConnection, space_id: int, company_id: int) -> str:
-    """One company as JSON. Raises NotFound."""
+    """Return a company as JSON. Raises NotFound."""
     values = {"space_id": space_id, "company_id": company_id}
     row = await fetch_optional(connection, queries["fetch"], values)
     if row is None:

@@ -1,5 +1,7 @@
-"""Change companies. A company's domain and external id decide which company later events join, so
-they change under the lock that the pipeline takes; contacts stay where they are.
+"""Change companies.
+
+The domain and external id decide which company later events join, so they change under the
+pipeline's lock. Contacts stay in their company.
 """
 
 from __future__ import annotations
@@ -19,55 +21,55 @@ from headwater.people.companies.models import CompanyChange
 from headwater.people.companies.queries import queries, require_company
 from headwater.spaces.locks import lock_identities
 
-LONGEST_DOMAIN = 255
-LONGEST_EXTERNAL_ID = 190
-LONGEST_NAME = 255
+MAX_DOMAIN_LENGTH = 255
+MAX_EXTERNAL_ID_LENGTH = 190
+MAX_NAME_LENGTH = 255
 
 _NOT_IN_A_HOST = rf"\s{CONTROL_CHARACTERS}\x80-\x9f@/"
 
 _DOMAIN = (
     text_up_to(
-        LONGEST_DOMAIN,
+        MAX_DOMAIN_LENGTH,
         trim=True,
         rule="must be a string or null.",
-        length_rule=f"must be at most {LONGEST_DOMAIN} characters long.",
+        length_rule=f"must be at most {MAX_DOMAIN_LENGTH} characters long.",
     )
     .then(parse_company_domain)
     .or_none()
     .documented(
         anyOf=[
-            {"type": "string", "pattern": rf"^\s*[^{_NOT_IN_A_HOST}]*\s*$", "maxLength": LONGEST_DOMAIN},
+            {"type": "string", "pattern": rf"^\s*[^{_NOT_IN_A_HOST}]*\s*$", "maxLength": MAX_DOMAIN_LENGTH},
             NULL,
         ]
     )
 )
 _EXTERNAL_ID = (
     text_up_to(
-        LONGEST_EXTERNAL_ID,
+        MAX_EXTERNAL_ID_LENGTH,
         trim=True,
         integers=True,
         rule="must be a string, an integer or null.",
-        length_rule=f"must be at most {LONGEST_EXTERNAL_ID} characters long.",
+        length_rule=f"must be at most {MAX_EXTERNAL_ID_LENGTH} characters long.",
     )
     .or_none()
-    .documented(anyOf=[{"type": "string", "maxLength": LONGEST_EXTERNAL_ID}, {"type": "integer"}, NULL])
+    .documented(anyOf=[{"type": "string", "maxLength": MAX_EXTERNAL_ID_LENGTH}, {"type": "integer"}, NULL])
 )
 _NAME = text_up_to(
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     shortest=1,
     trim=True,
     rule="must be a string.",
-    length_rule=f"must have 1 to {LONGEST_NAME} characters.",
-).documented(type="string", pattern=r"\S", maxLength=LONGEST_NAME)
+    length_rule=f"must have 1 to {MAX_NAME_LENGTH} characters.",
+).documented(type="string", pattern=r"\S", maxLength=MAX_NAME_LENGTH)
 
 CHANGE = object_of(
     {
         "domain": Property(
             _DOMAIN,
-            "A registrable domain, with or without `www.`. Mail providers are refused. Null or "
-            "blank releases it.",
+            "A registrable domain, with or without `www.`. Email providers are refused. Null or "
+            "blank clears it.",
         ),
-        "external_id": Property(_EXTERNAL_ID, "Trimmed, compared as written. Null or blank releases it."),
+        "external_id": Property(_EXTERNAL_ID, "Trimmed, case-sensitive. Null or blank clears it."),
         "name": Property(_NAME),
     },
     if_empty="At least one of domain, external_id or name must be provided.",
@@ -75,7 +77,7 @@ CHANGE = object_of(
 
 
 def read_change(body: dict[str, Any]) -> CompanyChange:
-    """Read the change of a company from a body. Raises Invalid with every rule it breaks."""
+    """Parse the change of a company. Raises Invalid with every broken rule."""
     return parse_body(CHANGE, body)
 
 
@@ -88,12 +90,11 @@ async def update_company(
     await lock_identities(connection, space_id)
     await require_company(connection, space_id, company_id)
     company = {"space_id": space_id, "company_id": company_id}
-    wanted = {name: change.values.get(name) for name in ("domain", "external_id")}
-    claimed = await fetch_optional(connection, queries["claimed"], company | wanted)
-    if claimed:
-        field, holder = claimed
+    claims = {name: change.values.get(name) for name in ("domain", "external_id")}
+    if claimed := await fetch_optional(connection, queries["claimed"], company | claims):
+        field, claimant = claimed
         message = f"The {field} belongs to another company."
-        raise Conflict(message, field=field, conflicting_company_id=holder)
+        raise Conflict(message, field=field, conflicting_company_id=claimant)
     if change.values:
         columns = SQL(", ").join(SQL("{0} = d.{0}").format(Identifier(name)) for name in change.values)
         values = company | {"change": msgspec.json.encode(change.values).decode()}

@@ -1,5 +1,6 @@
-"""Create contacts and fill what they lack, many at a time; nothing that they have is replaced. The
-caller holds the Space's lock.
+"""Create contacts and fill their empty columns in bulk, never replacing a value.
+
+The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _FILL = queries["fill"].format(
 
 
 async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
-    """The ids of new contacts without any values, in order."""
+    """Create contacts without values and return their ids, in order."""
     drawn = await fetch_all(connection, queries["draw_ids"], {"count": count})
     ids = sorted(number for number, _ in drawn)
     values = {"space_id": space_id, "ids": ids, "now": max((now for _, now in drawn), default=None)}
@@ -32,7 +33,7 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
 
 
 async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
-    """Numbers for so many values, in order: which of them came later."""
+    """Draw increasing numbers, which order values by age."""
     drawn = await fetch_all(connection, queries["draw_receipts"], {"count": count})
     return sorted(number for (number,) in drawn)
 
@@ -40,20 +41,18 @@ async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
 async def fill_contacts(
     connection: AsyncConnection, space_id: int, contacts: Iterable[Mapping[str, object]]
 ) -> None:
-    """Fill the empty columns of contacts. Each contact is a mapping of columns, `id` among them."""
+    """Fill the empty columns of contacts. A contact is a mapping of columns, including `id`."""
     await connection.execute(_FILL, {"space_id": space_id, "contacts": rows(contacts)})
 
 
 async def add_values(
     connection: AsyncConnection, space_id: int, values: Iterable[tuple[int, str, str]]
 ) -> None:
-    """Add values that contacts do not have yet: each a contact's id, a kind and a value, the most
-    recent last.
-    """
-    added = list(values)
-    receipts = await draw_receipts(connection, len(added))
+    """Add values that contacts don't have yet: contact id, kind and value, the most recent last."""
+    new_values = list(values)
+    receipts = await draw_receipts(connection, len(new_values))
     numbered = rows(
         {"contact_id": contact_id, "kind": kind, "value": value, "receipt": receipt}
-        for (contact_id, kind, value), receipt in zip(added, receipts, strict=True)
+        for (contact_id, kind, value), receipt in zip(new_values, receipts, strict=True)
     )
     await connection.execute(queries["add_values"], {"space_id": space_id, "values": numbered})

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.http.answers import DataPage, Instant
 from headwater.people.contacts.inputs import CUSTOM_FIELDS, ContactValues
-from headwater.people.contacts.journey import MOST_ITEMS
+from headwater.people.contacts.journey import MAX_ITEMS
 from headwater.people.contacts.profiles import format_date
 from headwater.spaces.currencies import AmountCurrency, AmountInSpaceCurrency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, SLOTS
@@ -151,7 +151,7 @@ class ContactAnswer(Struct, frozen=True):
         ),
     ]
     trk_tokens: Tokens | UnsetType = UNSET
-    events: Annotated[list[ConversionAnswer | TouchpointAnswer], Meta(max_length=MOST_ITEMS)] | UnsetType = (
+    events: Annotated[list[ConversionAnswer | TouchpointAnswer], Meta(max_length=MAX_ITEMS)] | UnsetType = (
         UNSET
     )
     events_left_out: (

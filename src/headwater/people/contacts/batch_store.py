@@ -1,4 +1,4 @@
-"""Read the contacts that a batch touches, and write back those that it changed."""
+"""Read the contacts of a batch, and write the changed ones."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _COLUMNS_BEFORE_DETAILS = 11
 
 
 class Profiles:
-    """The profile of every contact of a batch."""
+    """The profiles of a batch's contacts."""
 
     def __init__(self) -> None:
-        self._of: dict[Contact, Profile] = {}
+        self._by_contact: dict[Contact, Profile] = {}
 
-    def of(self, contact: Contact) -> Profile:
-        """The contact's profile; a new contact begins with an empty one."""
-        profile = self._of.get(contact)
+    def get(self, contact: Contact) -> Profile:
+        """Return the contact's profile, empty for a new contact."""
+        profile = self._by_contact.get(contact)
         if profile is None:
-            profile = self._of[contact] = Profile(contact)
+            profile = self._by_contact[contact] = Profile(contact)
         return profile
 
     def __iter__(self) -> Iterator[Profile]:
-        return iter(self._of.values())
+        return iter(self._by_contact.values())
 
     def changed(self) -> list[Profile]:
-        return [profile for profile in self._of.values() if profile.changed]
+        return [profile for profile in self if profile.changed]
 
 
 def load_contact_rows(
     connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
 ) -> list[tuple[Any, ...]]:
-    """Put these stored contacts in the directory and return their rows for `read_profiles`."""
+    """Add these stored contacts to the directory, and return their rows for `read_profiles`."""
     values = {"space_id": space_id, "ids": list(ids)}
     contact_rows = connection.execute(queries["load"], values).fetchall()
     for row in contact_rows:
@@ -54,10 +54,10 @@ def load_contact_rows(
 def read_profiles(
     contact_rows: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
 ) -> Profiles:
-    """The profiles of the contacts that `load_contact_rows` returned."""
+    """Return the profiles of the contacts that `load_contact_rows` returned."""
     profiles = Profiles()
     for row in contact_rows:
-        profile = profiles.of(directory.contacts[row[0]])
+        profile = profiles.get(directory.contacts[row[0]])
         profile.has_name_parts, company_id, profile.source_mask = row[5:8]
         if company_id is not None:
             profile.company = profile.original_company = companies.by_id(company_id)
@@ -68,7 +68,7 @@ def read_profiles(
 
 
 def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
-    """Store every contact that is new or changed."""
+    """Store new and changed contacts."""
     changed = profiles.changed()
     if changed:
         contacts = rows(map(as_row, changed))
@@ -76,7 +76,7 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
 
 
 def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:
-    """Put sources, as bits by contact, on stored contacts whose paths have got them."""
+    """Add source bits to stored contacts whose paths gained these sources."""
     if masks:
         values = [
             {"space_id": space_id, "contact_id": contact_id, "source_mask": mask}
@@ -86,7 +86,7 @@ def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, 
 
 
 def as_row(profile: Profile) -> dict[str, object]:
-    """A profile as the statement `write` takes it."""
+    """Return a profile as a row of the statement `write`."""
     contact = profile.contact
     merged_into = contact.merged_into and contact.final().id
     company = None if merged_into else profile.company
@@ -109,8 +109,8 @@ def write_name_parts(
     profiles: Profiles,
     names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
-    """Store the parts of names, on identifiers that are stored; the last parts of a name count.
-    What has no parts has the derived ones, so these are written over others only.
+    """Store the parts of names on stored identifiers; the last parts of a name win. A name without
+    parts has the derived ones, so these are written only over others.
     """
     latest = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}

@@ -1,4 +1,4 @@
-"""A Space's contacts as lines of an export: a list's row with every address and every field."""
+"""Export a Space's contacts: list rows with every address and every custom field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from psycopg import Connection
 from psycopg.sql import SQL
 
 from headwater.database.json_lines import ColumnType, LineColumn, Lines
-from headwater.http.inputs.pagination import places
+from headwater.http.inputs.pagination import time_bounds
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.contacts.models import ContactRow
 from headwater.people.contacts.queries import queries, row_line
@@ -25,20 +25,20 @@ COLUMNS = (
         for name in SLOT_NAMES
     ),
 )
-"""Of every export of contacts. The tokens, where they are requested, stand before the e-mails. A
-date field is text, as it is a day or a moment.
+"""The columns of every contact export. Tokens, if requested, come before the emails. Date fields
+are text, because they are days or moments.
 """
 
 
-def contact_lines(
+def compose_contact_lines(
     connection: Connection[Any], space_id: int, created: TimeRange, *, trk_tokens: bool
 ) -> Lines:
-    """The contacts made in a time, the highest id first."""
+    """Return the contacts created in a time range, highest id first."""
     row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
     assert row is not None
     fields = {name: name for name in SLOT_NAMES}
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
-    bound = {"space_id": space_id, "timezone": row[0], **bound, **places(created, None)}
+    bound = {"space_id": space_id, "timezone": row[0], **bound, **time_bounds(created, None)}
     only = queries["listed"]
     query = queries["lines"].format(line=line, only=only)
     count = SQL("SELECT count(*) FROM ({}) k").format(queries["of_time"].format(only=only))

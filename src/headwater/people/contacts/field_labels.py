@@ -1,4 +1,4 @@
-"""Names under which the custom profile fields appear in answers."""
+"""Names of the custom profile fields in responses."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Collection, Mapping
 from headwater.spaces.custom_fields import SLOT_NAMES
 
 
-def field_names(labels: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
-    """Each profile field's column and its label, or the column's own name where there is no label
-    or the label would make two members of an object the same: it is another field's label or
-    column, or one of `taken`.
+def field_names(labels: Mapping[str, str], reserved: Collection[str] = ()) -> dict[str, str]:
+    """Return the name of each profile field's column: its label, or the column itself if there is
+    no label or it isn't unique among labels, columns and `reserved` names.
     """
     times = Counter(labels.values())
-    spoken_for = {*SLOT_NAMES, *taken}
+    unavailable = {*SLOT_NAMES, *reserved}
 
     def name(column: str) -> str:
         label = labels.get(column, column)
-        return column if label in spoken_for or times[label] > 1 else label
+        return column if label in unavailable or times[label] > 1 else label
 
     return {column: name(column) for column in SLOT_NAMES}

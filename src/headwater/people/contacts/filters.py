@@ -1,8 +1,8 @@
-"""Conditions on a contact's custom fields: slot type and operator to SQL, as one table.
+"""Compile conditions on custom fields to SQL, by slot type and operator.
 
-A fragment sees the contact's field as `{field}` and binds only what its reader returned. `strpos`,
-`starts_with` and `right` compare literally, so nothing in a value is a wildcard; text is compared
-as written, case included.
+A fragment refers to the contact's field as `{field}` and binds only what its reader returned.
+`strpos`, `starts_with` and `right` compare literally, so values have no wildcards; text is
+case-sensitive.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
 from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 
 PARAMETER = "custom_field_filters"
-MOST_CONDITIONS = 10
+MAX_CONDITIONS = 10
 
-# The end of a word: ASCII white space and punctuation but the underscore. Naming it keeps the
-# answer free of the database's locale.
+# A word boundary: ASCII white space and punctuation except the underscore. Spelled out so that
+# results don't depend on the database's locale.
 _BREAK = r"[\s!-/:-@[-^`{-~]"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
 _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
@@ -34,14 +34,14 @@ _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 @dataclass(frozen=True)
 class DateContext:
-    """The Space's zone and its present date, against which dates are read."""
+    """The Space's time zone and current date, for reading dates."""
 
     zone: ZoneInfo
     today: date
 
 
 Reader = Callable[[dict[str, str], DateContext], dict[str, Any]]
-"""A function from a condition's members to the values its fragment binds. Raises BadMember."""
+"""Reads a condition's members and returns the values to bind. Raises BadMember."""
 
 
 class BadMember(ValueError):
@@ -54,7 +54,7 @@ class BadMember(ValueError):
 
 @dataclass(frozen=True)
 class Operator:
-    """The condition of an operator on a field, and the reader of its members."""
+    """An operator's SQL condition, and the reader of its members."""
 
     sql: SQL
     read: Reader
@@ -62,14 +62,12 @@ class Operator:
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition on the field of a slot."""
-
     field: str
     sql: SQL
     values: tuple[tuple[str, Any], ...]
 
     def compose(self, number: int) -> tuple[Composable, dict[str, Any]]:
-        """The condition on the contact `k`, its parameters named apart by `number`."""
+        """Return the condition on the contact `k`. `number` makes its parameter names unique."""
         names = {name: f"condition_{number}_{name}" for name, _ in self.values}
         fragment = self.sql.format(
             field=Identifier("k", self.field), **{name: Placeholder(bound) for name, bound in names.items()}
@@ -78,15 +76,15 @@ class Condition:
 
 
 def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
-    """The condition on the contact `k` that is met when all of these are, and the values that it
-    binds. There is at least one.
+    """Return the condition on the contact `k` that all of these hold, and the values it binds.
+    `conditions` must not be empty.
     """
     composed = [condition.compose(number) for number, condition in enumerate(conditions)]
     bound = {name: value for _, values in composed for name, value in values.items()}
     return SQL(" AND ").join(fragment for fragment, _ in composed), bound
 
 
-def _member(members: dict[str, str], name: str) -> str:
+def _require_member(members: dict[str, str], name: str) -> str:
     if not members.get(name, "").strip():
         raise BadMember(name, "is required.")
     return members[name]
@@ -112,7 +110,7 @@ def _word(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
 
 
 def _number(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
-    value = _member(members, "value")
+    value = _require_member(members, "value")
     if not _NUMBER.fullmatch(value):
         raise BadMember("value", "must be a number.")
     return {"value": Decimal(value)}
@@ -120,7 +118,7 @@ def _number(members: dict[str, str], _clock: DateContext) -> dict[str, Any]:
 
 def _day(members: dict[str, str], name: str) -> date:
     try:
-        return parse_day(_member(members, name))
+        return parse_day(_require_member(members, name))
     except BadMember:
         raise
     except ValueError as error:
@@ -144,8 +142,8 @@ def _days(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
 
 
 def _age(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
-    """The day on which a value of that age lies; nothing is older than the calendar."""
-    value = _member(members, "value")
+    """Return the bounds of the day that many days ago; ages are limited to the calendar."""
+    value = _require_member(members, "value")
     if not re.fullmatch("[0-9]{1,9}", value):
         raise BadMember("value", "must be a whole number of days.")
     day = clock.today - timedelta(days=min(int(value), (clock.today - date.min).days))
@@ -174,7 +172,7 @@ OPERATORS: dict[str, dict[str, Operator]] = {
         "any": Operator(SQL("{field} > 0"), _nothing),
         "unknown": Operator(SQL("coalesce({field}, 0) = 0"), _nothing),
     },
-    # `start` and `end` are the instants that bound the day or days named.
+    # `start` and `end` are the instants that bound the day or days.
     "date": {
         "equal_to": Operator(SQL("({field} >= {start} AND {field} < {end})"), _one_day),
         "between": Operator(SQL("({field} >= {start} AND {field} < {end})"), _days),
@@ -199,14 +197,14 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
     _days: {"start": _DAY_SCHEMA, "end": _DAY_SCHEMA},
     _age: {"value": {"type": "string", "pattern": "^[0-9]{1,9}$"}},
 }
-"""The schemas of the members that each reader requires beside `field` and `operator`."""
+"""Schemas of the members that each reader requires, in addition to `field` and `operator`."""
 
 
 def _schemas() -> list[dict[str, Any]]:
-    """One schema for each type of field and the members its operators require."""
+    """Return one schema per field type and set of required members."""
     schemas: list[dict[str, Any]] = []
     for kind, table in OPERATORS.items():
-        fields = [field for field, its_kind in SLOT_TYPES.items() if its_kind == kind]
+        fields = [field for field, slot_kind in SLOT_TYPES.items() if slot_kind == kind]
         for reader, members in _MEMBERS.items():
             names = [name for name, operator in table.items() if operator.read is reader]
             properties = {"field": {"enum": fields}, "operator": {"enum": names}, **members}
@@ -222,10 +220,9 @@ DOCUMENTATION: dict[str, Any] = {
     "description": (
         "A condition on the contact's custom fields, as "
         "`custom_field_filters[0][field]=…&custom_field_filters[0][operator]=…"
-        "&custom_field_filters[0][value]=…`; up to ten, numbered, all of which must hold. "
-        "A field needs a label in the Space. `between` takes `start` and `end`, `any` and "
-        "`unknown` take nothing, age operators a number of days. "
-        "Operators by type of field: "
+        "&custom_field_filters[0][value]=…`. Up to ten, numbered; all must match. The field needs a "
+        "label in the Space. `between` takes `start` and `end`, `any` and `unknown` take no value, "
+        "age operators take a number of days. Operators by field type: "
         + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
         + "."
     ),
@@ -243,10 +240,10 @@ DOCUMENTATION: dict[str, Any] = {
 ARGUMENT: dict[str, Any] = {
     PARAMETER: {
         "type": "array",
-        "maxItems": MOST_CONDITIONS,
+        "maxItems": MAX_CONDITIONS,
         "description": (
-            'All of these hold for the contact: {"field": "profile_field_1", "operator": '
-            '"contains", "value": "Pro"}, …; see trk://profile-fields.'
+            'Conditions that must all match, such as {"field": "profile_field_1", "operator": '
+            '"contains", "value": "Pro"}; see trk://profile-fields.'
         ),
         "items": {"type": "object"},
     }
@@ -255,10 +252,10 @@ ARGUMENT: dict[str, Any] = {
 
 
 def read_conditions(query: Input, labels: dict[str, str], clock: DateContext) -> tuple[Condition, ...]:
-    """The conditions of a query; `labels` has the slots that are configured."""
+    """Parse the conditions of a query. `labels` has the configured slots."""
     objects = query.objects(PARAMETER)
-    if len(objects) > MOST_CONDITIONS:
-        query.refuse(PARAMETER, f"must not have more than {MOST_CONDITIONS} conditions.")
+    if len(objects) > MAX_CONDITIONS:
+        query.refuse(PARAMETER, f"must not have more than {MAX_CONDITIONS} conditions.")
         return ()
     conditions: list[Condition] = []
     for index, members in objects.items():
@@ -270,13 +267,13 @@ def read_conditions(query: Input, labels: dict[str, str], clock: DateContext) ->
 
 
 def _condition(members: dict[str, str], labels: dict[str, str], clock: DateContext) -> Condition:
-    field = _member(members, "field")
+    field = _require_member(members, "field")
     if field not in SLOT_TYPES:
         raise BadMember("field", NAME_RULE)
     if field not in labels:
         raise BadMember("field", "must be a field that has a label in this Space.")
     table = OPERATORS[SLOT_TYPES[field]]
-    name = _member(members, "operator")
+    name = _require_member(members, "operator")
     if name not in table:
         raise BadMember("operator", f"must be one of {', '.join(table)} for {field}.")
     operator = table[name]

@@ -1,6 +1,4 @@
-"""Store the identifiers of contacts after a batch: those that it showed, and those of merged
-contacts, which count for their survivors.
-"""
+"""Store the identifiers of a batch's contacts, moving those of merged contacts to their survivors."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ queries = Queries(__name__, "identifiers.sql")
 
 
 class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """An identifier as the batch saw it on `origin_id`. Times are µs since 1970."""
+    """An identifier that the batch saw on `origin_id`. Times are in µs since 1970."""
 
     kind: str
     value: str
@@ -28,13 +26,13 @@ class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, 
     last_seen: int
     recency: int
     contact_id: int | None = None
-    """The survivor, if the origin is merged by now."""
+    """The survivor, if the origin has been merged."""
     since: int | None = None
-    """The last merge of the batch before it, if there is one."""
+    """The batch's last merge before the identifier was seen, if any."""
 
 
 def write_merged_contacts(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Bring the stored identifiers and the merge map in line with the directory's merges."""
+    """Apply the directory's merges to the stored identifiers and the merge map."""
     merged = [
         {"space_id": space_id, "merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges
@@ -46,8 +44,8 @@ def write_merged_contacts(connection: Connection[Any], space_id: int, directory:
 
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Store every identifier the batch showed, as its contact's own."""
-    since = _numbering(directory.merges)
+    """Store every identifier of the batch for its contact."""
+    last_merge = _find_last_merge(directory.merges)
     links: dict[str, list[StoredLink]] = {"add_links": [], "widen_links": []}
     for (kind, value), origin, use in directory.uses():
         link = StoredLink(
@@ -58,17 +56,17 @@ def write_links(connection: Connection[Any], space_id: int, directory: Directory
             last_seen=use.last_seen,
             recency=use.last_receipt,
             contact_id=origin.merged_into and origin.final().id,
-            since=since(use.first_receipt),
+            since=last_merge(use.first_receipt),
         )
         links["add_links" if origin.is_new else "widen_links"].append(link)
-    for statement, written in links.items():
-        if written:
-            values = {"space_id": space_id, "number": directory.number, "links": rows(written)}
+    for statement, statement_links in links.items():
+        if statement_links:
+            values = {"space_id": space_id, "number": directory.number, "links": rows(statement_links)}
             connection.execute(queries[statement], values)
 
 
-def _numbering(merges: list[Merge]) -> Callable[[int], int | None]:
-    """A function from a receipt to the number of the last merge up to it, None without one."""
+def _find_last_merge(merges: list[Merge]) -> Callable[[int], int | None]:
+    """Return a function from a receipt to the number of the last merge up to it, or None."""
     numbers = [None, *(merge.id for merge in merges)]
     receipts = [merge.receipt_id for merge in merges]
     return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]

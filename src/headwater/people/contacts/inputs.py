@@ -13,29 +13,29 @@ from headwater.http.inputs.objects import Property, array_of, map_of, object_of,
 from headwater.http.openapi import body
 from headwater.spaces.custom_fields import NAME_RULE, SLOT_FIELDS, SLOTS
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 
 CUSTOM_FIELDS = "custom_fields"
 
 
 @dataclass(frozen=True)
 class ContactValues:
-    """The values that a request has for a contact; values that it does not mention are absent."""
+    """The contact values of a request. Values that it doesn't mention are absent."""
 
     collections: dict[str, tuple[str, ...]]
-    """Values by name in COLLECTIONS: each value once, the primary one first."""
+    """Distinct values by name in COLLECTIONS, the primary one first."""
     custom_fields: dict[int, str] | None
-    """The filled slots; a date is `YYYY-MM-DD` or an instant in UTC."""
+    """The filled slots. A date is `YYYY-MM-DD` or an instant in UTC."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """The values of one kind that a contact can have."""
+    """A contact's values of one kind."""
 
     kind: str
-    """The kind of its identifiers, and the contact's column of the primary value."""
+    """The kind of identifier, and the column of the primary value."""
     item: FieldType[str | None]
-    """None leaves an item out."""
+    """None drops an item."""
 
 
 COLLECTIONS = {
@@ -59,18 +59,17 @@ def _distinct(items: tuple[str | None, ...]) -> tuple[str, ...]:
 
 
 def _properties(description: str, *, required: str = "") -> dict[str, Property]:
-    """The properties of a body, of which one collection may be required."""
+    """Return the properties of a body; one collection may be required."""
     properties = {
         name: Property(
-            array_of(collection.item, MOST_ITEMS, least=int(name == required)).then(_distinct),
+            array_of(collection.item, MAX_ITEMS, least=int(name == required)).then(_distinct),
             description,
             missing=REQUIRED if name == required else "",
         )
         for name, collection in COLLECTIONS.items()
     }
     fields = map_of(SLOT_FIELDS, NAME_RULE).then(_custom_fields)
-    blanks = "Null and blank text leave a field unset."
-    return {**properties, CUSTOM_FIELDS: Property(fields, blanks)}
+    return {**properties, CUSTOM_FIELDS: Property(fields, "Null and blank text clear a field.")}
 
 
 def _contact_values(values: dict[str, Any]) -> ContactValues:
@@ -79,8 +78,8 @@ def _contact_values(values: dict[str, Any]) -> ContactValues:
 
 
 def _all_collections(values: ContactValues) -> ContactValues:
-    nothing: dict[str, tuple[str, ...]] = dict.fromkeys(COLLECTIONS, ())
-    return ContactValues(nothing | values.collections, values.custom_fields)
+    empty: dict[str, tuple[str, ...]] = dict.fromkeys(COLLECTIONS, ())
+    return ContactValues(empty | values.collections, values.custom_fields)
 
 
 NEW_CONTACT = (
@@ -89,27 +88,27 @@ NEW_CONTACT = (
     .then(_all_collections)
 )
 CHANGES = object_of(
-    _properties("Replaces all values of the kind; the first becomes the primary one."),
+    _properties("Replaces all values of this kind; the first becomes the primary value."),
     if_empty=f"At least one of {', '.join((*COLLECTIONS, CUSTOM_FIELDS))} must be given.",
 ).then(_contact_values)
 MEMBERSHIP = object_of({"company_id": Property(integer(18), missing=REQUIRED)})
 
 
 def read_new_contact(body: dict[str, Any]) -> ContactValues:
-    """Read a new contact from a body, every collection included. Raises Invalid."""
+    """Parse a new contact, with every collection. Raises Invalid."""
     return parse_body(NEW_CONTACT, body)
 
 
 def read_changes(body: dict[str, Any]) -> ContactValues:
-    """Read the values to replace from a body. Raises Invalid."""
+    """Parse the values to replace. Raises Invalid."""
     return parse_body(CHANGES, body)
 
 
 def read_company_id(body: dict[str, Any]) -> int:
-    """Read the id of a company from a body. Raises Invalid."""
+    """Parse a company id. Raises Invalid."""
     return parse_body(MEMBERSHIP, body)["company_id"]
 
 
-BODY_OF_NEW = body(NEW_CONTACT.schema)
+NEW_CONTACT_BODY = body(NEW_CONTACT.schema)
 BODY_OF_CHANGES = body(CHANGES.schema)
 BODY_OF_COMPANY = body(MEMBERSHIP.schema)

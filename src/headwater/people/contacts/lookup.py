@@ -1,4 +1,4 @@
-"""Look contacts up: by an id, of a contact perhaps merged since, or by an e-mail address."""
+"""Find contacts by id, including merged ones, or by email."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ queries = Queries(__name__, "lookup.sql")
 
 
 async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
-    """The canonical id of a contact. Raises NotFound."""
+    """Return the canonical id of a contact. Raises NotFound."""
     values = {"space_id": space_id, "contact_id": contact_id}
     row = await fetch_optional(connection, queries["resolve"], values)
     if row is None:
@@ -22,15 +22,17 @@ async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -
 
 
 async def find_by_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """The only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with
-    the sorted `contact_ids` when there are several.
+    """Return the only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict
+    with the sorted `contact_ids` if there are several.
     """
     ids = await _ids(connection, "by_email", space_id, email)
     return _only(ids, "Several contacts have this e-mail address.")
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """The only contact that has the address or had it before an update. Raises the same errors."""
+    """Return the only contact that has the address or had it before an update. Raises the same
+    errors.
+    """
     ids = await _ids(connection, "by_any_email", space_id, email)
     return _only(ids, "Several contacts have or had this e-mail address.")
 
@@ -38,7 +40,7 @@ async def find_by_any_email(connection: AsyncConnection, space_id: int, email: s
 async def find_holders(
     connection: AsyncConnection, space_id: int, emails: Collection[str]
 ) -> list[tuple[str, int]]:
-    """Every contact that has one of these addresses, as pairs of an address and an id."""
+    """Return pairs of an address and a contact id, for every contact with one of these addresses."""
     values = {"space_id": space_id, "emails": list(emails)}
     return await fetch_all(connection, queries["holders"], values)
 
@@ -46,7 +48,7 @@ async def find_holders(
 async def fetch_addresses(
     connection: AsyncConnection, space_id: int, contact_ids: Collection[int]
 ) -> dict[int, str]:
-    """Return the primary e-mail addresses of contacts that have one."""
+    """Return the primary emails of contacts that have one."""
     values = {"space_id": space_id, "ids": list(contact_ids)}
     return dict(await fetch_all(connection, queries["addresses"], values))
 

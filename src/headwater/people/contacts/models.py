@@ -1,4 +1,4 @@
-"""Requests about contacts, parsed and validated."""
+"""Validated requests for contacts."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from headwater.people.contacts.filters import Condition
 
 @dataclass(frozen=True)
 class ContactSelection:
-    """Conditions on contacts, for a list and for an export. All of them must hold."""
+    """Conditions on contacts that must all hold, for a list or an export."""
 
     created: TimeRange
     emails: tuple[str, ...]
-    """Addresses, trimmed and lower-case, of which a contact has at least one; empty for all."""
+    """Trimmed and lower-case; a contact must have at least one. Empty for all."""
     conditions: tuple[Condition, ...]
     name: str = ""
-    """Part of a name that a contact has, in whatever case; empty for all."""
+    """Part of a name, case-insensitive; empty for all."""
 
 
 @dataclass(frozen=True)
 class ContactRow:
-    """Parts of a contact's row beside its id and primary values."""
+    """Data added to a row besides the id and primary values."""
 
     trk_tokens: bool = False
     emails: bool = False
     fields: Mapping[str, str] | None = None
-    """The column of each profile field and its name in the row; None leaves the fields out."""
+    """Names in the row by column; None leaves out the custom fields."""
     times: bool = False
-    """True when it tells when the contact was stored, and of its first and last event."""
+    """True to add when the contact was created, and its first and last event."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class ListContacts:
     selection: ContactSelection
     row: ContactRow
     per_page: int
-    at: Position | None
+    position: Position | None
     """None for the first page."""
 
 
 @dataclass(frozen=True)
 class GetContact:
-    """Parts of one contact beside its collections and filled fields."""
+    """Data added to a contact besides its collections and filled fields."""
 
     labels: bool = False
-    """True when fields appear under their labels."""
+    """True to name fields by their labels."""
     trk_tokens: bool = False
     events: bool = False
     direct_touchpoints: bool = False
-    """True when `events` includes them."""
+    """True to include them in `events`."""
     hits: bool = False
 
 
@@ -63,7 +63,7 @@ class ListJourney:
     """One page of a contact's journey."""
 
     direct: bool
-    """True when it includes direct touchpoints."""
+    """True to include direct touchpoints."""
     per_page: int
-    at: Position | None = None
+    position: Position | None = None
     """None for the first page."""

@@ -1,6 +1,5 @@
-"""Names of people: the full name that parts make, and the parts of a full name. Explicit parts win
-over splitting the full name, because spaces alone do not tell how `Mary Ann Smith` and `Juan de la
-Cruz` divide. Pure.
+"""Combine and split names. Explicit parts win over splitting the full name, because spaces don't
+tell how `Mary Ann Smith` and `Juan de la Cruz` split. Pure.
 """
 
 from __future__ import annotations
@@ -9,35 +8,34 @@ Parts = tuple[str | None, str | None]
 """First and last name."""
 
 DERIVED_PARTS: Parts = (None, None)
-"""Parts that `split_name` finds by itself, and that need not be stored."""
+"""Parts that `split_name` would return, which need not be stored."""
 
 
-def full_name(full: str | None, first: str | None, last: str | None) -> str | None:
-    """The name in an event: the full name, or first and last together."""
+def combine_names(full: str | None, first: str | None, last: str | None) -> str | None:
+    """Return the full name, or first and last name together."""
     name = full or " ".join(part for part in (first, last) if part)
     return name.strip() or None
 
 
 def split_name(full_name: str) -> Parts:
-    """First and last name: the text before the first space, and the text after it."""
+    """Return first and last name: the text before and after the first space."""
     first, _, last = " ".join(full_name.split()).partition(" ")
     return first or None, last or None
 
 
 def explicit_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
-    """The parts of a name that an event states: None when it states none, DERIVED_PARTS when they
-    are equal to those of `split_name`. When it states one part only, the other comes from the full
-    name, if there is one.
+    """Return the parts of a name that an event contains; None if it has none, DERIVED_PARTS if they
+    equal those of `split_name`. A missing part is taken from the full name.
     """
     if not first and not last:
         return None
     first, last = _tidy(first), _tidy(last)
-    whole = _tidy(full) or ""
-    if first and not last and whole.startswith(f"{first} "):
-        last = _tidy(whole.removeprefix(first))
-    elif last and not first and whole.endswith(f" {last}"):
-        first = _tidy(whole.removesuffix(last))
-    name = full_name(full, first, last)
+    full_name = _tidy(full) or ""
+    if first and not last and full_name.startswith(f"{first} "):
+        last = _tidy(full_name.removeprefix(first))
+    elif last and not first and full_name.endswith(f" {last}"):
+        first = _tidy(full_name.removesuffix(last))
+    name = combine_names(full, first, last)
     return DERIVED_PARTS if name is None or (first, last) == split_name(name) else (first, last)
 
 

@@ -1,6 +1,4 @@
-"""The parameters of the operations that read contacts: defined once, for reading and for the
-API's description.
-"""
+"""Parameters of the operations that read contacts, for parsing and for the API description."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from headwater.people.contacts.models import (
 )
 from headwater.spaces.models import Space
 
-MOST_EMAILS = 100
+MAX_EMAILS = 100
 
 _FLAG = one_of((0, 1))
 _COMMA_OR_QUOTE = re.compile('[,"]')
@@ -38,30 +36,30 @@ EMAIL = Parameter(
     name="email",
     kind=WRITTEN_EMAIL.documented(type="string", pattern="@"),
     required=True,
-    description="The address to look for, exact but for case and blanks around it.",
+    description="The address to look up, ignoring case and surrounding blanks.",
 )
 EMAILS: dict[str, Any] = {
     "name": "email",
     "in": "query",
     "required": False,
     "description": (
-        "Only contacts with one of these addresses, be it the primary, another one or that of a "
-        "merged contact: one address, several with commas between, or the parameter repeated as "
-        f"`email=` or `email[]=`; at most {MOST_EMAILS} in all."
+        "Only contacts with one of these addresses: primary, secondary, or of a merged contact. "
+        "Comma-separated, or the parameter repeated as `email=` or `email[]=`; "
+        f"at most {MAX_EMAILS} in total."
     ),
     "style": "form",
     "explode": True,
-    "schema": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_EMAILS},
+    "schema": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_EMAILS},
 }
 EMAILS_ARGUMENT: dict[str, Any] = {
     EMAILS["name"]: {**EMAILS["schema"], "description": "Only contacts with one of these addresses."}
 }
-"""The same as a member of a JSON body."""
+"""As a member of a JSON body."""
 CREATED = date_range(
-    "Only contacts created from this second on, on the clock of the Space's time zone. "
-    "Required with `end_date`, and without `email`.",
-    "Only contacts created up to this second, included; later than `start_date`. Required "
-    "with `start_date`, and without `email`.",
+    "Only contacts created at or after this time, in the Space's time zone. Required with "
+    "`end_date`, and without `email`.",
+    "Only contacts created up to this time, inclusive; must be after `start_date`. Required with "
+    "`start_date`, and without `email`.",
 )
 PER_PAGE = page_size(5000)
 TRK_TOKENS = Parameter(
@@ -86,7 +84,7 @@ LABELS = Parameter(
     name="use_custom_field_labels",
     kind=_FLAG,
     default=0,
-    description="1 shows fields under their labels, where these are no other member's name.",
+    description="1 names fields by their labels, if unique.",
 )
 EVENTS = Parameter(
     name="include_events",
@@ -98,7 +96,7 @@ HIDE_DIRECT = Parameter(
     name="hide_direct_touchpoints",
     kind=_FLAG,
     default=1,
-    description="1 leaves direct touchpoints out, 0 shows them.",
+    description="1 hides direct touchpoints, 0 includes them.",
 )
 HITS = Parameter(
     name="include_browsing_session_data",
@@ -110,11 +108,11 @@ HITS = Parameter(
 NAME = Parameter(
     name="name",
     kind=text_up_to(255, shortest=2, trim=True, length_rule="must have 2 to 255 characters."),
-    description="The beginning of a name; of the latest 20,000 contacts any part.",
+    description="The beginning of a name; among the latest 20,000 contacts, any part of a name.",
 )
-"""For assistants, who search for people."""
+"""For assistants."""
 
-DOCUMENTATION_OF_LIST = [
+LIST_DOCUMENTATION = [
     EMAILS,
     *(parameter.openapi() for parameter in CREATED.parameters),
     PER_PAGE.openapi(),
@@ -125,28 +123,28 @@ DOCUMENTATION_OF_LIST = [
     LABELS.openapi(),
     filters.DOCUMENTATION,
 ]
-DOCUMENTATION_OF_GET = [parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)]
+GET_DOCUMENTATION = [parameter.openapi() for parameter in (TRK_TOKENS, EVENTS, HIDE_DIRECT, LABELS, HITS)]
 JOURNEY_PER_PAGE = page_size(1000)
-DOCUMENTATION_OF_JOURNEY = [parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)]
-DOCUMENTATION_OF_FIND = [EMAIL.openapi(), *DOCUMENTATION_OF_GET]
+JOURNEY_DOCUMENTATION = [parameter.openapi() for parameter in (HIDE_DIRECT, JOURNEY_PER_PAGE, CURSOR)]
+FIND_DOCUMENTATION = [EMAIL.openapi(), *GET_DOCUMENTATION]
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list that a query selects, in whichever form it names the addresses."""
+    """Return the cursors of the list that a query selects, regardless of how it lists addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
     conditions = list(query.objects(filters.PARAMETER).values())
-    listed: list[Any] = [emails, CREATED.texts(query), conditions]
-    return Cursors(signing_key, space_id, "/contacts", listed)
+    filters_: list[Any] = [emails, CREATED.texts(query), conditions]
+    return Cursors(signing_key, space_id, "/contacts", filters_)
 
 
 def search_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of what a search finds."""
-    listed = cursors(query, signing_key, space_id).filters
-    return Cursors(signing_key, space_id, "/contacts/search", [listed, query.texts(NAME.name)])
+    """Return the cursors of a search."""
+    list_filters = cursors(query, signing_key, space_id).filters
+    return Cursors(signing_key, space_id, "/contacts/search", [list_filters, query.texts(NAME.name)])
 
 
 def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id: int) -> Cursors:
-    """The cursors of the journey that a contact's id names, with or without direct touchpoints."""
+    """Return the cursors of a contact's journey, with or without direct touchpoints."""
     direct = query.texts(HIDE_DIRECT.name) == ["0"]
     return Cursors(signing_key, space_id, f"/contacts/{contact_id}/journey", direct)
 
@@ -154,14 +152,14 @@ def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id:
 def read_list_journey(
     query: Input, cursors: Cursors, per_page: Parameter[int] = JOURNEY_PER_PAGE
 ) -> ListJourney:
-    """Read the page of a journey from a query. Raises Invalid with every rule that it breaks."""
+    """Parse the page of a journey. Raises Invalid with every broken rule."""
     request = ListJourney(HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query))
     query.finish()
     return request
 
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
-    """Read the page to list from a query. Raises Invalid with every rule that it breaks."""
+    """Parse the page to list. Raises Invalid with every broken rule."""
     created = CREATED.read_time(query, space.zone, EVER)
     if CREATED.is_absent(query) and not _addresses(query):
         for parameter in CREATED.parameters:
@@ -170,7 +168,9 @@ def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: dateti
 
 
 def read_search(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
-    """Read the page of a search, for which everything may be left out. Raises Invalid likewise."""
+    """Parse the page of a search, whose parameters are all optional. Raises Invalid with every
+    broken rule.
+    """
     name = NAME.read(query) or ""
     if name and _addresses(query):
         query.refuse(NAME.name, "must not be given with email.")
@@ -189,13 +189,13 @@ def _read_page(
     )
     row = _row(query, space)
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return ListContacts(selection, row, per_page, at)
+    return ListContacts(selection, row, per_page, position)
 
 
 def read_get_contact(query: Input) -> GetContact:
-    """Read the parts of a contact to show. Raises Invalid with every rule that the query breaks."""
+    """Parse which parts of a contact to return. Raises Invalid with every broken rule."""
     selection = GetContact(
         labels=LABELS.read(query) == 1,
         trk_tokens=TRK_TOKENS.read(query) == 1,
@@ -208,8 +208,8 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """The one address, trimmed and lower-case, that a path or a query names. Errors in it are
-    noted in the query, and raised when the rest has been read.
+    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the
+    query, and raised at its end.
     """
     if not in_path.strip():
         return EMAIL.read(query) or ""
@@ -219,14 +219,14 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """The addresses between commas and in repeated parameters. A blank parameter has none; a
-    parameter of commas alone is kept, so that it is refused.
+    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one
+    of commas only is kept, so that it is refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):
         text = query.read(EMAIL.name, TEXT, value) or ""
-        if len(text) > MOST_EMAILS * LONGEST_EMAIL:
-            query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
+        if len(text) > MAX_EMAILS * LONGEST_EMAIL:
+            query.refuse(EMAIL.name, f"must not have more than {MAX_EMAILS} addresses.")
             return []
         parts = [part for part in split_at_commas(text) if part.strip()]
         addresses += parts or ([text] if text.strip() else [])
@@ -234,29 +234,29 @@ def _addresses(query: Input) -> list[str]:
 
 
 def split_at_commas(text: str) -> Iterator[str]:
-    """The parts between commas. A quoted local part may hold commas of its own; a quotation mark
-    that nothing closes is a character like any other.
+    """Split at commas outside quoted local parts. An unclosed quotation mark is an ordinary
+    character.
     """
-    begin = at = 0
+    start = index = 0
     can_close = True
-    while mark := _COMMA_OR_QUOTE.search(text, at):
-        at = mark.end()
+    while mark := _COMMA_OR_QUOTE.search(text, index):
+        index = mark.end()
         if mark[0] == ",":
-            yield text[begin : mark.start()]
-            begin = at
+            yield text[start : mark.start()]
+            start = index
         elif can_close:
-            closing = _closing_quote(text, at)
+            closing = _find_closing_quote(text, index)
             can_close = closing is not None
-            at = closing or at
-    yield text[begin:]
+            index = closing or index
+    yield text[start:]
 
 
-def _closing_quote(text: str, at: int) -> int | None:
-    """The position of the quotation mark that closes the quotation opened before `at`."""
-    while mark := _ESCAPE_OR_QUOTE.search(text, at):
-        at = mark.end()
+def _find_closing_quote(text: str, index: int) -> int | None:
+    """Return the end of the quotation that starts before `index`; None if it isn't closed."""
+    while mark := _ESCAPE_OR_QUOTE.search(text, index):
+        index = mark.end()
         if mark[0] == '"':
-            return at
+            return index
     return None
 
 
@@ -264,8 +264,8 @@ def _emails(query: Input) -> tuple[str, ...]:
     texts = _addresses(query)
     if query.texts(EMAIL.name) and not texts:
         query.refuse(EMAIL.name, "must not be blank.")
-    if len(texts) > MOST_EMAILS:
-        query.refuse(EMAIL.name, f"must not have more than {MOST_EMAILS} addresses.")
+    if len(texts) > MAX_EMAILS:
+        query.refuse(EMAIL.name, f"must not have more than {MAX_EMAILS} addresses.")
         return ()
     try:
         return tuple({parse_written_email(text): None for text in texts})

@@ -1,5 +1,5 @@
-"""A contact's row while a batch changes it: the primary values, the profile fields, the company
-and the sources of its path. Pure; batch_store.py reads and writes it.
+"""A contact's row during a batch: primary values, profile fields, company and path sources. Pure;
+batch_store.py reads and writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.people.identity.directory import Contact
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOT_NAMES, SLOTS
 
 DETAILS = ("location", "city", "state", "country", "device_type", "os", "browser", "language", *SLOT_NAMES)
-"""The single-valued columns beyond the primary email, name and phone."""
+"""The single-valued columns except the primary email, name and phone."""
 
 PRIMARIES = ("email", "name", "phone")
 COMPANY = "company_id"
@@ -25,7 +25,7 @@ _DATE_LENGTH = len("YYYY-MM-DD")
 
 
 class Profile:
-    """One contact's columns. `changed` says that the stored row must be written."""
+    """A contact's columns. `changed` means that the stored row must be written."""
 
     __slots__ = (
         "changed",
@@ -51,13 +51,13 @@ class Profile:
         self.original_company: Company | None = None
         self.source_mask = 0
         self.filled: tuple[str, ...] = ()
-        """Of a merged contact: the empty columns of its survivor that took its value."""
+        """For a merged contact: its survivor's empty columns that took its values."""
         self.has_name_parts = False
-        """Whether a name of it is stored with parts that are not the derived ones."""
+        """Whether a name is stored with parts other than the derived ones."""
         self.changed = contact.is_new
 
-    def learn(self, email: str | None, name: str | None, phone: str | None) -> None:
-        """Take each value as the primary one of its kind when there is none yet."""
+    def set_if_empty(self, email: str | None, name: str | None, phone: str | None) -> None:
+        """Set primary values that are still empty."""
         if self.email is None and email is not None:
             self.email, self.changed = email, True
         if self.name is None and name is not None:
@@ -66,19 +66,19 @@ class Profile:
             self.phone, self.changed = phone, True
 
     def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
-        """Set profile fields; the last write wins, unless nothing may be replaced."""
+        """Set profile fields. The last write wins, unless `replace` is false."""
         for slot, value in fields.items():
             column = _SLOT_COLUMNS[slot]
             if not replace and column in self.details:
                 continue
-            stored = instant(value, zone) if slot in DATE_SLOTS else value
+            stored = to_instant(value, zone) if slot in DATE_SLOTS else value
             if self.details.get(column) != stored:
                 self.details[column] = stored
                 self.changed = True
 
-    def notice(self, columns: tuple[str, ...], record: object) -> None:
-        """Fill empty columns of a group that belongs together, from the attributes of `record` with
-        their names, unless a filled one differs: nobody lives in Paris, Texas, France.
+    def fill_group(self, columns: tuple[str, ...], record: object) -> None:
+        """Fill the empty columns of a group from the attributes of `record`, unless a filled one
+        differs: Paris, Texas, France must not be combined.
         """
         values = {column: getattr(record, column) for column in columns}
         details = self.details
@@ -89,8 +89,7 @@ class Profile:
                 details[column] = value
                 self.changed = True
 
-    def locate(self, location: str) -> None:
-        """Take a location as the primary one when there is none yet."""
+    def set_location_if_empty(self, location: str) -> None:
         if "location" not in self.details:
             self.details["location"] = location
             self.changed = True
@@ -102,7 +101,7 @@ class Profile:
             for column in PRIMARIES
             if getattr(self, column) is None and getattr(other, column) is not None
         ]
-        self.learn(other.email, other.name, other.phone)
+        self.set_if_empty(other.email, other.name, other.phone)
         details = [column for column in DETAILS if column in other.details and column not in self.details]
         for column in details:
             self.details[column] = other.details[column]
@@ -111,15 +110,15 @@ class Profile:
         other.changed = True
 
     def join_company(self, other: Profile) -> None:
-        """Take the company of a contact merged into this one, if this one has none."""
+        """Take over the company of a contact merged into this one, if this one has none."""
         if self.company is None and other.company is not None:
             self.company = other.company
             other.filled += (COMPANY,)
 
 
-def instant(value: str, zone: ZoneInfo) -> str:
-    """A date slot's value as a moment: a day is its midnight in `zone`, or the first moment after
-    it where clocks skip midnight.
+def to_instant(value: str, zone: ZoneInfo) -> str:
+    """Return a date slot's value as an instant. A day becomes its midnight in `zone`, or the first
+    moment after a midnight skipped by the clocks.
     """
     if len(value) != _DATE_LENGTH:
         return value
@@ -129,15 +128,15 @@ def instant(value: str, zone: ZoneInfo) -> str:
 
 
 def format_date(value: str, zone: ZoneInfo) -> str:
-    """A date slot's value in the form of answers: the day of which it is the first moment in
-    `zone`, else the moment in UTC.
+    """Return a date slot's value as in responses: the day if it is the day's first moment in
+    `zone`, otherwise the instant in UTC.
     """
-    moment = datetime.fromisoformat(instant(value, zone))
+    moment = datetime.fromisoformat(to_instant(value, zone))
     try:
         day = moment.astimezone(zone).date().isoformat()
     except OverflowError:  # at either end of the calendar
         day = moment.date().isoformat()
-    if moment == datetime.fromisoformat(instant(day, zone)):
+    if moment == datetime.fromisoformat(to_instant(day, zone)):
         return day
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z").replace(".000Z", "Z")

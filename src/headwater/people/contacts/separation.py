@@ -1,6 +1,7 @@
-"""Restore a merged contact as a contact of its own: its identifiers, its row, and the primary
-values of the contacts that it had been part of. merging/ decides what goes where; its caller holds
-the Space's lock.
+"""Restore a merged contact: its identifiers, its row, and the primary values of its former
+survivors.
+
+merging/ decides what goes where. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ queries = Queries(__name__, "separation.sql")
 
 
 class IdentifierHolder(NamedTuple):
-    """A contact, the one its identifiers count for, and the contacts that make it up."""
+    """A contact, the contact that its identifiers belong to, and the contacts merged into it."""
 
     contact_id: int
     holder_id: int
@@ -30,19 +31,19 @@ class IdentifierHolder(NamedTuple):
 async def fetch_contact_rows(
     connection: AsyncConnection, space_id: int, ids: Collection[int]
 ) -> list[tuple[Any, ...]]:
-    """The rows of these contacts, as `batch_store.read_profiles` takes them."""
+    """Return the rows of these contacts, for `batch_store.read_profiles`."""
     values = {"space_id": space_id, "ids": sorted(ids)}
     return await fetch_all(connection, batch_store.queries["load"], values)
 
 
 async def restore_identifiers(
-    connection: AsyncConnection, space_id: int, split: ContactSplit, line: Iterable[tuple[int, int]]
+    connection: AsyncConnection, space_id: int, split: ContactSplit, ancestors: Iterable[tuple[int, int]]
 ) -> None:
-    """Give the contact its identifiers back. `line` has every contact that it was part of, with
-    the merge that made it so.
+    """Give the contact its identifiers back. `ancestors` are the contacts that it was merged into,
+    each with the id of the merge.
     """
-    joined = rows({"contact_id": number, "merge_id": merge_id} for number, merge_id in line)
-    values = {**split.values(space_id), "line": joined}
+    line = rows({"contact_id": contact_id, "merge_id": merge_id} for contact_id, merge_id in ancestors)
+    values = {**split.values(space_id), "line": line}
     await connection.execute(queries["fold_identifiers"], values)
     await connection.execute(queries["restore_identifiers"], values)
 
@@ -50,7 +51,7 @@ async def restore_identifiers(
 async def restore_contact(
     connection: AsyncConnection, space_id: int, split: ContactSplit, profiles: Iterable[Profile]
 ) -> None:
-    """Let the contact stand by itself, with its members merged into it, and store the profiles."""
+    """Separate the contact, keep its members merged into it, and store the profiles."""
     await connection.execute(queries["restore_members"], split.values(space_id))
     values = {"space_id": space_id, "contacts": rows(map(batch_store.as_row, profiles))}
     await connection.execute(batch_store.queries["write"], values)
@@ -59,6 +60,6 @@ async def restore_contact(
 async def choose_primaries(
     connection: AsyncConnection, space_id: int, holders: Iterable[IdentifierHolder]
 ) -> None:
-    """Replace primary values that no identifier is left for."""
+    """Replace primary values whose identifier is gone."""
     values = [{"space_id": space_id, **holder._asdict()} for holder in holders]
     await connection.cursor().executemany(queries["primaries"], values)

@@ -1,4 +1,4 @@
-"""Create and change contacts by request: collections and custom fields are replaced whole."""
+"""Create and change contacts by request. Collections and custom fields are replaced as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.database.queries import Queries
 from headwater.people.contacts.additions import create_contacts, draw_receipts
 from headwater.people.contacts.inputs import COLLECTIONS, ContactValues
 from headwater.people.contacts.lookup import resolve
-from headwater.people.contacts.profiles import instant
+from headwater.people.contacts.profiles import to_instant
 from headwater.spaces.custom_fields import DATE_SLOTS, SLOTS
 from headwater.spaces.locks import lock_identities
 from headwater.spaces.models import Space
@@ -23,7 +23,6 @@ queries = Queries(__name__, "updates.sql")
 
 
 async def create_contact(connection: AsyncConnection, space: Space, values: ContactValues) -> int:
-    """Create a contact with these values and return its id."""
     await lock_identities(connection, space.id)
     (contact_id,) = await create_contacts(connection, space.id, 1)
     await _replace(connection, space, contact_id, values)
@@ -33,7 +32,9 @@ async def create_contact(connection: AsyncConnection, space: Space, values: Cont
 async def update_contact(
     connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
 ) -> int:
-    """Replace what `values` mentions, and return the contact's canonical id. Raises NotFound."""
+    """Replace the values that `values` mentions, and return the contact's canonical id. Raises
+    NotFound.
+    """
     await lock_identities(connection, space.id)
     canonical = await resolve(connection, space.id, contact_id)
     await _replace(connection, space, canonical, values)
@@ -43,8 +44,8 @@ async def update_contact(
 async def set_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Make a contact a member of a company, or of none. The caller reassigns what is stored of the
-    contact, and holds the Space's lock.
+    """Set a contact's company, or remove it. The caller reassigns the contact's stored rows, and
+    holds the Space's lock.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
     await connection.execute(queries["set_company"], values)
@@ -56,13 +57,15 @@ async def _replace(connection: AsyncConnection, space: Space, contact_id: int, v
     if columns:
         changed = {"columns": msgspec.json.encode(columns).decode()}
         await connection.execute(_set_columns(columns), contact | changed)
-    sent = [(COLLECTIONS[name].kind, value) for name, items in values.collections.items() for value in items]
-    receipts = await draw_receipts(connection, len(sent))
+    items = [
+        (COLLECTIONS[name].kind, item) for name, values_ in values.collections.items() for item in values_
+    ]
+    receipts = await draw_receipts(connection, len(items))
     bound = contact | {
         "kinds": [COLLECTIONS[name].kind for name in values.collections],
         "values": rows(
             {"kind": kind, "value": value, "receipt": receipt}
-            for (kind, value), receipt in zip(sent, reversed(receipts), strict=True)
+            for (kind, value), receipt in zip(items, reversed(receipts), strict=True)
         ),
     }
     for name in ("drop_values", "put_values"):
@@ -70,18 +73,18 @@ async def _replace(connection: AsyncConnection, space: Space, contact_id: int, v
 
 
 def _set_columns(columns: Iterable[str]) -> Composed:
-    """Return the statement that sets these columns, which are the schema's."""
+    """Return the statement that sets these columns of the schema."""
     names = [SQL("{0} = d.{0}").format(Identifier(name)) for name in columns]
     return queries["set_columns"].format(columns=SQL(", ").join(names))
 
 
 def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:
-    """The contact's columns that change, with their new values."""
+    """Return the changed columns of a contact."""
     columns = {
         COLLECTIONS[name].kind: items[0] if items else None for name, items in values.collections.items()
     }
     fields = values.custom_fields
     if fields is not None:
-        dates = {slot: instant(fields[slot], zone) for slot in DATE_SLOTS if slot in fields}
+        dates = {slot: to_instant(fields[slot], zone) for slot in DATE_SLOTS if slot in fields}
         columns |= {name: (fields | dates).get(slot) for slot, name in SLOTS}
     return columns

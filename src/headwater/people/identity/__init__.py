@@ -1,1 +1,1 @@
-"""The identity of contacts: matching and merging them, without I/O."""
+"""Match and merge contacts. No I/O."""

@@ -1,7 +1,7 @@
-"""The part of a Space's identities that a batch can touch, held in memory.
+"""The identities of a Space that a batch can change, in memory.
 
-It begins as an exact copy of what is stored and is then changed event by event in the order
-of arrival, so deciding a batch at once and deciding its events one by one are the same thing.
+Starts as a copy of the stored identities and is changed event by event in order of arrival, so
+deciding a batch at once and deciding its events one by one are the same thing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ TRK_TOKEN = "trk_token"  # noqa: S105 - the name of a kind
 FINGERPRINT = "fingerprint"
 
 NEW_RANK = 1 << 62
-CROWD = 50
-"""A weak identifier of more contacts than this is useless for telling them apart."""
+MAX_SHARED_CONTACTS = 50
+"""A weak identifier of more contacts than this doesn't identify any of them."""
 
 
 class Contact:
-    """One contact. A new one has `id` 0 until its number is drawn; `rank` orders both kinds by
-    age. Contacts are compared by identity.
+    """A contact. A new one has `id` 0 until its id is drawn; `rank` orders stored and new contacts
+    by age. Contacts are compared by identity.
     """
 
     __slots__ = (
@@ -50,16 +50,16 @@ class Contact:
 
     @property
     def is_new(self) -> bool:
-        """True when the present batch made this contact."""
+        """True if this batch created the contact."""
         return self.rank >= NEW_RANK
 
     @property
     def is_anonymous(self) -> bool:
-        """True when no strong identifier is known of this contact."""
+        """True if the contact has no strong identifier."""
         return not (self.has_email or self.has_tracking_id)
 
     def final(self) -> Contact:
-        """The contact this one has ended up in: itself unless merged."""
+        """Return the contact it was merged into, or itself."""
         contact = self
         while contact.merged_into is not None:
             contact = contact.merged_into
@@ -67,25 +67,25 @@ class Contact:
 
 
 class IdentifierUse:
-    """The use of an identifier in the batch on one contact, up to a merge of that contact: times in
-    µs since 1970, and the first and the last receipt.
+    """An identifier's use on one contact in the batch, up to a merge of that contact: times in µs
+    since 1970, first and last receipt.
     """
 
     __slots__ = ("first_receipt", "first_seen", "last_receipt", "last_seen")
 
-    def __init__(self, at: int, receipt_id: int) -> None:
-        self.first_seen = self.last_seen = at
+    def __init__(self, seen_at: int, receipt_id: int) -> None:
+        self.first_seen = self.last_seen = seen_at
         self.first_receipt = self.last_receipt = receipt_id
 
-    def add(self, at: int, receipt_id: int) -> None:
-        self.first_seen = min(self.first_seen, at)
-        self.last_seen = max(self.last_seen, at)
+    def add(self, seen_at: int, receipt_id: int) -> None:
+        self.first_seen = min(self.first_seen, seen_at)
+        self.last_seen = max(self.last_seen, seen_at)
         self.last_receipt = receipt_id
 
 
 class IdentifierLink:
-    """An identifier of a contact and of all that was merged into it: the time (µs since 1970) and
-    the receipt it was last seen with, and its use in the batch, which is to be stored.
+    """An identifier of a contact and its merged contacts: when (µs since 1970) and with which
+    receipt it was last seen, and its use in the batch, still to be stored.
     """
 
     __slots__ = ("last_seen", "recency", "use")
@@ -96,14 +96,14 @@ class IdentifierLink:
         self.use: IdentifierUse | None = None
 
     def widen(self, last_seen: int, recency: int) -> None:
-        """Take in another sighting, or several."""
+        """Add later or earlier sightings."""
         self.last_seen = max(self.last_seen, last_seen)
         self.recency = max(self.recency, recency)
 
 
 class Merge(msgspec.Struct, gc=False):
-    """One contact absorbed by an older one, because of a receipt's identifier of kind `cause`, and
-    the sender of that. `id` is 0 until its number is drawn.
+    """A contact absorbed by an older one. `cause` is the kind of the receipt's identifier that
+    caused it. `id` is 0 until drawn.
     """
 
     survivor: Contact
@@ -115,10 +115,10 @@ class Merge(msgspec.Struct, gc=False):
 
 
 class Directory:
-    """Contacts and their identifiers, as loaded and as changed since.
+    """Contacts and their identifiers, as loaded and changed since.
 
-    `number` is above that of every merge made before; `newest` (µs since 1970) is when the
-    Space's newest contact was created.
+    `number` is above every earlier merge's; `newest` (µs since 1970) is when the Space's newest
+    contact was created.
     """
 
     def __init__(self, number: int, newest: int) -> None:
@@ -142,46 +142,46 @@ class Directory:
         contact.keys.append(key)
 
     def holders(self, kind: str, value: str) -> dict[Contact, IdentifierLink]:
-        """Every contact the identifier is listed for."""
+        """Return every contact with this identifier."""
         return self._links.get((kind, value), {})
 
-    def note_phone(self, phone: str, contact: Contact) -> None:
-        """Note that a contact has a telephone number, in E.164."""
+    def add_phone(self, phone: str, contact: Contact) -> None:
+        """Record a contact's phone number, in E.164."""
         self._phones.setdefault(phone, []).append(contact)
 
     def phone_holders(self, phone: str) -> set[Contact]:
-        """The contacts noted with a telephone number."""
+        """Return the contacts with a phone number."""
         return {contact.final() for contact in self._phones.get(phone, ())}
 
     def owner(self, kind: str, value: str) -> Contact | None:
-        """The contact an identifier belongs to: the one it was last seen for."""
+        """Return the contact that an identifier was last seen for, which owns it."""
         holders = self.holders(kind, value)
         if len(holders) < 2:
             return next(iter(holders), None)
         return max(holders, key=lambda contact: holders[contact].recency)
 
     def create(self, received_at: int) -> Contact:
-        """A new contact, never older than an earlier one: lists rely on ids growing with age."""
+        """Create a contact, never older than an earlier one: lists rely on ids growing with age."""
         self._newest = max(self._newest, received_at)
         contact = Contact(NEW_RANK + len(self.created), self._newest)
         self.created.append(contact)
         return contact
 
-    def link(self, contact: Contact, key: tuple[str, str], at: int, receipt_id: int) -> None:
-        """Note that an event at `at` showed the identifier on the contact."""
+    def link(self, contact: Contact, key: tuple[str, str], seen_at: int, receipt_id: int) -> None:
+        """Record that an event at `seen_at` had this identifier of the contact."""
         holders = self._links.get(key)
         if holders is None:
             holders = self._links[key] = {}
         link = holders.get(contact)
         if link is None:
-            link = holders[contact] = IdentifierLink(at, receipt_id)
+            link = holders[contact] = IdentifierLink(seen_at, receipt_id)
             contact.keys.append(key)
         else:
-            link.widen(at, receipt_id)
+            link.widen(seen_at, receipt_id)
         if link.use is None:
-            link.use = IdentifierUse(at, receipt_id)
+            link.use = IdentifierUse(seen_at, receipt_id)
         else:
-            link.use.add(at, receipt_id)
+            link.use.add(seen_at, receipt_id)
         if key[0] == EMAIL:
             contact.has_email = True
         elif key[0] == TRACKING_ID:
@@ -190,7 +190,7 @@ class Directory:
             contact.has_token = True
 
     def merge(self, contact: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender) -> Contact:
-        """Let the older of two contacts absorb the other, and return it."""
+        """Merge the younger of two contacts into the older, and return the older."""
         survivor, loser = (contact, other) if contact.rank < other.rank else (other, contact)
         for key in loser.keys:
             self._move(key, loser, survivor)
@@ -215,7 +215,7 @@ class Directory:
             link.widen(moved.last_seen, moved.recency)
 
     def uses(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
-        """The uses of identifiers in the batch, each with its contact, which may have been merged
+        """Yield the batch's uses of identifiers with their contacts, which may have been merged
         since.
         """
         yield from self._uses_on_merged

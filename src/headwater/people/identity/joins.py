@@ -1,6 +1,7 @@
-"""The limit on known contacts that an unsigned browser joins. The address in an `identify` proves
-nothing: without a limit, one request could give a browser's past to every customer whose address
-somebody knows. Pure.
+"""Limit the known contacts that an unsigned browser can join.
+
+The email in an `identify` proves nothing: without a limit, one request could attach a browser's
+past to any customer whose address is known. Pure.
 """
 
 from __future__ import annotations
@@ -11,24 +12,24 @@ from hashlib import sha256
 from headwater.people.identity.directory import Contact
 
 MAX_JOINED = 3
-"""Known contacts that one browser, or one address, joins in an hour."""
-WITHIN = 3600 * 1_000_000
-"""The hour, in µs."""
+"""Known contacts that one browser or one address may join within JOIN_PERIOD."""
+JOIN_PERIOD = 3600 * 1_000_000
+"""One hour, in µs."""
 
 SIGNED_ONLY = "signed"
-"""The rule of a site that leaves it to its server to say which known contact a browser is."""
+"""The rule of sites where only signed identifies may link a browser to a known contact."""
 
-Mark = int | Contact
-"""A contact by its id, or itself before it has one."""
+ContactMark = int | Contact
+"""A contact's id, or the contact while it has no id."""
 
 
 def browser_key(token: str | None) -> str | None:
-    """Return the key of a browser by its token, as a hash in hexadecimal digits."""
+    """Return the key of a browser's token: a hash in hexadecimal digits."""
     return None if token is None else _digest(f"token {token}")
 
 
 def address_key(address: str) -> str:
-    """Return the key of an address, likewise."""
+    """Return the key of an IP address: a hash in hexadecimal digits."""
     return _digest(f"address {address}")
 
 
@@ -37,30 +38,30 @@ def _digest(text: str) -> str:
 
 
 class Joins:
-    """The contacts that browsers and addresses joined, as loaded and as changed since."""
+    """The contacts that browsers and addresses joined, as loaded and changed since."""
 
     def __init__(self, stored: Iterable[tuple[str, int, int]] = ()) -> None:
-        """Take stored joins: the key, the contact's id and the time (µs since 1970)."""
-        self._joined: dict[str, dict[Mark, int]] = {}
+        """Load stored joins: key, contact id and time (µs since 1970)."""
+        self._joined: dict[str, dict[ContactMark, int]] = {}
         self.added: list[tuple[str, Contact, int]] = []
         self.refused: dict[int, int] = {}
-        """Receipt ids of items that joined nobody because of the limit, and when they came."""
+        """Receipt ids of items refused because of the limit, and when they arrived."""
         for key, contact_id, joined_at in stored:
             self._joined.setdefault(key, {})[contact_id] = joined_at
 
-    def admit(self, keys: Iterable[str], contact: Contact, receipt_id: int, at: int) -> bool:
-        """Record that a browser joins a contact at `at`; return False at the limit of a key."""
+    def admit(self, keys: Iterable[str], contact: Contact, receipt_id: int, joined_at: int) -> bool:
+        """Record that a browser joins a contact. Return False if a key has reached its limit."""
         mark = contact.id or contact
-        lately = [(key, self._lately(key, at)) for key in keys]
-        if any(mark not in joined and len(joined) >= MAX_JOINED for _, joined in lately):
-            self.refused[receipt_id] = at
+        recent = [(key, self._recent_marks(key, joined_at)) for key in keys]
+        if any(mark not in marks and len(marks) >= MAX_JOINED for _, marks in recent):
+            self.refused[receipt_id] = joined_at
             return False
-        for key, joined in lately:
-            if mark not in joined:
-                self._joined.setdefault(key, {})[mark] = at
-                self.added.append((key, contact, at))
+        for key, marks in recent:
+            if mark not in marks:
+                self._joined.setdefault(key, {})[mark] = joined_at
+                self.added.append((key, contact, joined_at))
         return True
 
-    def _lately(self, key: str, at: int) -> set[Mark]:
+    def _recent_marks(self, key: str, moment: int) -> set[ContactMark]:
         joined = self._joined.get(key, {})
-        return {mark for mark, joined_at in joined.items() if abs(at - joined_at) < WITHIN}
+        return {mark for mark, joined_at in joined.items() if abs(moment - joined_at) < JOIN_PERIOD}

@@ -1,5 +1,5 @@
-"""Values that look like identifiers and identify nobody: believing one of them would join every
-logged-out visitor into one person. The list is data: junk.txt, and the Space's own values.
+"""Values that look like identifiers but identify no one. Trusting one would merge all logged-out
+visitors. The list is data: junk.txt, and the Space's own values.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from importlib.resources import files
 
 
 class Junk:
-    """The junk of one Space: the list of Headwater, and `ignored`, the Space's own values."""
+    """The junk of one Space: the built-in list, and the Space's own `ignored` values."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self._values = _SHIPPED.union(_plain(value) for value in ignored)
@@ -19,7 +19,7 @@ class Junk:
         return text in self._values or not text.strip("0-")
 
     def has_email(self, address: str) -> bool:
-        """True when an address is junk, as a whole, by its local part, or by its domain."""
+        """Return whether an address is junk as a whole, by its local part or by its domain."""
         local, _, domain = _plain(address).rpartition("@")
         labels = domain.split(".")
         names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local}@"}

@@ -1,5 +1,5 @@
-"""Moves of a contact's rows: when it is merged, changes company, or becomes a contact of its own
-again. Every package that keeps rows of contacts has a statement for either. Pure.
+"""Moves of a contact's rows: when it is merged, changes company, or is unmerged. Every package with
+rows of contacts has a statement for both. Pure.
 """
 
 from __future__ import annotations
@@ -10,28 +10,30 @@ import msgspec
 
 
 class ContactMove(msgspec.Struct, frozen=True, gc=False):
-    """The new contact and company of a contact's rows; one that was not merged moves to itself."""
+    """The new contact and company of a contact's rows. `survivor_id` equals `contact_id` without a
+    merge.
+    """
 
     contact_id: int
     survivor_id: int
     company_id: int | None
     source_mask: int = 0
-    """Sources, as bits, that are now on the path of its events."""
+    """Source bits added to the path of its events."""
 
     def values(self, space_id: int) -> dict[str, Any]:
-        """The values that a statement for it binds."""
+        """Return the values that a statement binds."""
         return {"space_id": space_id, **msgspec.structs.asdict(self)}
 
 
 class ContactSplit(msgspec.Struct, frozen=True, gc=False):
-    """A merged contact that leaves its survivor, with all that had been merged into it before."""
+    """A merged contact that leaves its survivor, together with the contacts merged into it."""
 
     contact_id: int
     survivor_id: int
     members: list[int]
-    """The contact, and what was merged into it."""
+    """The contact, and the contacts merged into it."""
     company_id: int | None
 
     def values(self, space_id: int) -> dict[str, Any]:
-        """The values that a statement for it binds."""
+        """Return the values that a statement binds."""
         return {"space_id": space_id, **msgspec.structs.asdict(self)}

@@ -1,18 +1,20 @@
-"""The contact that an event belongs to: the rules of identity, decided without I/O.
+"""Decide which contact an event belongs to. No I/O.
 
-Strong identifiers (tracking_id, email) decide and may merge contacts, unless only a page sent them;
-a trk_token joins an anonymous contact to a known one; a fingerprint with its ip finds contacts and
-never merges them, and does not tell browsers apart that have tokens.
+Strong identifiers (tracking_id, email) decide and may merge contacts, unless only a page sent them.
+A trk_token joins an anonymous contact to a known one. A fingerprint with its ip finds contacts but
+never merges them, and doesn't distinguish browsers that have tokens.
 """
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import msgspec
 
 from headwater.people.identity.directory import (
-    CROWD,
     EMAIL,
     FINGERPRINT,
+    MAX_SHARED_CONTACTS,
     TRACKING_ID,
     TRK_TOKEN,
     Contact,
@@ -27,32 +29,32 @@ _WEAK_SPAN = WEAK_DAYS * 86_400_000_000
 
 
 class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
-    """The identifiers one event shows, junk left out. Times are µs since 1970."""
+    """An event's identifiers, without junk. Times are in µs since 1970."""
 
     receipt_id: int
-    at: int
+    occurred_at: int
     received_at: int
     email: str | None = None
     tracking_id: str | None = None
     trk_token: str | None = None
     fingerprint: str | None = None
-    """The fingerprint and the ip it was seen from, as one value."""
+    """Fingerprint and ip as one value."""
     phone: str | None = None
-    """A telephone number in E.164, where an event of the business's records has nothing else."""
+    """In E.164; only for a business record without another identifier."""
     sender: Sender = Sender.API_KEY
     address_key: str | None = None
-    """Of a browser: its address, as `joins.address_key` returns it."""
+    """The browser's IP address, as hashed by `joins.address_key`."""
     may_join: bool = True
-    """False where the site leaves it to its server to say which known contact a browser is."""
+    """False if only the site's server may link a browser to a known contact."""
     is_refused: bool = False
-    """True when its strong identifiers were left out, as the browser may not join their contact."""
+    """True if the strong identifiers were removed because the browser may not join their contact."""
 
     @property
     def is_strong(self) -> bool:
         return self.email is not None or self.tracking_id is not None
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The identifiers as pairs of kind and value."""
+        """Return the identifiers as pairs of kind and value."""
         pairs = (
             (EMAIL, self.email),
             (TRACKING_ID, self.tracking_id),
@@ -63,7 +65,7 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
 
 
 class Identifiers(msgspec.Struct, frozen=True, gc=False):
-    """The identifiers of an event as it was sent, junk included."""
+    """An event's identifiers as sent, including junk."""
 
     email: str | None
     tracking_id: str | None
@@ -73,7 +75,7 @@ class Identifiers(msgspec.Struct, frozen=True, gc=False):
 
 
 def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, list[str]]:
-    """The identifiers that can be trusted, and a warning for each one that cannot."""
+    """Return the usable identifiers, and a warning for each ignored one."""
     ignored: list[str] = []
     if identifiers.email is not None and junk.has_email(identifiers.email):
         ignored.append(EMAIL)
@@ -92,51 +94,53 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
 def identify(
     directory: Directory, item: ItemIdentity, joins: Joins | None = None
 ) -> tuple[Contact, ItemIdentity]:
-    """The contact of an event, merged or made as the rules ask, and the event's identifiers without
-    those that this sender may not give the contact; the others are linked to it. `joins` holds what
-    browsers joined before.
+    """Return an event's contact, merged or created as needed, and its identifiers without those
+    that the sender may not give the contact. The returned identifiers are linked to the contact.
+
+    `joins` are earlier joins of browsers.
     """
-    contact = _strongly_known(directory, item)
+    contact = _find_by_strong(directory, item)
     holder = directory.owner(TRK_TOKEN, item.trk_token) if item.trk_token is not None else None
     if contact is not None and contact is not holder and not _may_join(joins or Joins(), item, contact):
-        # The browser says that it is neither the contact it joined before nor anybody we believe.
+        # The claim is ignored: the browser stays the anonymous contact it was, if any.
         item = msgspec.structs.replace(item, email=None, tracking_id=None, is_refused=True)
         contact = holder if holder is not None and holder.is_anonymous else None
     elif contact is not None:
         if holder is not None and holder is not contact and holder.is_anonymous:
             contact = directory.merge(contact, holder, TRK_TOKEN, item.receipt_id, item.sender)
     elif holder is not None:
-        contact = None if _is_somebody_else(holder, item) else holder
+        contact = None if _contradicts(item, holder) else holder
     elif item.phone is not None:
-        contact = _called(directory, item.phone)
+        contact = _find_by_phone(directory, item.phone)
     else:
-        contact = _lookalike(directory, item)
+        contact = _find_by_fingerprint(directory, item)
     if contact is None:
         contact = directory.create(item.received_at)
-    item = _without_refused(directory, contact, item)
+    item = _remove_refused(directory, contact, item)
     for key in item.pairs():
-        directory.link(contact, key, item.at, item.receipt_id)
+        directory.link(contact, key, item.occurred_at, item.receipt_id)
     return contact, item
 
 
 def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
-    """Return whether the sender of an item may say that it is a known contact."""
+    """Return whether the sender may identify a browser as this known contact."""
     if item.sender.is_trusted:
         return True
     keys = [key for key in (browser_key(item.trk_token), item.address_key) if key is not None]
     return item.may_join and joins.admit(keys, contact, item.receipt_id, item.received_at)
 
 
-def _strongly_known(directory: Directory, item: ItemIdentity) -> Contact | None:
-    """The contact of the strong identifiers. An address shared by several contacts stands for the
-    oldest of them; when the tracking id's contact has the address too, nothing is merged. A page
-    cannot say that two contacts are one: then the tracking id decides.
+def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
+    """Return the contact of the strong identifiers.
+
+    An email shared by several contacts belongs to the oldest; if the tracking id's contact has it
+    too, nothing is merged. A page can't merge two contacts: then the tracking id decides.
     """
     tracked = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
     mailed = directory.holders(EMAIL, item.email) if item.email else {}
     if not mailed or tracked in mailed:
         return tracked
-    oldest = min(mailed, key=_rank)
+    oldest = min(mailed, key=attrgetter("rank"))
     if tracked is None:
         return oldest
     if not item.sender.is_trusted:
@@ -144,32 +148,35 @@ def _strongly_known(directory: Directory, item: ItemIdentity) -> Contact | None:
     return directory.merge(tracked, oldest, EMAIL, item.receipt_id, item.sender)
 
 
-def _is_somebody_else(holder: Contact, item: ItemIdentity) -> bool:
-    """True when the token's contact has a strong identifier of a kind of which a new one came."""
+def _contradicts(item: ItemIdentity, holder: Contact) -> bool:
+    """Return whether the item has a strong identifier of a kind that the token's contact has."""
     return (item.email is not None and holder.has_email) or (
         item.tracking_id is not None and holder.has_tracking_id
     )
 
 
-def _called(directory: Directory, phone: str) -> Contact | None:
-    """The contact with a telephone number: of several the oldest, a known one before others."""
+def _find_by_phone(directory: Directory, phone: str) -> Contact | None:
+    """Return the oldest contact with a phone number, preferring known contacts."""
     holders = directory.phone_holders(phone)
-    if not holders or len(holders) > CROWD:
+    if not holders or len(holders) > MAX_SHARED_CONTACTS:
         return None
     return min(holders, key=lambda contact: (contact.is_anonymous, contact.rank))
 
 
-def _lookalike(directory: Directory, item: ItemIdentity) -> Contact | None:
-    """The only contact seen with this fingerprint and ip within the days around the event. Two
-    equal browsers behind one address look alike, so it decides where there is nothing else, and
-    gives a new token the past of a browser that had none.
+def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | None:
+    """Return the only contact seen with this fingerprint and ip within WEAK_DAYS of the event.
+
+    Two identical browsers behind one address look alike. So this decides only without other
+    identifiers, or to give a new token the past of a browser without one.
     """
     if item.fingerprint is None or (item.is_strong and item.trk_token is None):
         return None
     holders = directory.holders(FINGERPRINT, item.fingerprint)
-    if len(holders) > CROWD:
+    if len(holders) > MAX_SHARED_CONTACTS:
         return None
-    near = [contact for contact, link in holders.items() if abs(link.last_seen - item.at) <= _WEAK_SPAN]
+    near = [
+        contact for contact, link in holders.items() if abs(link.last_seen - item.occurred_at) <= _WEAK_SPAN
+    ]
     if len(near) != 1:
         return None
     contact = near[0]
@@ -177,9 +184,9 @@ def _lookalike(directory: Directory, item: ItemIdentity) -> Contact | None:
     return contact if is_free or item.trk_token is None else None
 
 
-def _without_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
-    """The identifiers that this sender may give the contact. A page may give no second strong
-    identifier of a kind, and none that another contact has.
+def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
+    """Return the item without identifiers that its sender may not give the contact. A page may give
+    neither a second strong identifier of a kind nor one of another contact.
     """
     if item.sender.is_trusted or not item.is_strong:
         return item
@@ -197,7 +204,3 @@ def _without_refused(directory: Directory, contact: Contact, item: ItemIdentity)
         if is_refused(kind, value, has_one=has_one)
     ]
     return msgspec.structs.replace(item, **dict.fromkeys(refused)) if refused else item
-
-
-def _rank(contact: Contact) -> int:
-    return contact.rank

@@ -1,5 +1,5 @@
-"""The sender of an item. A business's own systems are trusted; a page's items may be anybody's, as
-its key is public, unless the business has signed them.
+"""The sender of an item. A business's own systems are trusted. Items from pages are not, because the
+site key is public, unless the business signed them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Sender(StrEnum):
-    """The way by which an item came in."""
+    """The way an item arrived."""
 
     API_KEY = "api_key"
     WEBHOOK = "webhook"
@@ -19,9 +19,9 @@ class Sender(StrEnum):
 
     @property
     def is_trusted(self) -> bool:
-        """True when the sender speaks for the business."""
+        """True if the sender speaks for the business."""
         return self is not Sender.BROWSER
 
 
 BUSINESS_RECORDS = frozenset({Sender.WEBHOOK, Sender.IMPORT})
-"""Senders of what a business's own systems have recorded, such as a shop's orders."""
+"""Senders of records of a business's own systems, such as a shop's orders."""

@@ -57,7 +57,7 @@ from headwater.reports.questions.spent import (
     sum_of,
 )
 from headwater.spaces.models import Space
-from headwater.spend.breakdown import NOTHING, Piece
+from headwater.spend.breakdown import NOTHING, SpendPart
 from headwater.spend.breakdown import Figures as LedgerFigures
 from headwater.spend.changes import ChangedSpend, SpendChanges, TooManyChangesError, split_spend
 from headwater.spend.ledger import read_versions
@@ -241,8 +241,8 @@ class _Ledger:
 class _ChangedSpend:
     """The spend of a query at both snapshots, in its own currencies, and the changes between them."""
 
-    start: list[Piece]
-    end: list[Piece]
+    start: list[SpendPart]
+    end: list[SpendPart]
     split: SpendChanges
     names: Mapping[Group, Mapping[str, str]]
 
@@ -296,17 +296,17 @@ def _add_up_ledger(
     group, only = query.group_by[0] if query.group_by else None, query.filters.only
     first, last = exchanges
 
-    def choose(pieces: Iterable[Piece]) -> list[Piece]:
+    def choose(pieces: Iterable[SpendPart]) -> list[SpendPart]:
         return [piece for piece in pieces if is_chosen(piece, only, names)]
 
-    def by_key(pieces: Iterable[Piece], exchange: SpendExchange) -> LedgerByKey:
+    def by_key(pieces: Iterable[SpendPart], exchange: SpendExchange) -> LedgerByKey:
         return Spent([exchange.convert(piece) for piece in pieces], names).by_key(group, listed)
 
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
     for cause, share in split.causes.items():
         causes[cause] = _subtract(by_key(choose(share.new), last), by_key(choose(share.gone), last))
-        moved = [row for row in share.rows if is_chosen(Piece(row.row, False), only, names)]
+        moved = [row for row in share.rows if is_chosen(SpendPart(row.row, False), only, names)]
         rows[cause] = len(moved), tuple(nlargest(MAX_LARGEST, moved, partial(_weight, last)))
     if first != last:
         causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))
@@ -323,7 +323,7 @@ def _add_up_ledger(
 
 def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
     """Return the sort key of a changed row: its money, then its other figures."""
-    return tuple(map(abs, exchange.convert(Piece(changed.row, False)).row.figures))
+    return tuple(map(abs, exchange.convert(SpendPart(changed.row, False)).row.figures))
 
 
 def _subtract(figures: LedgerByKey, others: LedgerByKey) -> LedgerByKey:
@@ -412,7 +412,7 @@ class _Table:
     def _row(self, key: Key, side: _Side) -> Figures:
         spent = NOTHING if key is None else side.spent.get(key, NOTHING)
         paid = None if self.group in OF_TOUCHES else side.paid.get((key,), NO_CREDIT)
-        platform = self._space.sources.platform_of(key) if self.group is Group.SOURCE and key else None
+        platform = self._space.sources.find_platform(key) if self.group is Group.SOURCE and key else None
         credit = side.credit.by_key.get((key,), NO_CREDIT)
         return self._figures(side, spent, credit, paid, is_split=platform not in self._ledger.unsplit)
 

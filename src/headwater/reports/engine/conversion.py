@@ -184,7 +184,7 @@ class CurrencyExchange:
 
     def rule(self, rates: RateTable, currency: str, day: date) -> AmountRule:
         """Return how amounts of a currency and a day on the Space's clock count."""
-        return AmountRule.of(rates, day, currency, self.target, self.space.currency)
+        return AmountRule.for_day(rates, day, currency, self.target, self.space.currency)
 
 
 def stored_amount(amount: int, counted: Counted) -> int:

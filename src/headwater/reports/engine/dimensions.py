@@ -207,7 +207,7 @@ def of_channels() -> Mapped:
 def of_platforms(sources: SourceNames) -> Mapped:
     """Return the platforms that bill sources, by their place among those of a Space."""
     places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
-    owners = {number: sources.platform_of(source) for source, number in sources.numbers.items()}
+    owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
     billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
     numbers, keys = np.array(billed, dtype=np.int64).T
     return Mapped(Column.SOURCES, numbers, keys, of_touch=True)

@@ -91,7 +91,7 @@ class SourceKeys:
     in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
-        return self.sources.name_of(key)
+        return self.sources.get_name(key)
 
     def find(self, text: str) -> int | None:
         return self.sources.numbers.get(text)

@@ -30,7 +30,7 @@ from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvent
 from headwater.reports.engine.measures import as_money
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.sources.catalogue import channel_of
+from headwater.sources.catalogue import find_channel
 
 
 class CreditFilter(StrEnum):
@@ -331,11 +331,11 @@ class CreditRowReader:
         values = [self._paths[column][shares.touches] for column in columns]
         for touch in zip(*values, shares.of_event, shares.of_amount, strict=True):
             second, source_id, tag_set, part, amount = map(int, touch)
-            source = self._reader.space.sources.name_of(source_id)
+            source = self._reader.space.sources.get_name(source_id)
             yield TouchCredit(
                 datetime.fromtimestamp(second, UTC),
                 source,
-                channel_of(source),
+                find_channel(source),
                 tags.get(tag_set, TouchTags()),
                 Fraction(part, self._shares.unit),
                 as_money(amount),

@@ -265,7 +265,7 @@ def _join(
 
 
 def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | None:
-    return sources.platform_of(key) if group is Group.SOURCE and key else None
+    return sources.find_platform(key) if group is Group.SOURCE and key else None
 
 
 def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:

@@ -12,11 +12,11 @@ from psycopg import AsyncConnection
 
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.query import Group, KeyCondition
-from headwater.sources.catalogue import PAID, channel_of
+from headwater.sources.catalogue import PAID, find_channel
 from headwater.spend.ads.catalogue import fetch_names
-from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, Piece
-from headwater.spend.ledger import read_pieces
-from headwater.spend.rates.exchange import converted
+from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart
+from headwater.spend.ledger import read_parts
+from headwater.spend.rates.exchange import convert
 from headwater.spend.rates.store import RatePoint, load_rates
 
 MILLIONTHS = 10**6
@@ -34,7 +34,7 @@ CurrencyDay = tuple[str, date]
 class Spent:
     """The ledger of some days, each part once."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[SpendPart]
     """With their money in one currency."""
     names: Mapping[Group, Mapping[str, str]]
     """By group what ids are called."""
@@ -77,7 +77,7 @@ class Spent:
 
     def by_month(self) -> Mapping[date, Spent]:
         """Return the same of each month that there is anything of, by its first day."""
-        pieces: dict[date, list[Piece]] = {}
+        pieces: dict[date, list[SpendPart]] = {}
         for piece in self.pieces:
             pieces.setdefault(piece.row.date.replace(day=1), []).append(piece)
         return {month: Spent(of_month, self.names) for month, of_month in pieces.items()}
@@ -93,7 +93,7 @@ async def load_spent(
     """Return what was spent from one day to another, on what meets conditions on keys, each part at
     the rate of its own day.
     """
-    pieces = await read_pieces(connection, space_id, *days)
+    pieces = await read_parts(connection, space_id, *days)
     names = await fetch_piece_names(connection, space_id, pieces)
     chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
     exchange = await load_exchange(connection, space_id, currency, chosen)
@@ -101,7 +101,7 @@ async def load_spent(
 
 
 async def fetch_piece_names(
-    connection: AsyncConnection, space_id: int, pieces: Sequence[Piece]
+    connection: AsyncConnection, space_id: int, pieces: Sequence[SpendPart]
 ) -> Mapping[Group, Mapping[str, str]]:
     """Return what the ad catalogue calls the ids of pieces."""
     names: dict[Group, Mapping[str, str]] = {}
@@ -111,7 +111,7 @@ async def fetch_piece_names(
     return names
 
 
-def key_of(group: Group | None, piece: Piece) -> Key:
+def key_of(group: Group | None, piece: SpendPart) -> Key:
     """Return the key of a piece in a group, as a report's rows have it; None where it has none."""
     row = piece.row
     match group:
@@ -133,7 +133,7 @@ def _channel_of(row: LedgerRow) -> Key:
     """Return the channel of a row's clicks: platforms with several sources sell only ads."""
     if row.source is None:
         return None if row.owner is None else PAID
-    return channel_of(row.source)
+    return find_channel(row.source)
 
 
 def _first_day(group: Group | None, day: date) -> date:
@@ -143,7 +143,9 @@ def _first_day(group: Group | None, day: date) -> date:
     return day.replace(day=1) if group is Group.MONTH else day
 
 
-def is_chosen(piece: Piece, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]) -> bool:
+def is_chosen(
+    piece: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
+) -> bool:
     """Return whether a piece meets the conditions on keys, by its id or by its name."""
     wanted: dict[Group, set[Key]] = {}
     for condition in only:
@@ -164,7 +166,7 @@ class SpendExchange:
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
-    def left_out(self, pieces: Iterable[Piece]) -> tuple[LeftOutSpend, ...]:
+    def left_out(self, pieces: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
         """Return the spend of some pieces that has no rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
@@ -180,24 +182,24 @@ class SpendExchange:
             for currency in sorted(days)
         )
 
-    def convert(self, piece: Piece) -> Piece:
+    def convert(self, piece: SpendPart) -> SpendPart:
         """Return a piece with its money in that currency: 0 where no rate is known."""
         if piece.row.currency == self.target:
             return piece
         rate = self.rates.get((piece.row.currency, piece.row.date))
         amount, impressions, clicks, conversions, revenue = piece.row.figures
         amount, revenue = (
-            0 if rate is None else converted(money, rate, _HUNDREDTH) for money in (amount, revenue)
+            0 if rate is None else convert(money, rate, _HUNDREDTH) for money in (amount, revenue)
         )
         figures = (amount, impressions, clicks, conversions, revenue)
-        return Piece(piece.row._replace(figures=figures), piece.left_over)
+        return SpendPart(piece.row._replace(figures=figures), piece.is_remainder)
 
 
 async def load_exchange(
     connection: AsyncConnection,
     space_id: int,
     target: str,
-    pieces: Iterable[Piece],
+    pieces: Iterable[SpendPart],
     at: RatePoint | None = None,
 ) -> SpendExchange:
     """Return the exchange of pieces at the rate of each one's own day: those of now, or as they

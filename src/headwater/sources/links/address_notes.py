@@ -1,6 +1,4 @@
-"""Sentences on what is unusual about the address of a page, and read otherwise than whoever wrote
-it may expect. Pure and total.
-"""
+"""Notes on anything unusual in a page's URL. Pure, for any text."""
 
 from __future__ import annotations
 
@@ -11,26 +9,23 @@ from headwater.sources.hierarchy import PARAMETERS as AD_PARAMETERS
 from headwater.sources.parameters import MARKS, split_pairs
 from headwater.sources.placeholders import is_placeholder
 
-LONGEST = 2048
-"""The longest address of a page that the tracker and the API take."""
-_MEANT = MARKS | AD_PARAMETERS
-_NO_HOST = (
-    "This is no address of a page: there is no host in it, such as shop.example. Its parameters "
-    "are read all the same."
-)
+MAX_LENGTH = 2048
+"""The longest page URL that the tracker and the API accept."""
+_KNOWN_PARAMETERS = MARKS | AD_PARAMETERS
+_NO_HOST = "This is not a page URL: it has no host, such as shop.example. Its parameters are read anyway."
 
 
 def note_address(url: str) -> list[str]:
-    """Return what is unusual about the address of a page, as sentences."""
-    return [*_of_host(url), *_of_length(url), *_of_fragment(url), *_of_parameters(url)]
+    """Return notes on anything unusual in a page's URL."""
+    return [*_check_host(url), *_check_length(url), *_check_fragment(url), *_check_parameters(url)]
 
 
 def has_scheme(url: str) -> bool:
-    """True for an address that says how it is fetched."""
+    """Return whether a URL begins with https:// or http://."""
     return url.lstrip().lower().startswith(("https://", "http://"))
 
 
-def _of_host(url: str) -> list[str]:
+def _check_host(url: str) -> list[str]:
     address = read_address(url)
     if address is None:
         return [_NO_HOST]
@@ -38,53 +33,52 @@ def _of_host(url: str) -> list[str]:
         return ["This is the address of an app, not of a page."]
     notes: list[str] = []
     if not has_scheme(url):
-        notes.append("There is no https:// in front of it: it is read as if there were.")
+        notes.append("It doesn't begin with https://, which is assumed.")
     if not url.isascii() and "xn--" in address.host:
         notes.append(f"Browsers write its host as {address.host}.")
     return notes
 
 
-def _of_length(url: str) -> list[str]:
-    if len(url) <= LONGEST:
+def _check_length(url: str) -> list[str]:
+    if len(url) <= MAX_LENGTH:
         return []
-    return [f"It has {len(url):,} characters: a page view with more than {LONGEST:,} is refused."]
+    return [f"It has {len(url):,} characters. Page views with more than {MAX_LENGTH:,} are refused."]
 
 
-def _of_fragment(url: str) -> list[str]:
+def _check_fragment(url: str) -> list[str]:
     address, _, fragment = url.partition("#")
-    names = [name for name, _ in split_pairs(fragment) if name in _MEANT]
+    names = [name for name, _ in split_pairs(fragment) if name in _KNOWN_PARAMETERS]
     if not names:
         return []
-    verb = "stands" if len(set(names)) == 1 else "stand"
-    listed = f"{_listed(names)} {verb} behind the #"
+    subject = f"{_join_names(names)} {'is' if len(set(names)) == 1 else 'are'} after the #"
     if all(name not in MARKS for name, _ in split_pairs(address.partition("?")[2])):
-        return [f"{listed}, where other tools do not look: put parameters before it."]
-    return [f"{listed}, which is not read, as there are such parameters before it."]
+        return [f"{subject}, where other tools don't look. Put parameters before it."]
+    return [f"{subject} and ignored, because there are such parameters before it."]
 
 
-def _of_parameters(url: str) -> list[str]:
-    seen: set[str] = set()
+def _check_parameters(url: str) -> list[str]:
+    names: set[str] = set()
     repeated: list[str] = []
     unfilled: list[str] = []
     for name, raw in split_pairs(url.partition("#")[0].partition("?")[2]):
-        if name not in _MEANT:
+        if name not in _KNOWN_PARAMETERS:
             continue
-        if name in seen:
+        if name in names:
             repeated.append(name)
-        seen.add(name)
+        names.add(name)
         if is_placeholder(raw) or is_placeholder(unquote_plus(raw)):
             unfilled.append(name)
     notes: list[str] = []
     if repeated:
-        notes.append(f"More than one {_listed(repeated)}: the first that has a value counts.")
+        notes.append(f"{_join_names(repeated)} occurs more than once. The first one with a value counts.")
     if unfilled:
         notes.append(
-            f"{_listed(unfilled)} {'has' if len(set(unfilled)) == 1 else 'have'} a placeholder "
-            "that the ad platform fills in; as it stands here, it counts as absent."
+            f"{_join_names(unfilled)} {'has' if len(set(unfilled)) == 1 else 'have'} a placeholder "
+            "that the ad platform fills in. Unfilled, it counts as absent."
         )
     return notes
 
 
-def _listed(names: list[str]) -> str:
-    different = list(dict.fromkeys(names))
-    return " and ".join(filter(None, (", ".join(different[:-1]), different[-1])))
+def _join_names(names: list[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return " and ".join(filter(None, (", ".join(distinct[:-1]), distinct[-1])))

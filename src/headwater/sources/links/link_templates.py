@@ -27,14 +27,14 @@ class LinkTemplate(msgspec.Struct, frozen=True, gc=False):
 
     platform: str
     source: str
-    """The listed source that clicks then have."""
+    """The resulting source of clicks."""
     where: str
-    """The place where it is pasted, as a sentence."""
+    """Where to paste it, as a sentence."""
     parameters: tuple[tuple[str, str], ...]
 
     @property
     def text(self) -> str:
-        """The parameters as they are pasted, without a question mark."""
+        """The parameters without a question mark."""
         return "&".join(f"{name}={value}" for name, value in self.parameters)
 
 
@@ -42,7 +42,7 @@ TEMPLATES = (
     LinkTemplate(
         "Meta",
         "facebook_ads",
-        "In Ads Manager, at the ad, under Tracking, into URL parameters.",
+        "In Ads Manager, in the ad's Tracking section, under URL parameters.",
         (
             ("utm_source", "facebook"),
             ("utm_medium", "paid_social"),
@@ -57,8 +57,8 @@ TEMPLATES = (
     LinkTemplate(
         "Google",
         "google_ads",
-        "In the account's settings, under Tracking, into Final URL suffix. Google knows no names "
-        "of campaigns here: give their ids names with the ad catalogue.",
+        "In the account settings, under Tracking, in Final URL suffix. Google has no campaign names "
+        "here: name the ids in the ad catalogue.",
         (
             ("utm_source", "google"),
             ("utm_medium", "cpc"),
@@ -71,7 +71,7 @@ TEMPLATES = (
     LinkTemplate(
         "TikTok",
         "tiktok_ads",
-        "At the end of the address of the ad, behind a question mark.",
+        "At the end of the ad's URL, after a question mark.",
         (
             ("utm_source", "tiktok"),
             ("utm_medium", "paid_social"),
@@ -86,8 +86,8 @@ TEMPLATES = (
     LinkTemplate(
         "LinkedIn",
         "linkedin_ads",
-        "In Campaign Manager, at the campaign, under tracking parameters. LinkedIn has a field for "
-        "each name; where a value is in capitals, choose it from its list.",
+        "In Campaign Manager, in the campaign's tracking parameters. LinkedIn has a field for each "
+        "name; choose values in capitals from its list.",
         (
             ("utm_source", "linkedin"),
             ("utm_medium", "paid_social"),
@@ -99,7 +99,7 @@ TEMPLATES = (
     LinkTemplate(
         "Microsoft",
         "bing_ads",
-        "In the account's settings, under URL options, into Final URL suffix.",
+        "In the account settings, under URL options, in Final URL suffix.",
         (
             ("utm_source", "bing"),
             ("utm_medium", "cpc"),
@@ -114,7 +114,7 @@ TEMPLATES = (
     LinkTemplate(
         "Pinterest",
         "pinterest_ads",
-        "At the end of the destination address of the ad, behind a question mark.",
+        "At the end of the ad's destination URL, after a question mark.",
         (
             ("utm_source", "pinterest"),
             ("utm_medium", "paid_social"),
@@ -128,7 +128,7 @@ TEMPLATES = (
     LinkTemplate(
         "Snapchat",
         "snapchat_ads",
-        "At the end of the website address of the ad, behind a question mark.",
+        "At the end of the ad's website URL, after a question mark.",
         (
             ("utm_source", "snapchat"),
             ("utm_medium", "paid_social"),

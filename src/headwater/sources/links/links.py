@@ -1,7 +1,6 @@
-"""Links for campaigns: the parameters by which the rules name a source, put onto the address of a
-page. Pure.
+"""Build campaign links: a page's URL with parameters that name a source. Pure.
 
-What a link is called is never decided here: `explain_visit` says so, as for every visit.
+Never decides how a link is classified: `explain_visit` does, as for every visit.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from urllib.parse import quote, unquote_plus
 import msgspec
 
 from headwater.sources.addresses import APP, read_address
-from headwater.sources.catalogue import PAID_OTHER, SOURCES, channel_of
+from headwater.sources.catalogue import PAID_OTHER, SOURCES, find_channel
 from headwater.sources.clicks import CLICK_IDS
-from headwater.sources.hierarchy import meaning_of_term
+from headwater.sources.hierarchy import term_level
 from headwater.sources.links.address_notes import has_scheme
 
 MAX_VALUE = 512
-"""The longest value of a parameter, as with events."""
+"""The longest parameter value, as for events."""
 SET_BY_LINKS = frozenset(
     {"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "trk_ad_group", "trk_keyword"}
 )
-"""Parameters of which a link that is built has its own, in place of those of its address."""
+"""Parameters that a built link replaces in its address."""
 
 _SEARCH = frozenset({"google", "bing", "yahoo", "duckduckgo", "brave"})
 _VIDEO = frozenset({"youtube", "twitch"})
-_OTHERS = {
+_OTHER_SOURCES = {
     "ai_chat_gpt": ("chatgpt.com", "referral"),
     "ai_perplexity": ("perplexity.ai", "referral"),
     "ai_copilot": ("copilot.microsoft.com", "referral"),
@@ -41,18 +40,18 @@ _OTHERS = {
     PAID_OTHER: ("ad_network", "cpc"),
 }
 _MACROS = "{}"
-"""Signs that stay as they are in values: ad platforms replace what stands between them."""
+"""Characters left unescaped in values, because ad platforms replace what they enclose."""
 
 
 class LinkTags(msgspec.Struct, frozen=True, gc=False):
-    """The values of utm_source and utm_medium that name a source."""
+    """The utm_source and utm_medium that name a source."""
 
     source: str
     medium: str
 
 
 class LinkParts(msgspec.Struct, frozen=True, gc=False):
-    """The parts that a link names. Empty texts are left out."""
+    """The parts of a link. Empty texts are left out."""
 
     source: str
     campaign: str = ""
@@ -60,22 +59,22 @@ class LinkParts(msgspec.Struct, frozen=True, gc=False):
     ad: str = ""
     keyword: str = ""
     utm_source: str = ""
-    """In place of the value that names the source."""
+    """Replaces the value that names the source."""
     utm_medium: str = ""
-    """Likewise."""
+    """Replaces the usual medium."""
 
 
 class BadAddress(ValueError):
-    """The address of a page cannot be made a link; the text says why, and what to do."""
+    """A page's URL can't become a link. The text says why, and what to do."""
 
 
-def tags_of(source: str) -> LinkTags | None:
-    """Return the parameters that name a listed source; None for `direct`, which no link can be."""
+def choose_tags(source: str) -> LinkTags | None:
+    """Return the parameters that name a listed source; None for `direct`."""
     if source == "direct":
         return None
-    if source in _OTHERS:
-        return LinkTags(*_OTHERS[source])
-    channel = channel_of(source)
+    if source in _OTHER_SOURCES:
+        return LinkTags(*_OTHER_SOURCES[source])
+    channel = find_channel(source)
     platform = source.removesuffix("_ads").removesuffix("_organic")
     if channel == "paid":
         if platform in _SEARCH:
@@ -86,22 +85,22 @@ def tags_of(source: str) -> LinkTags | None:
     return LinkTags(source, "referral")
 
 
-LINKED = tuple(source for source in SOURCES if tags_of(source) is not None)
-"""The sources for which there are links."""
+LINKED = tuple(source for source in SOURCES if choose_tags(source) is not None)
+"""Sources that links can name."""
 
 
-def parameters_of(parts: LinkParts) -> dict[str, str]:
-    """Return the parameters of a link, by name, in the order in which they are written."""
-    tags = tags_of(parts.source)
+def list_parameters(parts: LinkParts) -> dict[str, str]:
+    """Return a link's parameters, in the order in which they are written."""
+    tags = choose_tags(parts.source)
     usual = LinkTags("", "") if tags is None else tags
-    term = meaning_of_term(parts.source)
+    term = term_level(parts.source)
     values = {
         "utm_source": parts.utm_source or usual.source,
         "utm_medium": parts.utm_medium or usual.medium,
         "utm_campaign": parts.campaign,
         "utm_term": parts.adset if term == "adset" else parts.keyword,
         "utm_content": parts.ad,
-        # What utm_term does not mean for this source.
+        # The level that utm_term doesn't have for this source.
         "trk_ad_group": "" if term == "adset" else parts.adset,
         "trk_keyword": parts.keyword if term == "adset" else "",
     }
@@ -109,57 +108,59 @@ def parameters_of(parts: LinkParts) -> dict[str, str]:
 
 
 def build_link(address: str, parts: LinkParts) -> str:
-    """Return the address with the parameters of the link, before its fragment. Those that it has
-    already of SET_BY_LINKS are left out, all others stay. Raises BadAddress.
+    """Return the address with the link's parameters before its fragment. Replaces those in
+    SET_BY_LINKS and keeps all others. Raises BadAddress.
     """
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
     path, _, query = page.partition("?")
-    kept = [piece for piece in query.split("&") if piece and name_of(piece) not in SET_BY_LINKS]
-    added = [f"{name}={quote(value, safe=_MACROS)}" for name, value in parameters_of(parts).items()]
+    kept = [part for part in query.split("&") if part and read_name(part) not in SET_BY_LINKS]
+    added = [f"{name}={quote(value, safe=_MACROS)}" for name, value in list_parameters(parts).items()]
     return f"{path}?{'&'.join([*kept, *added])}{hash_sign}{fragment}"
 
 
 def read_page_address(address: str) -> str:
-    """Return the address of a page as it goes into a link: with https:// where it has no scheme,
-    blanks percent-encoded. Raises BadAddress.
+    """Return a page's URL for a link: https:// added if it has no scheme, blanks percent-encoded.
+    Raises BadAddress.
     """
     text = address.strip()
-    if any(ord(sign) < 32 or ord(sign) == 127 for sign in text):
-        raise BadAddress("The address has a line break or another control character in it.")
+    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise BadAddress("The address contains a line break or another control character. Remove it.")
     if not has_scheme(text):
         scheme, separator, _ = text.partition("://")
         if separator:
-            raise BadAddress(f"The address begins with {scheme[:20]}://: a page's begins with https://.")
+            raise BadAddress(
+                f"The address begins with {scheme[:20]}://. Use a page's, which begins with https://."
+            )
         text = f"https://{text.removeprefix('//')}"
-    read = read_address(text)
-    # With neither a scheme nor a path in front, an @ is of an e-mail address.
-    is_mail = "@" in re.split("[/?#]", address.strip(), maxsplit=1)[0]
-    if read is None or is_mail or read.host.startswith(APP) or not is_host_of_page(read.host):
-        raise BadAddress("This is no address of a page: it needs a host, as in https://shop.example/tents.")
+    page = read_address(text)
+    # Without a scheme or a path before it, an @ belongs to an email address.
+    is_email = "@" in re.split("[/?#]", address.strip(), maxsplit=1)[0]
+    if page is None or is_email or page.host.startswith(APP) or not can_have_pages(page.host):
+        raise BadAddress("This is not a page URL: it needs a host, as in https://shop.example/tents.")
     return text.replace(" ", "%20")
 
 
-def is_host_of_page(host: str) -> bool:
-    """True for a host that a page can have: a name with a dot, an IP address, or this machine."""
+def can_have_pages(host: str) -> bool:
+    """Return whether a host is a name with a dot, an IP address, or this machine."""
     return "." in host or host.startswith("[") or host == "localhost"
 
 
 def replaced_in(address: str) -> list[str]:
-    """Return the parameters of an address that a link has its own of, as they stand there."""
-    return [piece for piece in _pieces(address) if name_of(piece) in SET_BY_LINKS]
+    """Return the parameters of an address that a link replaces, as written."""
+    return [parameter for parameter in _split_query(address) if read_name(parameter) in SET_BY_LINKS]
 
 
 def click_ids_in(address: str) -> list[str]:
-    """Return the names of the click ids in an address: marks of somebody's click, long past."""
-    return [name for name in map(name_of, _pieces(address)) if name in CLICK_IDS]
+    """Return the names of the click ids in an address, left over from earlier clicks."""
+    return [name for name in map(read_name, _split_query(address)) if name in CLICK_IDS]
 
 
-def _pieces(address: str) -> list[str]:
+def _split_query(address: str) -> list[str]:
     query = address.partition("#")[0].partition("?")[2]
-    return [piece for piece in query.split("&") if piece]
+    return [parameter for parameter in query.split("&") if parameter]
 
 
-def name_of(piece: str) -> str:
-    """Return the name of a parameter as the rules read it."""
-    return unquote_plus(piece.partition("=")[0]).lower().removeprefix("amp;")
+def read_name(parameter: str) -> str:
+    """Return the name of a `name=value` parameter, as the rules read it."""
+    return unquote_plus(parameter.partition("=")[0]).lower().removeprefix("amp;")

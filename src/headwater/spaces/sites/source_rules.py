@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all
 from headwater.sources.addresses import read_address
-from headwater.sources.exclusions import exclusions_of
+from headwater.sources.exclusions import make_exclusions
 from headwater.sources.space_rules import SourceRules
 from headwater.spaces.models import Space
 
@@ -20,7 +20,7 @@ async def fetch_source_rules(connection: AsyncConnection, space: Space) -> Sourc
     own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(
-        exclusions_of(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)), space.sources
+        make_exclusions(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)), space.sources
     )
 
 

@@ -12,18 +12,18 @@ from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_siz
 from headwater.http.inputs.parameters import Input
 from headwater.spend.ads.catalogue import KINDS, AdName
 
-MOST_NAMES = 1000
-LONGEST = 512
-LONGEST_PLATFORM = 64
+MAX_NAMES = 1000
+MAX_LENGTH = 512
+MAX_PLATFORM_LENGTH = 64
 
 
 # ------------------------------------------------------------------------------------- reading
 
-_FILLED: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST}
+_FILLED: Schema = {"type": "string", "pattern": r"\S", "maxLength": MAX_LENGTH}
 
 
 def _required(kind: FieldType[str | None]) -> FieldType[str]:
-    """The type of text that must not be blank."""
+    """Return the type of text that must not be blank."""
 
     def parse(value: str | None) -> str:
         if value is None:
@@ -35,25 +35,25 @@ def _required(kind: FieldType[str | None]) -> FieldType[str]:
 
 _ID = _required(
     text_up_to(
-        LONGEST,
+        MAX_LENGTH,
         trim=True,
         integers=True,
-        rule=f"must be a string of at most {LONGEST} characters or an integer.",
+        rule=f"must be a string of at most {MAX_LENGTH} characters or an integer.",
     ).or_none()
 ).documented(anyOf=[_FILLED, {"type": "integer"}])
-_NAME = _required(text_up_to(LONGEST, trim=True).or_none()).documented(**_FILLED)
+_NAME = _required(text_up_to(MAX_LENGTH, trim=True).or_none()).documented(**_FILLED)
 _PLATFORM = (
-    text_up_to(LONGEST_PLATFORM, trim=True)
+    text_up_to(MAX_PLATFORM_LENGTH, trim=True)
     .or_none()
-    .documented(type=["string", "null"], maxLength=LONGEST_PLATFORM)
+    .documented(type=["string", "null"], maxLength=MAX_PLATFORM_LENGTH)
 )
 
 AD_NAME = object_of(
     {
         "kind": Property(word_of(KINDS), missing=f"must be one of {', '.join(KINDS)}."),
-        "id": Property(_ID, "The platform's id, as touchpoints have it.", missing=REQUIRED),
+        "id": Property(_ID, "The platform's id, as in touchpoints.", missing=REQUIRED),
         "name": Property(_NAME, missing=REQUIRED),
-        "platform": Property(_PLATFORM, "Absent, null or blank, the one told before stays."),
+        "platform": Property(_PLATFORM, "If absent, null or blank, the stored platform is kept."),
     }
 ).then(lambda values: AdName(**values))
 _NO_ARRAY = "must be an array of ads."
@@ -61,9 +61,9 @@ NAMES = object_of(
     {
         "ads": Property(
             array_of(
-                AD_NAME, MOST_NAMES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_NAMES} ads."
+                AD_NAME, MAX_NAMES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_NAMES} ads."
             ),
-            "All are stored, or none. Of an id given twice the last counts.",
+            "All ads are stored, or none. If an id is repeated, the last one wins.",
             missing=_NO_ARRAY,
         )
     }
@@ -71,12 +71,12 @@ NAMES = object_of(
 
 
 def read_names(body: dict[str, Any]) -> tuple[AdName, ...]:
-    """The names that a body holds. Raises Invalid, naming every field at fault."""
+    """Parse the names in a body. Raises Invalid with every invalid field."""
     return parse_body(NAMES, body)["ads"]
 
 
 def read_name(values: dict[str, Any]) -> AdName:
-    """The name that an object holds. Raises Invalid, naming every field at fault."""
+    """Parse one name. Raises Invalid with every invalid field."""
     return parse_body(AD_NAME, values)
 
 
@@ -87,13 +87,12 @@ DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
 
 
 def cursors(signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list."""
     return Cursors(signing_key, space_id, "/ads", None)
 
 
 def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Read the number of rows of a page, and where it begins. Raises Invalid."""
+    """Parse the page size and position. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return per_page, at
+    return per_page, position

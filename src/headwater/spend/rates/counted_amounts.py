@@ -1,8 +1,8 @@
-"""Rules for amounts: those that count in a report, and the reasons to leave others out. Pure.
+"""Decide which amounts count in a report, and why others are left out. Pure.
 
-An amount counts with its value in the report's currency. It is left out when no exchange rate is
-known, or when its value is beyond a bound: no sum can overflow, and a visitor who sends an absurd
-amount cannot drown the figures of everybody else.
+An amount counts with its value in the report's currency. It is left out if there is no exchange
+rate or the value exceeds a limit, so that no sum can overflow and no visitor can distort the
+figures with an absurd amount.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 
-from headwater.spend.rates.exchange import RateTable, converted
+from headwater.spend.rates.exchange import RateTable, convert
 
 HUNDREDTH = 100
-"""Ten-thousandths: to what a converted amount is rounded."""
+"""In ten-thousandths: converted amounts are rounded to this."""
 UNIT = 10_000
 """Amounts are in ten-thousandths."""
 MAX_AMOUNT = 10**11 * UNIT
 """In the Space's currency."""
 MAX_PAGE_AMOUNT = 10**7 * UNIT
-"""The same for an amount that only a page reported: anybody can send one."""
+"""For an amount that only a page reported, which anyone can send."""
 MAX_REPORTED = 10**14 * UNIT
-"""In the report's currency, so that every amount fits 64 bits."""
+"""In the report's currency. Keeps every amount within 64 bits."""
 
 
 class LeftOutReason(StrEnum):
-    """The reasons to leave money out of a report."""
+    """The reason money is left out of a report."""
 
     NO_RATE = "no_rate"
     TOO_LARGE = "too_large"
@@ -47,42 +47,45 @@ _WORDS = {
 
 
 Counted = int | LeftOutReason
-"""The value of an amount in the report's currency, or why it is left out."""
+"""An amount's value in the report's currency, or why it is left out."""
 
 
 @dataclass(frozen=True)
 class _Value:
-    """The value of one unit in another currency."""
+    """Converts amounts to another currency."""
 
     rate: Fraction | None
-    """None where the currency is the same, in which amounts are not rounded."""
+    """None for the same currency, whose amounts aren't rounded."""
 
-    def of(self, amount: int) -> int:
-        return amount if self.rate is None else converted(amount, self.rate, HUNDREDTH)
+    def convert(self, amount: int) -> int:
+        return amount if self.rate is None else convert(amount, self.rate, HUNDREDTH)
 
 
 @dataclass(frozen=True)
 class AmountRule:
-    """Counts the amounts of one currency on one day."""
+    """Counts amounts of one currency on one day."""
 
     reported: _Value | None
-    """In the report's currency; None where no rate is known."""
+    """To the report's currency; None without a rate."""
     bounded: _Value | None
-    """In the currency of the bounds: the Space's, or the report's where no rate to that is known.
+    """To the currency of the limits: the Space's, or the report's if there is no rate to the
+    Space's.
     """
 
     @classmethod
-    def of(cls, rates: RateTable, day: date, currency: str, target: str, own: str) -> AmountRule:
-        """Return the rule for a report in `target` of a Space whose currency is `own`."""
+    def for_day(
+        cls, rates: RateTable, day: date, currency: str, target: str, space_currency: str
+    ) -> AmountRule:
+        """Return the rule for a report in `target`."""
         reported = _value(rates, day, currency, target)
-        return cls(reported, _value(rates, day, currency, own) or reported)
+        return cls(reported, _value(rates, day, currency, space_currency) or reported)
 
     def count(self, amount: int, *, from_page: bool) -> Counted:
-        """Count an amount, which only a page reported or not."""
+        """Count an amount; `from_page` if only a page reported it."""
         if self.reported is None or self.bounded is None:
             return LeftOutReason.NO_RATE
-        value = self.reported.of(amount)
-        size = abs(value if self.bounded == self.reported else self.bounded.of(amount))
+        value = self.reported.convert(amount)
+        size = abs(value if self.bounded == self.reported else self.bounded.convert(amount))
         if from_page and size > MAX_PAGE_AMOUNT:
             return LeftOutReason.PAGE_AMOUNT_TOO_LARGE
         if size > MAX_AMOUNT or abs(value) > MAX_REPORTED:
@@ -90,14 +93,14 @@ class AmountRule:
         return value
 
     def count_all(self, amounts: Sequence[int], *, from_page: bool) -> Sequence[Counted]:
-        """Count several amounts; a bound that the largest keeps is kept by all."""
+        """Count several amounts. If the largest is within the limits, all are."""
         largest = max(map(abs, amounts), default=0)
         counted = self.count(largest, from_page=from_page)
         if self.reported is None:
             return [counted] * len(amounts)
         if isinstance(counted, LeftOutReason):
             return [self.count(amount, from_page=from_page) for amount in amounts]
-        return [self.reported.of(amount) for amount in amounts]
+        return [self.reported.convert(amount) for amount in amounts]
 
 
 def _value(rates: RateTable, day: date, currency: str, target: str) -> _Value | None:

@@ -1,5 +1,5 @@
-"""The European Central Bank's reference rates, from its own server: the latest ninety days, or all
-of them where too many would be missing.
+"""Download the European Central Bank's reference rates: the last 90 days, or all of them if more
+are missing.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from headwater.spend.rates.store import ReferenceRate
 LATEST = "/stats/eurofxref/eurofxref-hist-90d.xml"
 ALL = "/stats/eurofxref/eurofxref-hist.zip"
 _LATEST_DAYS = timedelta(days=80)
-"""That file has working days of ninety days."""
-_AHEAD = timedelta(days=1)
-"""It may be tomorrow already where the bank is."""
+"""That file has the working days of 90 days."""
+_MAX_AHEAD = timedelta(days=1)
+"""The bank may already be in tomorrow."""
 _SECONDS = 60.0
-_MOST_BYTES = 8 * 1024 * 1024
-"""Of the file as it is sent; the one of all days has a tenth of that."""
+_MAX_BYTES = 8 * 1024 * 1024
+"""Of the downloaded file; the one with all days has a tenth of that."""
 
 
 class RatesUnavailableError(Exception):
-    """There are no rates to be had. The text says why."""
+    """The rates can't be downloaded. The text says why."""
 
 
 async def fetch_reference_rates(
-    egress: Egress, origin: str, known: date | None, today: date
+    egress: Egress, origin: str, latest_day: date | None, today: date
 ) -> list[ReferenceRate]:
-    """Return the rates that the server at an origin has, where the latest known ones are of a day.
-    Raises RatesUnavailableError for anything but a whole file of rates.
+    """Return the rates from the server at `origin`. `latest_day` is the last stored day. Raises
+    RatesUnavailableError for anything except a complete file.
     """
-    is_recent = known is not None and today - known <= _LATEST_DAYS
+    is_recent = latest_day is not None and today - latest_day <= _LATEST_DAYS
     call = EgressRequest(url=f"{origin}{LATEST if is_recent else ALL}", method="GET")
     try:
-        response = await egress.send(call, _SECONDS, most_bytes=_MOST_BYTES)
+        response = await egress.send(call, _SECONDS, most_bytes=_MAX_BYTES)
         if response.status != 200:
             raise RatesUnavailableError(f"the server answered with status {response.status}")
         if response.cut:
@@ -45,6 +45,6 @@ async def fetch_reference_rates(
         raise RatesUnavailableError(str(error)) from None
     except ValueError as error:
         raise RatesUnavailableError(f"the file is refused: {error}") from None
-    if max(rate.date for rate in rates) > today + _AHEAD:
-        raise RatesUnavailableError("the file is refused: it has rates of days to come")
+    if max(rate.date for rate in rates) > today + _MAX_AHEAD:
+        raise RatesUnavailableError("the file is refused: it has rates of future days")
     return rates

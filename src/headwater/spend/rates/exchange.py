@@ -1,4 +1,4 @@
-"""Amounts of one currency in another, on a day. Exact: no float. Pure."""
+"""Convert amounts between currencies on a day. Exact: no floats. Pure."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 
-DAYS_BACK = 7
-"""The rates of a day without any, such as a Sunday, are the latest of so many days before."""
+MAX_DAYS_BACK = 7
+"""A day without rates, such as a Sunday, uses the latest rates of this many days before."""
 EURO = "EUR"
 
 
 @dataclass(frozen=True)
 class RateTable:
-    """The rates of some days."""
-
-    own: Mapping[date, Mapping[tuple[str, str], Fraction]] = field(
+    space_rates: Mapping[date, Mapping[tuple[str, str], Fraction]] = field(
         default_factory=dict[date, dict[tuple[str, str], Fraction]]
     )
-    """By day, base and currency: a Space's."""
+    """The Space's own rates, by day, base and currency."""
     per_euro: Mapping[date, Mapping[str, Fraction]] = field(default_factory=dict[date, dict[str, Fraction]])
-    """By day and currency: those of all Spaces."""
+    """Reference rates for all Spaces, by day and currency."""
     _cache: dict[tuple[date, str, str], Fraction | None] = field(
         default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
     )
-    """Earlier look-ups: many amounts have the same day and currency."""
+    """Previous lookups: many amounts have the same day and currency."""
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return how many units of `target` one of `source` is; None where nobody knows."""
+        """Return how many units of `target` equal one of `source`; None if unknown."""
         key = day, source, target
         if key not in self._cache:
             self._cache[key] = self._find(day, source, target)
@@ -37,18 +35,18 @@ class RateTable:
     def _find(self, day: date, source: str, target: str) -> Fraction | None:
         if source == target:
             return Fraction(1)
-        for back in range(DAYS_BACK + 1):
+        for back in range(MAX_DAYS_BACK + 1):
             earlier = day - timedelta(days=back)
-            rate = self._own(earlier, source, target) or self._reference(earlier, source, target)
+            rate = self._space_rate(earlier, source, target) or self._reference_rate(earlier, source, target)
             if rate is not None:
                 return rate
         return None
 
-    def _own(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return the rate by a Space's own of one day: directly, or by way of one other currency,
-        the first in the alphabet.
+    def _space_rate(self, day: date, source: str, target: str) -> Fraction | None:
+        """Return a day's rate from the Space's own rates: direct, or through one other currency, the
+        first in alphabetical order.
         """
-        rates = self.own.get(day)
+        rates = self.space_rates.get(day)
         if not rates:
             return None
         direct = _between(rates, source, target)
@@ -60,7 +58,7 @@ class RateTable:
                 return first * second
         return None
 
-    def _reference(self, day: date, source: str, target: str) -> Fraction | None:
+    def _reference_rate(self, day: date, source: str, target: str) -> Fraction | None:
         rates = self.per_euro.get(day)
         if not rates:
             return None
@@ -77,15 +75,14 @@ def _between(rates: Mapping[tuple[str, str], Fraction], source: str, target: str
     return 1 / back if back else None
 
 
-def converted(amount: int, rate: Fraction, step: int) -> int:
-    """Return an amount in another currency, rounded half-even to a multiple of `step`."""
+def convert(amount: int, rate: Fraction, step: int) -> int:
+    """Return the converted amount, rounded half-even to a multiple of `step`."""
     divisor = rate.denominator * step
-    steps, rest = divmod(amount * rate.numerator, divisor)
-    is_up = 2 * rest > divisor or (2 * rest == divisor and steps % 2 == 1)
+    steps, remainder = divmod(amount * rate.numerator, divisor)
+    is_up = 2 * remainder > divisor or (2 * remainder == divisor and steps % 2 == 1)
     return step * (steps + is_up)
 
 
-def days_before(days: Iterable[date]) -> list[date]:
-    """Return the days whose rates the rates of some days may be."""
-    spread = {day - timedelta(days=back) for day in days for back in range(DAYS_BACK + 1)}
-    return sorted(spread)
+def add_fallback_days(days: Iterable[date]) -> list[date]:
+    """Return the days together with the earlier days whose rates they may use."""
+    return sorted({day - timedelta(days=back) for day in days for back in range(MAX_DAYS_BACK + 1)})

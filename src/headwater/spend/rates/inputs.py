@@ -14,16 +14,15 @@ from headwater.http.inputs.timerange import parse_day
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.rates.store import Rate
 
-MOST_RATES = 5000
-LEAST, MOST = Decimal("1e-12"), Decimal("1e12")
-"""The bounds of a rate."""
+MAX_RATES = 5000
+MIN_RATE, MAX_RATE = Decimal("1e-12"), Decimal("1e12")
 
 _DAY_SCHEMA: Schema = {"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
-def _bounded(rate: Decimal) -> Decimal:
-    if not LEAST <= rate <= MOST:
-        raise ValueError(f"must be from {LEAST:f} to {MOST:f}.")
+def _check_bounds(rate: Decimal) -> Decimal:
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise ValueError(f"must be from {MIN_RATE:f} to {MAX_RATE:f}.")
     return rate
 
 
@@ -31,34 +30,34 @@ def _parse_day(text: str) -> date:
     return parse_day(text.strip())
 
 
-def _rate_of(values: dict[str, Any]) -> Rate:
+def _build_rate(values: dict[str, Any]) -> Rate:
     if values["base"] == values["currency"]:
-        raise ValueError("must be of two currencies.")
+        raise ValueError("must have two different currencies.")
     return Rate(**values)
 
 
 _CURRENCY = written({"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"}, parse_currency)
 _RATE = (
     number("must be a number.")
-    .then(_bounded)
+    .then(_check_bounds)
     .documented(anyOf=[{"type": "number", "exclusiveMinimum": 0}, number_text(NUMBER)])
 )
 _ROW = object_of(
     {
         "date": Property(written(_DAY_SCHEMA, _parse_day), missing=REQUIRED),
-        "base": Property(_CURRENCY, "The currency of which one unit is priced.", missing=REQUIRED),
+        "base": Property(_CURRENCY, "The currency that is priced.", missing=REQUIRED),
         "currency": Property(_CURRENCY, missing=REQUIRED),
-        "rate": Property(_RATE, "Units of `currency` for one of `base`.", missing=REQUIRED),
+        "rate": Property(_RATE, "Units of `currency` per unit of `base`.", missing=REQUIRED),
     }
-).then(_rate_of)
+).then(_build_rate)
 _NO_ARRAY = "must be an array of rates."
 RATES = object_of(
     {
         "rates": Property(
             array_of(
-                _ROW, MOST_RATES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MOST_RATES} rates."
+                _ROW, MAX_RATES, least=1, rule=_NO_ARRAY, count_rule=f"must hold 1 to {MAX_RATES} rates."
             ),
-            "All are stored, or none.",
+            "All rates are stored, or none.",
             missing=_NO_ARRAY,
         )
     }
@@ -66,7 +65,7 @@ RATES = object_of(
 
 
 def read_rates(body: dict[str, Any]) -> tuple[Rate, ...]:
-    """The rates that a body holds. Raises Invalid, naming every field at fault."""
+    """Parse the rates in a body. Raises Invalid with every invalid field."""
     return parse_body(RATES, body)["rates"]
 
 
@@ -75,13 +74,12 @@ DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
 
 
 def cursors(signing_key: bytes, space_id: int) -> Cursors:
-    """The cursors of the list."""
     return Cursors(signing_key, space_id, "/rates", None)
 
 
 def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Read the number of rows of a page, and where it begins. Raises Invalid."""
+    """Parse the page size and position. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return per_page, at
+    return per_page, position

@@ -51,7 +51,7 @@ from headwater.people.contacts.journey import count_earlier, list_journey
 from headwater.people.contacts.lookup import find_by_email, resolve
 from headwater.people.contacts.models import GetContact
 from headwater.people.contacts.queries import (
-    MOST_LATEST,
+    MAX_SEARCHED_CONTACTS,
     count_contacts,
     fetch_contact,
     list_contacts,
@@ -176,7 +176,7 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
 
 _SEARCHED = (
     "Every name was looked at for one that begins so, and those of the latest "
-    f"{MOST_LATEST:,} contacts for one that has it anywhere."
+    f"{MAX_SEARCHED_CONTACTS:,} contacts for one that has it anywhere."
 )
 _AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
@@ -191,7 +191,7 @@ _ROW: Schema = {
 }
 _VALUES: dict[str, Schema] = {
     name: {key: part for key, part in schema.items() if key != "description"}
-    for name, schema in schema_of(inputs.BODY_OF_NEW)["properties"].items()
+    for name, schema in schema_of(inputs.NEW_CONTACT_BODY)["properties"].items()
 }
 _WHOLE = answer_of(ContactAnswer)
 # A contact's own events and visits are left to get_contact_journey.

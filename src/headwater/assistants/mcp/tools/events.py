@@ -34,7 +34,7 @@ from headwater.assistants.mcp.tool import (
 from headwater.attribution.fits.choice import FIT, cite
 from headwater.events import parameters
 from headwater.events.answers import EventAnswer, ListedEvent
-from headwater.events.fields import complete
+from headwater.events.fields import complete_fields
 from headwater.events.fitted_selection import load_listing
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
@@ -87,7 +87,7 @@ def _with_fields(arguments: Arguments) -> Arguments:
 def _with_amounts(listing: ListEvents) -> ListEvents:
     """Return the list with the currency of each row, regardless of the selected fields."""
     selection = listing.selection
-    chosen = complete((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
+    chosen = complete_fields((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
     return replace(listing, selection=replace(selection, fields=chosen))
 
 

@@ -104,7 +104,7 @@ async def _put(context: ToolContext, arguments: Arguments) -> Any:
 async def _delete(context: ToolContext, arguments: Arguments) -> Any:
     confirmation = read_confirmation(arguments)
     query = JsonInput({name: value for name, value in arguments.items() if name != CONFIRM.name})
-    choice = parameters.read_choice(query, whole=False)
+    choice = parameters.read_choice(query, days_required=True)
     query.finish()
     async with context.transaction() as connection:
         await require_platform(connection, await context.space(connection), choice)
