@@ -1,1 +1,1 @@
-"""The console: pages for people, rendered by the server, whole without JavaScript."""
+"""The console: server-rendered pages that work without JavaScript."""

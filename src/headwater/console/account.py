@@ -1,6 +1,4 @@
-"""The page of one's own account: name, password, the browsers that are logged in, the
-tokens that assistants and scripts have.
-"""
+"""Account page: name, password, sessions and personal tokens."""
 
 from __future__ import annotations
 
@@ -27,12 +25,10 @@ PATH = "/console/account"
 
 
 async def show_account(request: Request) -> Response:
-    """Show the page."""
     return await _page(request, await require_visitor(request))
 
 
 async def post_name(request: Request) -> Response:
-    """Change the name that others see."""
     visitor, form = await _read(request, "name")
     try:
         async with services(request).database.transaction() as connection:
@@ -44,7 +40,7 @@ async def post_name(request: Request) -> Response:
 
 
 async def post_password(request: Request) -> Response:
-    """Change the password of a user who knows the old one; log their other browsers out."""
+    """Change the password after checking the old one, and log out other browsers."""
     visitor, form = await _read(request, "password")
     shared = services(request)
     subject = visitor.user.email
@@ -77,7 +73,6 @@ async def post_password(request: Request) -> Response:
 
 
 async def post_close(request: Request) -> Response:
-    """Log another browser out."""
     visitor, form = await _read(request, "close session")
     async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, form.number("session"))
@@ -85,7 +80,6 @@ async def post_close(request: Request) -> Response:
 
 
 async def post_close_all(request: Request) -> Response:
-    """Log every browser out, this one too."""
     visitor, _ = await _read(request, "close sessions")
     async with services(request).database.connection() as connection:
         await close_sessions(connection, visitor.user.id)

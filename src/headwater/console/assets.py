@@ -1,6 +1,4 @@
-"""The console's style sheet and scripts, under names that change with their content, so that browsers can
-cache them forever.
-"""
+"""The console's style sheet and scripts, under content-hashed names that browsers cache forever."""
 
 from __future__ import annotations
 
@@ -33,19 +31,18 @@ _ADDRESSES, _CONTENTS = _load()
 
 
 def asset(name: str) -> str:
-    """The address of a file in static/."""
+    """Return the URL of a file in static/."""
     return _ADDRESSES[name]
 
 
 async def send_icon(_: Request) -> Response:
-    """The icon, under the address that browsers ask for by themselves."""
+    """Send the icon, under the address that browsers request unprompted."""
     address = _ADDRESSES["favicon.svg"].rpartition("/")[2]
     headers = {"Content-Type": _TYPES["svg"], "Cache-Control": "public, max-age=86400"}
     return Response(_CONTENTS[address], headers=headers)
 
 
 async def send_asset(request: Request) -> Response:
-    """A file by its hashed name."""
     name: str = request.path_params["name"]
     if name not in _CONTENTS:
         raise NotFound("Page")

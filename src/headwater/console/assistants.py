@@ -1,4 +1,4 @@
-"""The page of a Space's MCP settings: the address for assistants, and the tokens they use."""
+"""MCP settings page: the assistants' address and their tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _CREATE = SentForm("create token", Permission.MAKE_TOKENS, once=True)
 
 @ROUTES.page()
 async def show_assistants(visit: PageVisit) -> Response:
-    """Show the address and the tokens."""
     return await _page(visit)
 
 
@@ -34,7 +33,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a personal token and show it this once."""
+    """Create a personal token and show it once."""
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
     await visit.spend()
@@ -43,7 +42,7 @@ async def post_create(visit: PageVisit) -> Response:
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Revoke a token at once. Members revoke their own, and those who manage tokens any."""
+    """Revoke a token. Members without the token permission may revoke only their own."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
     is_own = token.owner.user_id == visit.user_id
     visit.inside.require(Permission.MAKE_TOKENS if is_own else Permission.MANAGE_TOKENS)

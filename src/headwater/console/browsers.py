@@ -1,6 +1,4 @@
-"""Pages for people who open in a browser an address that is for programs, or where something goes
-wrong.
-"""
+"""Pages for people who open a program's address in a browser, and error pages."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _FOR_PROGRAMS = ("/public-api/", "/webhooks/")
 
 
 class ForBrowsers:
-    """An endpoint for programs that shows a page to people who open its address in a browser."""
+    """Wrap a program endpoint so that browsers get a page instead."""
 
     def __init__(self, endpoint: ASGIApp, page: Callable[[Request], Awaitable[Response]]) -> None:
         self._endpoint, self._page = endpoint, page
@@ -31,21 +29,21 @@ class ForBrowsers:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Return whether the client is a browser: programs do not ask for HTML. Endpoints for programs alone
-    always answer with JSON, because some clients list every type.
+    """Return whether the client is a browser.
+
+    Program-only endpoints always answer with JSON, because some clients accept every type.
     """
     is_for_programs = scope["path"].startswith(_FOR_PROGRAMS)
     return not is_for_programs and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 async def show_failure(request: Request, error: Exception) -> Response:
-    """A page that says why an address has no answer, or that there is nothing at it."""
     return _secured(await show_problem(request, error))
 
 
 async def show_assistant_address(request: Request) -> Response:
-    """Return a page about a Space's address for assistants. It is the same for every number, so that it does
-    not show which Spaces exist.
+    """Show the page of an assistant address. It is the same for every number, so it doesn't reveal which
+    Spaces exist.
     """
     url = f"{services(request).base_url}{request.url.path}"
     return _secured(render(request, "assistant_address.html", url=url))

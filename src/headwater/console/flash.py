@@ -1,4 +1,4 @@
-"""The message of a page after a redirect: one of a closed set, named in a cookie."""
+"""Messages shown after a redirect, named in a cookie."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FlashMessage(StrEnum):
-    """A message on a page. The cookie holds its name, so no outside text can get onto a page."""
+    """The cookie holds only a name, so outside text can't reach a page."""
 
     LOGGED_OUT = "You are logged out."
     LOGGED_OUT_EVERYWHERE = "You are logged out everywhere."
@@ -80,5 +80,4 @@ class FlashMessage(StrEnum):
 
 
 def read_flash(name: str | None) -> str | None:
-    """The sentence that a cookie names."""
     return FlashMessage[name].value if name and name in FlashMessage.__members__ else None

@@ -1,8 +1,7 @@
-"""Posted forms, accepted only from a page of ours that was sent to the same browser.
+"""Posted forms, accepted only from our own page in the same browser.
 
-Three things are checked: the site that the browser names as the sender, a token
-made from the visitor's own secret and the form's name, and, for what must happen once, a token
-that is spent.
+Checked: the sender site that the browser reports, a token signed with the visitor's secret and the form's
+name, and a single-use token for actions that must happen once.
 """
 
 from __future__ import annotations
@@ -34,20 +33,19 @@ _STALE = "This form is out of date: open the page again and send it once more."
 
 @dataclass(frozen=True)
 class PostedForm:
-    """A posted form: texts by field, in the order of the page."""
+    """A posted form: values by field, in page order."""
 
     pairs: tuple[tuple[str, str], ...]
 
     def text(self, name: str) -> str:
-        """A field's first value, or nothing."""
+        """Return a field's first value, or an empty string."""
         return next((value for key, value in self.pairs if key == name), "")
 
     def texts(self, name: str) -> list[str]:
-        """Every value of a field."""
         return [value for key, value in self.pairs if key == name]
 
     def number(self, name: str) -> int:
-        """An id. Raises Invalid."""
+        """Return a field as an id. Raise Invalid."""
         text = self.text(name)
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
             raise Invalid.of(name, "must be a number.")
@@ -55,9 +53,7 @@ class PostedForm:
 
 
 def without_keys(errors: Errors) -> Errors:
-    """Rules as they read under the fields that they are about: without the settings' keys, which
-    no page shows.
-    """
+    """Return errors without the setting keys, which no page shows."""
 
     def sentence(key: str, rule: str) -> str:
         rule = rule.removeprefix(f"{key}: ")
@@ -67,8 +63,9 @@ def without_keys(errors: Errors) -> Errors:
 
 
 def form_token(key: bytes, form: str) -> str:
-    """The token of a form that may be sent again; `key` is the visitor's or the guest's. It reads
-    differently in each answer, so that the lengths of compressed pages do not give it away.
+    """Return the token of a reusable form; `key` belongs to the visitor or guest.
+
+    Each answer masks it differently, so the size of compressed pages doesn't leak it.
     """
     mask = secrets.token_bytes(_DIGEST_BYTES)
     return (mask + _masked(_form_digest(key, form), mask)).hex()
@@ -83,7 +80,7 @@ def _masked(digest: bytes, mask: bytes) -> bytes:
 
 
 def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
-    """Raise Forbidden unless a form holds a `form_token` of this visitor."""
+    """Raise Forbidden without a valid `form_token`."""
     try:
         token = bytes.fromhex(posted.text(TOKEN))
     except ValueError:
@@ -96,16 +93,14 @@ def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
-    """Return the token of one display of a form, valid for one sending within ONCE_SECONDS; `bound` is other
-    text that must be the same when it is sent.
-    """
+    """Return a token for one submission of a form within ONCE_SECONDS; `bound` must not change."""
     stamp = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
     return f"{stamp}.{_sign_once(key, form, bound, stamp)}"
 
 
 async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
-    """The posted form. Raises Forbidden for one that another site or another visitor's page sent,
-    Invalid for what is no form.
+    """Return the posted form. Raise Forbidden for one from another site or visitor, Invalid for a malformed
+    one.
     """
     posted = await _read(request)
     _check_token(posted, key, form)
@@ -113,14 +108,14 @@ async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
 
 
 async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
-    """Read a posted form with a `once_token`, likewise; `spend` uses the token up."""
+    """Return a posted form with a valid `once_token`; `spend` uses it up."""
     posted = await _read(request)
     check_once(posted, key, form, bound)
     return posted
 
 
 def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> None:
-    """Raise Forbidden unless a form holds a `once_token` of this visitor that is still good."""
+    """Raise Forbidden without a valid, unexpired `once_token`."""
     stamp, _, signature = posted.text(TOKEN).rpartition(".")
     expected = _sign_once(key, form, bound, stamp)
     if not hmac.compare_digest(signature.encode(), expected.encode()):
@@ -130,15 +125,15 @@ def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> No
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
-    """Use a form's `once_token` up, with the transaction. Raises Forbidden for a used one."""
+    """Use up a form's `once_token` in this transaction. Raise Forbidden for a used one."""
     taken = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not taken.admitted:
         raise Forbidden(_STALE)
 
 
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
-    """The posted form of at most `limit` bytes, likewise; files in it are texts. Raises Invalid for
-    a file that is no UTF-8.
+    """Return a posted form of at most `limit` bytes, with its files decoded to text. Raise Forbidden,
+    Invalid.
     """
     is_multipart = _kind(request) == "multipart/form-data"
     posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
@@ -196,10 +191,10 @@ def _checked(pairs: Sequence[tuple[str, str]]) -> PostedForm:
 
 
 def refuse_foreign(request: Request) -> None:
-    """Raise Forbidden for a form that, by the browser's word, another site has sent.
+    """Raise Forbidden for a form sent by another site.
 
-    Pages without a referrer post with `Origin: null`. On https browsers then name in
-    Sec-Fetch-Site the site of the form; on plain http they do not, and its token has to do.
+    Pages without a referrer post `Origin: null`. On https browsers then send Sec-Fetch-Site; on plain http
+    only the token protects the form.
     """
     site = request.headers.get("sec-fetch-site")
     if site not in (None, "same-origin", "none"):
@@ -219,7 +214,7 @@ def refuse_foreign(request: Request) -> None:
 
 
 def _host_of(origin: str) -> str:
-    """The host and port of an origin; nothing for a text that is no address."""
+    """Return the host and port of an origin, or an empty string."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

@@ -1,4 +1,4 @@
-"""The page of a Space's API keys: made, shown once, revoked."""
+"""API keys page: create, show once, revoke."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ SCOPE_DESCRIPTIONS = {
 
 @ROUTES.page()
 async def show_keys(visit: PageVisit) -> Response:
-    """Show the keys."""
     return await _page(visit)
 
 
@@ -48,7 +47,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a key and show it this once."""
+    """Create a key and show it once."""
     name, scopes = visit.form.text("name"), visit.form.texts("scope")
     if not scopes:
         raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
@@ -59,7 +58,6 @@ async def post_create(visit: PageVisit) -> Response:
 
 @ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Revoke a key at once."""
     await revoke_key(visit.connection, visit.space.id, visit.form.number("key"))
     return FlashMessage.KEY_REVOKED
 

@@ -1,5 +1,6 @@
-"""Browsers with an earlier login, recognised by a signed cookie: they are not locked out of an account when
-logins from elsewhere fail.
+"""Browsers with an earlier login, recognised by a signed cookie.
+
+They aren't locked out of an account when logins from elsewhere fail.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from headwater.console.visitor import cookie_name, set_cookie
 from headwater.endpoints.services import services
 
 REMEMBERED_SECONDS = 400 * 86_400
-"""The longest that browsers keep any cookie."""
+"""The longest lifetime that browsers allow."""
 _LONGEST = 200
 
 
 def remember_browser(request: Request, response: Response, account: str) -> None:
-    """Give the browser the cookie, after a login to an account."""
+    """Set the cookie after a login to an account."""
     if known_browser(request, account) is None:
         number = secrets.token_urlsafe(16)
         value = f"{number}.{_sign(request, number, account)}"
@@ -27,7 +28,7 @@ def remember_browser(request: Request, response: Response, account: str) -> None
 
 
 def known_browser(request: Request, account: str) -> str | None:
-    """The number of a browser that has logged in to this account before."""
+    """Return the number of a browser that has logged in to this account before."""
     value = request.cookies.get(cookie_name(request, "browser"), "")
     number, _, signature = value.partition(".")
     if not number or len(value) > _LONGEST:

@@ -1,4 +1,4 @@
-"""Lists that can be long: a page of them, and of those alone that have a text in them."""
+"""Paged, searchable lists."""
 
 from __future__ import annotations
 
@@ -19,28 +19,25 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class ListPage(Generic[T]):
-    """A page of a list."""
-
     rows: Sequence[T]
     total: int
-    """Of all pages, of those that match."""
+    """Number of matching rows on all pages."""
     number: int
     search: str
-    """The name of the parameter with the text that is searched."""
+    """Name of the search parameter."""
     wanted: str
 
     @property
     def is_last(self) -> bool:
-        """True when no page follows."""
         return PER_PAGE * self.number >= self.total
 
     @property
     def is_long(self) -> bool:
-        """True when there is something to search, or something was searched."""
+        """Return whether the list needs a search field."""
         return self.total > PER_PAGE or bool(self.wanted)
 
     def end(self, number: int) -> str:
-        """Return the end of the address of another page."""
+        """Return the query string of another page."""
         pairs = {self.search: self.wanted, PAGE: str(number) if number > 1 else ""}
         return f"?{urlencode({name: text for name, text in pairs.items() if text})}"
 
@@ -48,8 +45,8 @@ class ListPage(Generic[T]):
 def read_list_page(
     request: Request, rows: Iterable[T], words: Callable[[T], str], search: str = "find"
 ) -> ListPage[T]:
-    """Return the page of a list that an address names, or the nearest one. `words` returns the text of a row
-    that is searched, ignoring case.
+    """Return the requested page of a list, or the nearest one. `words` returns a row's searchable text; case
+    is ignored.
     """
     wanted = request.query_params.get(search, "").strip()[:_LONGEST]
     matching = [row for row in rows if wanted.lower() in words(row).lower()]

@@ -1,5 +1,7 @@
-"""Logging in and out. Failed logins are counted by account and by address before the password is
-looked at, and answered alike, in text and in time, whether there is such an account or not.
+"""Login and logout.
+
+Failed logins are counted by account and address before the password is checked. Answers are the same, in text
+and time, whether the account exists or not.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ FAILURES = 10
 WINDOW_SECONDS = 15 * 60
 FORM = "login"
 Subject = tuple[str, str]
-"""An action, and the account or browser whose attempts at it are counted together."""
+"""An action, and the account or browser whose attempts are counted."""
 _WRONG = "The e-mail address or the password is wrong."
 
 
 async def show_login(request: Request) -> Response:
-    """Show the form, unless the visitor is logged in. Without any account show what to do."""
+    """Show the login form. Without any account, explain how to create one."""
     next_path = local_path(request.query_params.get("next"))
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
@@ -52,7 +54,7 @@ async def show_login(request: Request) -> Response:
 
 
 async def post_login(request: Request) -> Response:
-    """Check a password; a session of its own begins with each login."""
+    """Check the password and start a new session."""
     form = await read_form(request, guest_key(request), FORM)
     before = await find_visitor(request)
     shared = services(request)
@@ -88,7 +90,6 @@ async def post_login(request: Request) -> Response:
 
 
 async def post_logout(request: Request) -> Response:
-    """End the session, in the database and in the browser."""
     visitor = await find_visitor(request)
     if visitor is None:
         return redirect(request, LOGIN)
@@ -103,7 +104,7 @@ async def post_logout(request: Request) -> Response:
 async def begin_session(
     connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
 ) -> str:
-    """Start a session for the user and return its token. The browser's earlier session, `visitor`, ends."""
+    """Start a session for the user and return its token. Ends the browser's earlier session, `visitor`."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
@@ -112,22 +113,22 @@ async def begin_session(
 
 
 def describe_device(user_agent: str) -> str:
-    """Browser and system in a few words, so that people know their sessions apart."""
+    """Return a short name of the browser and system."""
     parsed = parse(user_agent[:1024])
     browser = parsed.user_agent.family if parsed.user_agent else "A browser"
     return f"{browser} on {parsed.os.family}" if parsed.os else browser
 
 
 def _account_subject(request: Request, account: str) -> Subject:
-    """The subject that attempts to log in to an account are counted by. A browser that the account
-    was used with before has a count of its own: strangers who fail elsewhere do not lock it out.
+    """Return the subject whose attempts are counted. A browser that has logged in before has its own count,
+    so failures elsewhere don't lock it out.
     """
     browser = known_browser(request, account)
     return ("login to", account) if browser is None else ("login by", browser)
 
 
 async def _take(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
-    """Count an attempt against the address and the account, or against neither."""
+    """Count an attempt against both the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
     taken = await take_attempt(connection, "login from", address, *limits)
     if taken.admitted:

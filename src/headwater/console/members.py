@@ -1,4 +1,4 @@
-"""The page of a Space's members: invite, change roles, remove, leave."""
+"""Members page: invite, change roles, remove, leave."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ ROLES = {
 
 @ROUTES.page()
 async def show_members(visit: PageVisit) -> Response:
-    """Show the members and the open invitations."""
     return await _page(visit)
 
 
@@ -43,13 +42,13 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:
-    """Return a form whose sender's role stays as it is until the transaction has ended."""
+    """Return a form that locks the sender's role until the transaction ends."""
     return SentForm(name, permission, lock=members.lock_members)
 
 
 @ROUTES.action("/invite", _managing_form("invite"), _refuse_invitation)
 async def post_invite(visit: PageVisit) -> Response:
-    """Invite a person by e-mail address; the link is shown this once."""
+    """Invite a person by e-mail address and show the link once."""
     role = read_role(visit.form)
     visit.inside.require(managing(role))
     link, email = await invitations.invite(
@@ -61,7 +60,6 @@ async def post_invite(visit: PageVisit) -> Response:
 
 @ROUTES.action("/role", _managing_form("role"), conflict=_refuse_change)
 async def post_role(visit: PageVisit) -> FlashMessage:
-    """Change the role of a member."""
     role = read_role(visit.form)
     member = await _fetch_member(visit)
     visit.inside.require(managing(member.role))
@@ -74,7 +72,7 @@ async def post_role(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", _managing_form("remove", Permission.READ), conflict=_refuse_change)
 async def post_remove(visit: PageVisit) -> Response | FlashMessage:
-    """Remove a member. All members may remove themselves."""
+    """Remove a member. Every member may leave."""
     member = await _fetch_member(visit)
     leaves = member.user_id == visit.user_id
     if not leaves:
@@ -88,7 +86,6 @@ async def post_remove(visit: PageVisit) -> Response | FlashMessage:
 
 @ROUTES.action("/uninvite", _managing_form("uninvite"))
 async def post_uninvite(visit: PageVisit) -> FlashMessage:
-    """Revoke an invitation."""
     number = visit.form.number("invitation")
     invitation = await invitations.fetch_invitation(visit.connection, visit.space.id, number)
     visit.inside.require(managing(invitation.role))
@@ -97,7 +94,7 @@ async def post_uninvite(visit: PageVisit) -> FlashMessage:
 
 
 def read_role(form: PostedForm) -> Role:
-    """Read the role that a form names. Raises Invalid."""
+    """Return the role in a form. Raise Invalid."""
     try:
         return Role(form.text("role"))
     except ValueError:

@@ -1,6 +1,6 @@
-"""A posted form with a file: its fields first, then the file in chunks as it arrives.
+"""Streamed forms with a file: fields first, then the file in chunks.
 
-python-multipart separates the parts. Only a few chunks are held at a time.
+python-multipart splits the parts. Only a few chunks are in memory.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _UNREADABLE: dict[str, list[str]] = {"file": ["The upload cannot be read. Send i
 
 
 class MultipartForm:
-    """A form with one file at its end, read from a request."""
+    """A form that ends with one file."""
 
     def __init__(self, request: Request, limit: int) -> None:
-        """`limit` applies to the bytes of the file. Raises a 415 for another kind of body, Forbidden for a
-        form from another site.
+        """`limit` is the file's maximum bytes. Raise a 415 for another kind of body, Forbidden for another
+        site's form.
         """
         refuse_foreign(request)
         kind, options = parse_options_header(request.headers.get("content-type"))
@@ -41,18 +41,16 @@ class MultipartForm:
         admit_upload(request, 2 * limit + HELD_BYTES)
 
     async def fields(self) -> tuple[PostedForm, str]:
-        """The fields before the file, and the file's name; an empty one when there is no file.
-        Raises Invalid for what cannot be read.
-        """
+        """Return the fields before the file and the file's name, empty without one. Raise Invalid."""
         while self._more and self._parts.file_name is None:
             await self._read()
         return PostedForm(tuple(self._parts.fields)), self._parts.file_name or ""
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The file's bytes. Raises FileTooLarge past the limit, Invalid when the form breaks off.
+        """Yield the file's bytes. Raise FileTooLarge past the limit, Invalid if the form breaks off.
 
-        A file that is too large is read to its end before that is said: a browser that still sends
-        would show that the connection failed.
+        Reads an oversized file to its end first: a browser that is still sending would report a failed
+        connection.
         """
         size = 0
         while True:
@@ -81,8 +79,6 @@ class MultipartForm:
 
 
 class _Parts:
-    """The parts of a body that have arrived."""
-
     def __init__(self, boundary: bytes) -> None:
         self.fields: list[tuple[str, str]] = []
         self.file_name: str | None = None
@@ -132,7 +128,7 @@ class _Parts:
         elif self.file_name is None and len(self.fields) < MAX_FIELDS:
             self._field = bytearray()
         else:
-            raise Invalid(_UNREADABLE)  # something after the file, or too much before it
+            raise Invalid(_UNREADABLE)  # data after the file, or too much before it
 
     def _add(self, data: bytes, start: int, end: int) -> None:
         if self._field is None:

@@ -1,4 +1,4 @@
-"""Pages that one-time links open: the first account, a new password, an invitation."""
+"""Pages of one-time links: first account, new password, invitation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from headwater.spaces.spaces import any_space, create_space
 
 
 def check_new_account(form: PostedForm) -> Errors:
-    """The rules that the e-mail address and the password of a form break."""
+    """Return errors in the e-mail address and password."""
     errors: Errors = {}
     for check, name in ((read_email, "email"), (check_password, "password")):
         try:
@@ -45,7 +45,7 @@ def check_new_account(form: PostedForm) -> Errors:
 
 
 async def show_set_up(request: Request) -> Response:
-    """Show the form for the first account, and for the first Space if there is none."""
+    """Show the form for the first account, and for the first Space if none exists."""
     token = request.path_params["token"]
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
@@ -56,7 +56,7 @@ async def show_set_up(request: Request) -> Response:
 
 
 async def post_set_up(request: Request) -> Response:
-    """Make the first account, with a Space to own: a new one, or all that there are."""
+    """Create the first account as owner of a new Space or of all existing ones."""
     form = await read_form(request, guest_key(request), "set-up")
     before = await find_visitor(request)
     shared = services(request)
@@ -127,7 +127,6 @@ def _set_up_page(
 
 
 async def show_reset(request: Request) -> Response:
-    """The form for choosing a password."""
     user = await _forgetful(request)
     if user is None:
         return _used_up(request)
@@ -136,7 +135,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """Change the password, and log out all browsers that used the old one."""
+    """Change the password and log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _forgetful(request)
     if user is None:
@@ -156,14 +155,14 @@ async def post_reset(request: Request) -> Response:
 
 
 async def _forgetful(request: Request) -> User | None:
-    """The user whose password the link of the path changes."""
+    """Return the user whose password reset link this is."""
     async with services(request).database.connection() as connection:
         user_id = await links.find_reset_link(connection, request.path_params["token"])
         return None if user_id is None else await fetch_user(connection, user_id)
 
 
 async def show_join(request: Request) -> Response:
-    """Show the offer, and how to take it: as the user logged in, or with a new account."""
+    """Show an invitation: accept it as the logged-in user or with a new account."""
     await find_visitor(request)
     offer = await _offer(request)
     if offer is None:
@@ -172,7 +171,6 @@ async def show_join(request: Request) -> Response:
 
 
 async def post_join(request: Request) -> Response:
-    """Take an offer up."""
     visitor = await find_visitor(request)
     key = visitor.form_key if visitor else guest_key(request)
     form = await read_form(request, key, "join")
@@ -193,7 +191,7 @@ async def post_join(request: Request) -> Response:
 
 
 async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
-    """Accept the offer with a new account. Raises EmailTaken, NotFound."""
+    """Accept the offer with a new account. Raise EmailTaken, NotFound."""
     errors = check_new_account(form)
     if errors:
         return _join_page(request, offer, form, errors, status=422)
@@ -231,7 +229,7 @@ def _join_page(
 
 
 def _used_up(request: Request) -> Response:
-    """One answer for links that were used, are too old, or never were."""
+    """Return the same answer for used, expired and unknown links."""
     return render(
         request,
         "error.html",

@@ -1,6 +1,4 @@
-"""Parts that every page for people shares: its rendering, the headers that keep it to itself, and
-errors as pages. Other packages with pages use this module, too.
-"""
+"""Page rendering, security headers and error pages, also for other packages with pages."""
 
 from __future__ import annotations
 
@@ -72,13 +70,13 @@ _TEMPLATES = Environment(
 
 
 def add_templates(package: str) -> None:
-    """Let templates of another package's `templates` folder be rendered, by names of their own."""
+    """Register another package's `templates` folder. Template names must be unique across packages."""
     _LOADERS.append(PackageLoader(package))
 
 
 def policy(form_action: Sequence[str] = (), *, fetches: bool = False) -> str:
-    """The content security policy; `form_action` names origins that a form's answer may redirect
-    to, besides our own. The script of a page that `fetches` may read other answers of ours.
+    """Return a content security policy. `form_action` lists origins that a form's answer may redirect to;
+    `fetches` lets the page's script request our own addresses.
     """
     targets = " ".join(("'self'", *form_action))
     connections = "connect-src 'self'; " if fetches else ""
@@ -99,7 +97,7 @@ HEADERS = {
 }
 
 OPENED = {"Cross-Origin-Opener-Policy": "unsafe-none"}
-"""A page that cuts itself off from who opened it cuts off every later page in its window, too."""
+"""A page that isolates itself from its opener also isolates every later page in its window."""
 
 
 def render(
@@ -111,8 +109,8 @@ def render(
     fetches: bool = False,
     **values: Any,
 ) -> Response:
-    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset,
-    token, guest_token, when, clock`; `errors` holds the rules that a form broke, by field.
+    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset, token,
+    guest_token, when, clock`; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -142,14 +140,14 @@ def render(
 
 
 class _Refusals(dict[str, list[str]]):
-    """The rules that a form broke, by field; none for every other."""
+    """Form errors by field, empty for other fields."""
 
     def __missing__(self, field: str) -> list[str]:
         return []
 
 
 def redirect(request: Request, location: str, flash: FlashMessage | None = None) -> Response:
-    """Send the browser to another page, which may carry a message."""
+    """Redirect the browser, optionally with a message."""
     response = RedirectResponse(location, 303)
     if flash is not None:
         set_cookie(request, response, "said", flash.name, 60)
@@ -157,8 +155,8 @@ def redirect(request: Request, location: str, flash: FlashMessage | None = None)
 
 
 def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
-    """Return, for templates, the function that makes the hidden field of a form by its name. The
-    forms of guests are signed as theirs, even when they have logged in by the time.
+    """Return the template function for a form's hidden token. Guest forms keep the guest's signature even
+    after a login.
     """
 
     def field(form: str) -> Markup:
@@ -169,12 +167,11 @@ def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
 
 
 def hidden_token(token: str) -> Markup:
-    """The hidden field that carries a form's token."""
     return Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN, token)
 
 
 def when(moment: datetime, zone: str = "UTC") -> Markup:
-    """A moment as people read it, on a zone's clock."""
+    """Return a moment as a date and time in a zone."""
     local = moment.astimezone(ZoneInfo(zone))
     text = f"{local.day} {local:%b %Y, %H:%M}"
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
@@ -182,15 +179,15 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
 
 
 def clock(moment: datetime, zone: str = "UTC") -> Markup:
-    """The time of day of a moment, to the second, on a zone's clock."""
+    """Return the time of day in a zone, to the second."""
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
     local = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local)
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
-    """Return routes whose answers are pages, errors included, as one application. Other sites may open the
-    paths in `opened` in a window and communicate with it.
+    """Return an application for routes that answer with pages, errors included. Other sites may open `opened`
+    paths in a window and communicate with it.
     """
     app = Starlette(
         routes=list(routes),
@@ -208,7 +205,7 @@ def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[
 
 
 class _Secured:
-    """Put HEADERS on every answer that does not have its own."""
+    """Add HEADERS to answers that don't set their own."""
 
     def __init__(self, app: ASGIApp, opened: Collection[str]) -> None:
         self._app, self._opened = app, opened
@@ -232,8 +229,8 @@ async def _see_other(request: Request, error: Exception) -> Response:
 
 
 async def show_problem(request: Request, error: Exception) -> Response:
-    """An error as a page, or for a program as JSON. The visitor's name stays in the page's head, if
-    it can be read.
+    """Return an error as a page, or as JSON for a program. The page head shows the visitor's name if it can
+    be read.
     """
     problem = _problem(error)
     if _is_program(request):
@@ -274,7 +271,7 @@ def _problem(error: Exception) -> Problem:
 
 
 def wait_text(seconds: int) -> str:
-    """A wait in words."""
+    """Return a duration in words."""
     if seconds < 60:
         return f"{seconds} second{'s' * (seconds != 1)}"
     minutes = math.ceil(seconds / 60)

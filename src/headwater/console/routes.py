@@ -1,4 +1,4 @@
-"""Every page of the console, and the paths for which the service calls it."""
+"""All console pages and their paths."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ICON = "/favicon.ico"
 
 
 async def begin(request: Request) -> Response:
-    """Lead from the bare address to the console."""
+    """Redirect the bare address to the console."""
     return redirect(request, HOME)
 
 
@@ -132,7 +132,7 @@ PAGES = [
 
 
 def console_routes(shared: Services) -> list[Route]:
-    """Return the console as routes of the service's application, for any method."""
+    """Return the console's routes, for any method."""
     console = pages_app(shared, PAGES, opened=[LOGIN])
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"

@@ -1,6 +1,4 @@
-"""The choice of a Space: all of a visitor's Spaces, each with its revenue and its problems, as on its first
-page.
-"""
+"""Space selection: the visitor's Spaces with revenue and open problems."""
 
 from __future__ import annotations
 
@@ -29,31 +27,29 @@ from headwater.spaces.accounts.members import SpaceMembership, list_joined
 from headwater.spaces.spaces import fetch_space
 
 PER_PAGE = 20
-"""The Spaces whose figures are worked out at once."""
+"""Spaces with figures on one page."""
 _MEASURES = (Measure.REVENUE, Measure.ORDERS)
 _PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list.")
 
 
 @dataclass(frozen=True)
 class SpaceSummary:
-    """A Space in the list."""
-
     membership: SpaceMembership
     alerts: Sequence[Alert]
     report: ReportResult | None
-    """Of the last 30 days; None where it would take too long."""
+    """The last 30 days; None if the report would take too long."""
 
     def figure(self, measure: Measure) -> Figure:
-        """Return a figure of the last 30 days."""
+        """Return a figure for the last 30 days."""
         return self.report.total.figures[FigureColumn(measure)] if self.report else None
 
     def change(self, measure: Measure) -> Change | None:
-        """Return how a figure changed from the 30 days before."""
+        """Return the change from the 30 days before."""
         return figures.change(self.report.total, FigureColumn(measure)) if self.report else None
 
 
 async def show_spaces(request: Request) -> Response:
-    """The visitor's Spaces; who has one alone goes straight there."""
+    """Show the visitor's Spaces, or redirect to the only one."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         joined = await list_joined(connection, visitor.user.id)

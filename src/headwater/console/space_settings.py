@@ -1,5 +1,7 @@
-"""The page of a Space's settings: those that its members look after. The subscription and the
-rate limits are the operator's, at a terminal; hosts that are no source are on the page of sources.
+"""Space settings that members manage.
+
+The operator sets the subscription and rate limits on the command line. The sources page has the excluded
+hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
 
 
 def as_typed(space: Space) -> dict[str, str]:
-    """The values of the page's fields: every setting as a person would type it."""
+    """Return every setting as text for its field."""
     typed = {key: _text(getattr(space, key)) for key in OFFERED}
     typed |= {f"event_label.{slot}": space.event_labels.get(slot, "") for slot in CUSTOM_EVENTS}
     typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in SLOT_NAMES}
@@ -35,7 +37,6 @@ def as_typed(space: Space) -> dict[str, str]:
 
 @ROUTES.page()
 async def show_settings(visit: PageVisit) -> Response:
-    """Show the settings."""
     return _page(visit, {})
 
 
@@ -45,7 +46,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)
 async def post_settings(visit: PageVisit) -> FlashMessage:
-    """Change the settings that were changed on the page, all or none."""
+    """Save changed settings, all or none."""
     before = as_typed(visit.space)
     changed = {key: value for key, value in _typed(visit).items() if value != before[key]}
     changes = read_changes(changed)
@@ -56,7 +57,6 @@ async def post_settings(visit: PageVisit) -> FlashMessage:
 
 
 def _typed(visit: PageVisit) -> dict[str, str]:
-    """Return what was typed into the fields of settings."""
     fields = as_typed(visit.space)
     return {key: value.strip() for key, value in visit.form.pairs if key in fields}
 

@@ -1,7 +1,7 @@
-"""The visitor of a page, a user logged in or a guest, and the cookies that identify them.
+"""The visitor of a page, user or guest, and the identifying cookies.
 
-Cookies are for this host and path alone, out of reach of scripts, and not sent with what other
-sites post. With https their names begin with `__Host-`, which holds browsers to all of that.
+Cookies are limited to this host and path, hidden from scripts, and not sent with other sites' posts. With
+https their names begin with `__Host-`, so browsers enforce this.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Cookie = Literal["session", "guest", "said", "browser"]
 
 
 class SeeOther(Exception):
-    """The answer is another page, to be fetched with GET."""
+    """Redirect to another page, fetched with GET."""
 
     def __init__(self, location: str) -> None:
         super().__init__(location)
@@ -49,30 +49,29 @@ class SeeOther(Exception):
 
 @dataclass(frozen=True)
 class Visitor:
-    """A user logged in."""
+    """A logged-in user."""
 
     session: Session
 
     @property
     def user(self) -> User:
-        """The user whose session it is."""
         return self.session.user
 
     @property
     def form_key(self) -> bytes:
-        """The key that signs the forms on this visitor's pages."""
+        """The key that signs this visitor's forms."""
         return self.session.csrf_key
 
 
 @dataclass(frozen=True)
 class SpaceVisitor:
-    """A visitor in a Space of theirs."""
+    """A visitor in one of their Spaces."""
 
     visitor: Visitor
     space: Space
     member: Member
     alerts: Sequence[Alert]
-    """Everything in the Space that needs attention."""
+    """Open problems of the Space."""
 
     @property
     def role(self) -> Role:
@@ -80,17 +79,17 @@ class SpaceVisitor:
         return self.member.role
 
     def may(self, permission: str) -> bool:
-        """True when the visitor's role has the permission; for templates."""
+        """Return whether the role has the permission, for templates."""
         return self.role.may(Permission(permission))
 
     def require(self, permission: Permission) -> None:
-        """Raise Forbidden unless the visitor's role allows it."""
+        """Raise Forbidden without the permission."""
         if not self.role.may(permission):
             raise Forbidden(f"Your role in this Space, {self.role}, does not allow this.")
 
 
 async def find_visitor(request: Request) -> Visitor | None:
-    """The visitor logged in, or None. The session is read once a request."""
+    """Return the logged-in visitor, or None. Reads the session once per request."""
     if not hasattr(request.state, "visitor"):
         token = request.cookies.get(cookie_name(request, "session"))
         session = None
@@ -102,7 +101,7 @@ async def find_visitor(request: Request) -> Visitor | None:
 
 
 async def require_visitor(request: Request) -> Visitor:
-    """The visitor logged in. Raises SeeOther to the login page, which leads back to this one."""
+    """Return the logged-in visitor. Raise SeeOther to the login page, which leads back here."""
     visitor = await find_visitor(request)
     if visitor is None:
         target = request.url.path
@@ -116,8 +115,8 @@ async def require_visitor(request: Request) -> Visitor:
 
 
 def _page_of_form(request: Request) -> str:
-    """The page with the form that was sent: the longest beginning of its path that is a page.
-    `again` has the page's script fill in what was typed.
+    """Return the page of the posted form: the longest prefix of its path that is a page. `again` makes the
+    page's script restore the typed values.
     """
     path = request.url.path
     while path.startswith(f"{HOME}/"):
@@ -131,10 +130,9 @@ def _page_of_form(request: Request) -> str:
 async def enter(
     connection: AsyncConnection, request: Request, visitor: Visitor, permission: Permission = Permission.READ
 ) -> SpaceVisitor:
-    """Return the visitor in the Space of the path, if their current role allows `permission`.
+    """Return the visitor in the path's Space.
 
-    Raises NotFound for a Space of others, just as for an unknown one; Forbidden for a role without the
-    permission.
+    Raise NotFound for an unknown or inaccessible Space, Forbidden for a role without the permission.
     """
     space_id = read_space_id(request)
     member = await fetch_member(connection, space_id, visitor.user.id)
@@ -149,12 +147,12 @@ async def enter(
 
 
 def read_space_id(request: Request) -> int:
-    """Return the Space that the path names. Raises NotFound."""
+    """Return the Space id in the path. Raise NotFound."""
     return read_id(request, "space_id")
 
 
 def read_id(request: Request, name: str) -> int:
-    """Return an id that the path names. Raises NotFound for one that cannot be."""
+    """Return an id in the path. Raise NotFound."""
     try:
         return parse_id(name, request.path_params[name])
     except Invalid:
@@ -162,8 +160,8 @@ def read_id(request: Request, name: str) -> int:
 
 
 def guest_key(request: Request) -> bytes:
-    """Return the key that signs forms before the login. It comes from a cookie that is set with the page, so
-    that other sites cannot send forms of their own.
+    """Return the key that signs forms before the login. Its cookie is set with the page, so other sites can't
+    forge a form.
     """
     token = request.cookies.get(cookie_name(request, "guest"), "")
     if len(token) != 43:
@@ -173,20 +171,20 @@ def guest_key(request: Request) -> bytes:
 
 
 def local_path(text: str | None) -> str:
-    """Return a `next` that leads to this host; HOME in place of any other."""
+    """Return a local `next` address, or HOME for any other."""
     fits = text is not None and len(text) <= MAX_NEXT and _LOCAL.fullmatch(text)
     return text if text is not None and fits else HOME
 
 
 def cookie_name(request: Request, cookie: Cookie) -> str:
-    """The full name of a cookie."""
+    """Return a cookie's full name."""
     return f"{'__Host-' if _is_https(request) else ''}headwater_{cookie}"
 
 
 def set_cookie(
     request: Request, response: Response, cookie: Cookie, value: str, seconds: int | None = None
 ) -> None:
-    """Set a cookie for some seconds, or until the browser closes."""
+    """Set a cookie for `seconds`, or until the browser closes."""
     response.set_cookie(
         cookie_name(request, cookie),
         value,
@@ -199,12 +197,11 @@ def set_cookie(
 
 
 def delete_cookie(request: Request, response: Response, cookie: Cookie) -> None:
-    """Delete a cookie."""
     set_cookie(request, response, cookie, "", 0)
 
 
 def log_in(request: Request, response: Response, token: str) -> None:
-    """Give the browser its new session; the guest that it was is forgotten."""
+    """Give the browser its session and delete the guest cookie."""
     set_cookie(request, response, "session", token, int(LIFETIME.total_seconds()))
     delete_cookie(request, response, "guest")
 

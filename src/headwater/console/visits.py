@@ -1,6 +1,4 @@
-"""Serves a page of a Space: the visitor enters the Space with a role that allows it, the handler
-shows the page or acts on a form in one transaction, and what a form got wrong is shown beside it.
-"""
+"""Pages of a Space: check the role, run the handler in one transaction, and show form errors."""
 
 from __future__ import annotations
 
@@ -32,14 +30,14 @@ EMPTY = PostedForm(())
 
 @dataclass(frozen=True)
 class PageVisit:
-    """A request to a page of a Space, by a member whose role allows it."""
+    """A request by a Space member with the required role."""
 
     request: Request
     connection: AsyncConnection
-    """In a transaction that commits once the handler has returned."""
+    """Its transaction commits after the handler returns."""
     inside: SpaceVisitor
     form: PostedForm = EMPTY
-    """Empty when the page is only shown."""
+    """Empty for GET."""
 
     @property
     def space(self) -> Space:
@@ -55,11 +53,11 @@ class PageVisit:
 
     @property
     def query(self) -> Query:
-        """The parameters of the address, not read yet."""
+        """The address's parameters, not yet parsed."""
         return Query(self.request.scope["query_string"])
 
     def id(self, name: str) -> int:
-        """Return an id in the path. Raises NotFound for one that cannot be."""
+        """Return an id in the path. Raise NotFound."""
         return read_id(self.request, name)
 
     def path(self, end: str = "") -> str:
@@ -67,22 +65,22 @@ class PageVisit:
         return f"{HOME}/spaces/{self.space.id}{end}"
 
     def typed(self, *names: str) -> dict[str, str]:
-        """Return what the form has in some fields."""
+        """Return the values of some form fields."""
         return {name: self.form.text(name) for name in names}
 
     def once(self, form: str) -> Markup:
-        """Return the hidden field of a form that can be sent once."""
+        """Return the hidden field of a single-use form."""
         return hidden_token(forms.once_token(self.inside.visitor.form_key, form))
 
     async def spend(self) -> None:
-        """Use up the token of a form that can be sent once. Raises Forbidden for a used one."""
+        """Use up the form's single-use token. Raise Forbidden for a used one."""
         await forms.spend(self.connection, self.form)
 
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         return render(self.request, template, status=status, **values)
 
     def redirect(self, end: str, flash: FlashMessage | None = None) -> Response:
-        """Lead to a page of the Space."""
+        """Redirect to a page of the Space."""
         return redirect(self.request, self.path(end), flash)
 
 
@@ -95,21 +93,23 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class SentForm:
-    """The form of an action, and the permission to send it."""
+    """An action's form and the required permission."""
 
     name: str
     permission: Permission
     once: bool = False
-    """True when one display of the form can be sent once; the handler spends its token."""
+    """Whether the form is single-use; the handler spends its token."""
     lock: Lock | None = None
-    """Takes a lock, given the Space, before the visitor's role is read."""
+    """Lock taken on the Space before reading the visitor's role."""
 
 
 class SpacePages:
-    """The routes of the pages and actions below one path of a Space."""
+    """Routes of the pages and actions below one path of a Space."""
 
     def __init__(self, path: str, back: str | None = None) -> None:
-        """Actions that return a message lead to `back`, or to `path`; both are below the Space's."""
+        """Redirect after an action that returns a message to `back`, or to `path`; both are below the Space's
+        path.
+        """
         self._path, self._back = path, path if back is None else back
         self._routes: list[Route] = []
 
@@ -122,7 +122,7 @@ class SpacePages:
         self._routes.append(Route(path, handler, methods=[method]))
 
     def page(self, end: str = "", permission: Permission = Permission.READ) -> Callable[[Show], Show]:
-        """Serve a page at the path, or at an `end` below it."""
+        """Register a page at the path, or at `end` below it."""
 
         def register(show: Show) -> Show:
             async def get(request: Request) -> Response:
@@ -137,9 +137,10 @@ class SpacePages:
     def action(
         self, end: str, sent: SentForm, refuse: Refuse | None = None, conflict: Refuse | None = None
     ) -> Callable[[Act], Act]:
-        """Act on a posted form. An Invalid or a Conflict that the handler raises undoes what it has
-        done; then `refuse` answers an Invalid and `conflict` a Conflict, in a transaction of its own.
-        Without them the error has a page of its own.
+        """Register an action on a posted form.
+
+        An Invalid or Conflict rolls the handler's work back. `refuse` or `conflict` then answers in its own
+        transaction; without them an error page does.
         """
         answers = {Invalid: refuse, Conflict: conflict}
 
@@ -172,7 +173,7 @@ class SpacePages:
 async def _open_visit(
     request: Request, permission: Permission, form: PostedForm = EMPTY, lock: Lock | None = None
 ) -> AsyncGenerator[PageVisit]:
-    visitor = await require_visitor(request)  # read once a request
+    visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         if lock is not None:
             await lock(connection, read_space_id(request))
@@ -181,30 +182,30 @@ async def _open_visit(
 
 
 def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AbstractAsyncContextManager[PageVisit]:
-    """Return the visit of a member who has sent a form, in a transaction. Raises as `enter` does."""
+    """Open a transaction for a member's posted form. Raises the errors of `enter`."""
     return _open_visit(request, sent.permission, form, sent.lock)
 
 
 async def read_sent_form(request: Request, sent: SentForm) -> PostedForm:
-    """Return a form that the visitor has sent. Raises Forbidden for a foreign or an outdated one."""
+    """Return a posted form. Raise Forbidden for a foreign or outdated one."""
     visitor = await require_visitor(request)
     read = forms.read_form_once if sent.once else forms.read_form
     return await read(request, visitor.form_key, sent.name)
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:
-    """Return the visitor in the Space of the path, for a handler that opens transactions itself.
-    Raises as `enter` does.
+    """Return the visitor in the path's Space, for handlers that open transactions themselves. Raises the
+    errors of `enter`.
     """
     async with _open_visit(request, permission) as visit:
         return visit.inside
 
 
 def errors_of(refusal: Refusal) -> Errors:
-    """Return the rules that a form broke, by field."""
+    """Return form errors by field."""
     return refusal.errors if isinstance(refusal, Invalid) else {}
 
 
 def problem_of(refusal: Refusal) -> str | None:
-    """Return the sentence that stands above the page, for what no field of a form got wrong."""
+    """Return the error that belongs to no field, shown above the page."""
     return refusal.message if isinstance(refusal, Conflict) else None

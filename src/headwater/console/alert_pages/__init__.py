@@ -1,1 +1,1 @@
-"""Pages of alerts: what is open and what was, the rules, the channels, and scheduled reports."""
+"""Alerts: open and past, rules, channels and scheduled reports."""

@@ -1,4 +1,4 @@
-"""The page of alerts: open ones, their history, the rules, the channels and scheduled reports."""
+"""The alerts page: open alerts, history, rules, channels and scheduled reports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _USUAL: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ListedAlert:
-    """An alert with what became of it."""
+    """An alert with its history."""
 
     row: AlertRow
     steps: list[StepRow]
@@ -68,13 +68,13 @@ class ListedAlert:
 
     @property
     def page(self) -> str:
-        """The end of the address of the page where one deals with it."""
+        """The path of the page that helps solve it, below the Space's."""
         end = TEXTS[Rule(self.row.rule)].page
         is_platform = end == "/platforms" and self.row.subject
         return f"{end}/{self.row.subject}" if is_platform else end
 
     def figures(self, step: StepRow) -> str:
-        """Return the figures that decided a step, in words; nothing where none did."""
+        """Return the figures behind a transition, in words; empty without any."""
         if step.observed is None or step.usual_low is None or step.usual_high is None:
             return ""
         values = (step.observed, step.usual_low, step.usual_high)
@@ -94,14 +94,13 @@ class ListedAlert:
 
 @ROUTES.page()
 async def show_alerts(visit: PageVisit) -> Response:
-    """Show the page; parameters fill in the form of a scheduled report."""
+    """Show the alerts page. Parameters fill in the form for a scheduled report."""
     query = visit.query
     return await alerts_page(visit, typed={name: str(query.single(name) or "") for name in ("page", "query")})
 
 
 @ROUTES.action("/acknowledge", SentForm("acknowledge alert", Permission.CHANGE_SETTINGS))
 async def post_acknowledge(visit: PageVisit) -> FlashMessage:
-    """Record that the visitor deals with an alert."""
     alert_id, now = visit.form.number("alert"), datetime.now(UTC)
     is_new = await acknowledge(visit.connection, visit.space.id, alert_id, visit.user_id, now)
     return FlashMessage.ALERT_ACKNOWLEDGED if is_new else FlashMessage.NOTHING_CHANGED
@@ -109,7 +108,7 @@ async def post_acknowledge(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/rule", SentForm("alert rule", Permission.CHANGE_SETTINGS))
 async def post_rule(visit: PageVisit) -> Response:
-    """Choose for a rule: on or off, how sensitive, and whether it is muted for some days."""
+    """Set a rule's state, sensitivity and mute period."""
     rule, sensitivity, days = visit.form.text("rule"), visit.form.text("sensitivity"), visit.form.text("mute")
     if rule not in frozenset(Rule):
         raise Invalid.of("rule", "must be one of those that there are.")
@@ -133,7 +132,7 @@ async def alerts_page(
     errors: Errors | None = None,
     test: tuple[int, str | None] | None = None,
 ) -> Response:
-    """Return the page; `test` is a channel that was tried, and what went wrong."""
+    """Return the page; `test` is a tested channel and its error."""
     connection, space, now = visit.connection, visit.space, datetime.now(UTC)
     history = [
         await list_history(connection, space.id, is_open=is_open, most=LISTED) for is_open in (True, False)
@@ -174,7 +173,7 @@ async def alerts_page(
 
 
 def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
-    """Return problems of this moment that the history does not have yet."""
+    """Return current problems that the history doesn't have yet."""
     known = {(each.row.rule, each.row.subject) for each in opened}
     return [
         alert

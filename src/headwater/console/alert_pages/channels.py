@@ -1,6 +1,4 @@
-"""The channels of a Space on its alerts page: created, tested, changed and removed; and the page on which the
-owner of an address accepts or refuses mail.
-"""
+"""Alert channels: create, test, change and remove; the consent page for a mail address."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/create", CHANNEL_FORM, _refuse)
 async def post_create(visit: PageVisit) -> FlashMessage:
-    """Create a channel. An address outside the Space's members gets a mail that asks first."""
+    """Create a channel. An address that belongs to no member gets a consent mail first."""
     form, space, key = visit.form, visit.space, visit.services.sealing_key
     kind = form.text("kind")
     if kind not in (EMAIL, WEBHOOK):
@@ -71,7 +69,7 @@ async def post_create(visit: PageVisit) -> FlashMessage:
 
 @_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS))
 async def post_change(visit: PageVisit) -> FlashMessage:
-    """Change which rules' alerts go to a channel, or remove it."""
+    """Change a channel's rules, or remove it."""
     form, channel_id = visit.form, visit.form.number("channel")
     if form.text("remove") == "yes":
         await channels.remove_channel(visit.connection, visit.space.id, channel_id)
@@ -83,7 +81,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
 
 
 async def post_test(request: Request) -> Response:
-    """Send a test message and show the result. No transaction is open while it is sent."""
+    """Send a test message and show the result. No transaction is open while sending."""
     form = await read_sent_form(request, _TEST)
     async with open_visit(request, _TEST, form) as visit:
         channel_id, shared = form.number("channel"), visit.services
@@ -100,7 +98,7 @@ _PAGES.add("/test", post_test, "POST")
 
 
 async def show_answer(request: Request) -> Response:
-    """The page that the link in a mail opens. It changes nothing: programs open links, too."""
+    """Show the page of a consent mail's link. It changes nothing, because programs open links too."""
     shared = services(request)
     space_id, channel_id = channels.read_mail_token(shared.sealing_key, request.path_params["token"])
     async with shared.database.connection() as connection:
@@ -113,7 +111,7 @@ async def show_answer(request: Request) -> Response:
 
 
 async def post_answer(request: Request) -> Response:
-    """Agree to mail, or refuse it: then the address is forgotten."""
+    """Accept mail, or refuse it and forget the address."""
     form = await read_form(request, guest_key(request), ANSWER_FORM)
     shared = services(request)
     space_id, channel_id = channels.read_mail_token(shared.sealing_key, request.path_params["token"])

@@ -1,4 +1,4 @@
-"""Scheduled reports on a Space's page of alerts: made and removed."""
+"""Scheduled reports on the alerts page: create and remove."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/schedule", REPORT_FORM, _refuse)
 async def post_schedule(visit: PageVisit) -> FlashMessage:
-    """Schedule a report: of a saved view, or of a page and its choices."""
+    """Schedule a report of a saved view, or of a page and its choices."""
     typed = await _typed(visit)
     new = NewReport(
         typed["name"],
@@ -45,13 +45,12 @@ async def post_schedule(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", SentForm("remove report", Permission.CHANGE_SETTINGS))
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    """Remove a scheduled report."""
     await remove_report(visit.connection, visit.space.id, visit.form.number("report"))
     return FlashMessage.REPORT_REMOVED
 
 
 async def _typed(visit: PageVisit) -> dict[str, Any]:
-    """Return what the form has; a saved view replaces the page and its choices."""
+    """Return the form's values; a saved view replaces the page and its choices."""
     typed = visit.typed(*_TEXTS)
     views = {str(view.id): view for view in await list_views(visit.connection, visit.inside)}
     if (view := views.get(typed["view"])) is not None:

@@ -1,1 +1,1 @@
-"""Pages on where visits come from: the rules of sources, and links that they name."""
+"""Source rules and tagged links."""

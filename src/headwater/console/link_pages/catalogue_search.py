@@ -1,4 +1,4 @@
-"""The list of sources as the console shows and searches it. Pure."""
+"""The source catalogue as the console lists and searches it. Pure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from headwater.sources.vocabulary import ALIASES, choose_source
 
 @dataclass(frozen=True)
 class ListedSource:
-    """A source with what names it."""
-
     key: str
     title: str
     channel: str
     tags: LinkTags | None
-    """The parameters of its links; None when a link cannot have this source."""
+    """Link parameters; None if links can't have this source."""
     aliases: tuple[str, ...]
-    """Values of utm_source that mean it, with a paid utm_medium if it is paid."""
+    """utm_source values of the source, with a paid utm_medium if it is paid."""
     parameters: tuple[str, ...]
-    """Parameters that its network puts on links."""
+    """Parameters that its network adds to links."""
 
     @property
     def _text(self) -> str:
@@ -33,18 +31,18 @@ class ListedSource:
         return "\n".join(words).lower()
 
     def matches(self, text: str) -> bool:
-        """True when every word of a search is somewhere in it."""
+        """Return whether the source contains every word of a search."""
         return all(word in self._text for word in text.lower().split())
 
 
 def search_sources(text: str) -> list[ListedSource]:
-    """Return the sources that a search finds; all without one."""
+    """Return matching sources; all for an empty search."""
     return [source for source in list_sources() if source.matches(text)]
 
 
 @cache
 def list_sources() -> tuple[ListedSource, ...]:
-    """Return every source, in the order of the catalogue."""
+    """Return every source, in catalogue order."""
     aliases: dict[str, list[str]] = defaultdict(list)
     for alias, target in ALIASES.items():
         sources = {choose_source(target, paid=True), choose_source(target, paid=False)}

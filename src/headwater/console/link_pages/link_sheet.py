@@ -1,4 +1,4 @@
-"""Many links at once: each row of a pasted or uploaded table becomes a link, or an error in words. Pure."""
+"""Turn rows of a pasted or uploaded table into links or errors. Pure."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _ALSO = {
 _BY_WORD = {format_title(source).lower(): source for source in SOURCES} | {s: s for s in SOURCES}
 _NAMES = Names(LINKED)
 LONGEST_CELL = 32 * 1024
-"""Characters of a cell, twice as many as an address may have."""
+"""Maximum characters of a cell, twice the longest address."""
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One row of the table, which starts at `line` of the text."""
+    """A table row, starting at `line` of the text."""
 
     line: int
     address: str
     parts: LinkParts | None = None
     link: str = ""
-    """Empty when there is a problem."""
+    """Empty if there is an error."""
     visit: VisitExplanation | None = None
     notes: tuple[str, ...] = ()
     problem: str = ""
@@ -57,23 +57,23 @@ class SheetRow:
 
 @dataclass(frozen=True)
 class LinkSheet:
-    """The rows of a table, or why it cannot be read."""
+    """The rows of a table, or the error in it."""
 
     rows: Sequence[SheetRow] = ()
     problem: str = ""
 
     @property
     def links(self) -> int:
-        """The number of rows that became links."""
+        """The number of links created."""
         return sum(not row.problem for row in self.rows)
 
 
 class _Unreadable(ValueError):
-    """The table cannot be read; the text says why."""
+    """The table can't be read; the text is the reason."""
 
 
 def read_sheet(text: str, usual: LinkParts, exclusions: Exclusions, names: SourceNames) -> LinkSheet:
-    """Return the links of a table. What a row leaves empty is taken from `usual`."""
+    """Return the links of a table. `usual` fills in empty cells."""
     try:
         lines = list(islice(_read_lines(text), MOST_ROWS + 2))
         columns, lines = _read_head(lines)
@@ -108,13 +108,13 @@ def write_sheet(sheet: LinkSheet) -> bytes:
 
 
 def _check_length(cells: Sequence[str]) -> None:
-    """Raise csv.Error for a cell that is too long: the module's own limit is the process's."""
+    """Raise csv.Error for a long cell. The csv module's own limit would apply to the process."""
     if any(len(cell) > LONGEST_CELL for cell in cells):
         raise csv.Error
 
 
 def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that have something in them, each with its number in the text."""
+    """Yield non-empty lines with their numbers in the text."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max("\t;,", key=first.count)
@@ -133,7 +133,9 @@ def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_head(lines: list[tuple[int, list[str]]]) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
-    """The columns, and the lines below the head, if there is one, which names the addresses."""
+    """Return the columns and the lines below the header. The header is the line that names the address
+    column.
+    """
     if not lines:
         return COLUMNS, lines
     line, cells = lines[0]
@@ -176,7 +178,7 @@ def _too_many(columns: Sequence[str]) -> str:
 
 
 def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
-    """The parts of a row's link. Raises ValueError with a sentence."""
+    """Return the parts of a row's link. Raise ValueError with a message for the user."""
     for name, value in values.items():
         if name != "address" and len(value) > MAX_VALUE:
             raise ValueError(f"The {name} has more than {MAX_VALUE} characters.")

@@ -1,4 +1,4 @@
-"""The page for many links at once: a pasted or uploaded table, and the links of its rows, also as CSV."""
+"""The page for many links: a pasted or uploaded table, with its links also as CSV."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from headwater.spaces.sites.source_rules import fetch_source_rules
 
 FORM = "link sheet"
 MAX_SHEET = 2 * 1024 * 1024
-"""The bytes of a form with a table; percent-encoding makes up to three of one."""
+"""Maximum bytes of a posted table; percent-encoding triples a byte."""
 MOST_LISTED = 200
-"""The rows that are shown; the file has all."""
+"""Rows shown on the page; the CSV has all."""
 EXAMPLE = """address,source,campaign,ad
 https://shop.example/tents,facebook_ads,Summer,Blue tent
 https://shop.example/boots,Email,Summer newsletter,
@@ -31,13 +31,12 @@ https://shop.example/maps,linkedin_organic,,"""
 
 
 async def show_form(request: Request) -> Response:
-    """Show the form."""
     await enter_space(request)
     return _page(request, PostedForm(()), None)
 
 
 async def make_links(request: Request) -> Response:
-    """Show the links of a table, or send them as CSV. Nothing is stored."""
+    """Show the links of a table, or send them as CSV. Stores nothing."""
     visitor = await require_visitor(request)
     form = await read_form_with_files(request, visitor.form_key, FORM, MAX_SHEET)
     async with services(request).database.connection() as connection:
@@ -46,7 +45,7 @@ async def make_links(request: Request) -> Response:
     text = form.text("file") if form.text("file").strip() else form.text("rows")
     source = form.text("source")
     usual = LinkParts(source if source in LINKED else "", form.text("campaign").strip()[:MAX_VALUE])
-    # A thousand rows take a tenth of a second, which others need not wait for.
+    # A thousand rows take 0.1 s, which would block other requests.
     sheet = await asyncio.to_thread(partial(read_sheet, text, usual, *rules))
     if form.text("as") == "csv" and not sheet.problem:
         headers = {"Content-Disposition": 'attachment; filename="links.csv"'}

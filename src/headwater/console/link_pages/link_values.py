@@ -1,4 +1,4 @@
-"""The values that a Space's touchpoints had lately, for the fields of the link builder."""
+"""Recent values of a Space's touchpoints, suggested in the link builder."""
 
 from __future__ import annotations
 
@@ -13,29 +13,27 @@ from headwater.sources.parameters import read_parameters
 queries = Queries(__name__, "link_values.sql")
 
 MOST_SETS = 1_000
-"""The latest distinct combinations of campaign, ad set, ad and keyword that are looked at."""
+"""Latest distinct combinations of campaign, ad set, ad and keyword to read."""
 MOST_TOUCHPOINTS = 500
-"""The latest touchpoints whose utm_source and utm_medium are looked at."""
+"""Latest touchpoints whose utm_source and utm_medium are read."""
 MOST_VALUES = 100
 LONGEST = 200
-"""The longest value that is offered."""
+"""Maximum characters of a suggestion."""
 _FIELDS = ("campaign", "adset", "ad", "keyword", "address")
 _TAGS = frozenset({"utm_source", "utm_medium"})
 
 
 @dataclass(frozen=True)
 class LatestValues:
-    """Values by the builder's field, those of the latest touchpoints first."""
+    """Values by link builder field, latest first."""
 
     by_field: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def of(self, name: str) -> list[str]:
-        """Return the values of a field."""
         return self.by_field.get(name, [])
 
 
 async def fetch_latest_values(connection: AsyncConnection, space_id: int) -> LatestValues:
-    """Return what the Space's touchpoints had lately."""
     values = {"space_id": space_id, "most": MOST_SETS}
     rows = await fetch_all(connection, queries["tag_sets"], values)
     by_field = {name: _different(row[at] for row in rows) for at, name in enumerate(_FIELDS)}

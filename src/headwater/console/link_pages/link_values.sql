@@ -1,5 +1,5 @@
 -- name: tag_sets
--- The latest combinations of campaign, ad set, ad, keyword and page that touchpoints brought.
+-- Return the latest combinations of campaign, ad set, ad, keyword and page.
 SELECT coalesce(s.campaign_name, s.campaign_id), coalesce(s.adset_name, s.adset_id),
        coalesce(s.ad_name, s.ad_id), s.keyword, s.landing_page
 FROM tag_sets s
@@ -8,7 +8,7 @@ ORDER BY s.id DESC
 LIMIT %(most)s;
 
 -- name: urls
--- The addresses of the latest touchpoints that have parameters.
+-- Return the addresses of the latest touchpoints with parameters.
 SELECT l.url
 FROM (SELECT t.url FROM touchpoints t
       WHERE t.space_id = %(space_id)s ORDER BY t.id DESC LIMIT %(most)s) l

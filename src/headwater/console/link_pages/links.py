@@ -1,6 +1,4 @@
-"""The link builder: the address of a page, a source and a campaign become a link, beside the name
-that visits by it will have.
-"""
+"""The link builder: tag a page's address, and preview how visits will be classified."""
 
 from __future__ import annotations
 
@@ -47,32 +45,31 @@ NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
 
 @dataclass(frozen=True)
 class LinkForm:
-    """The builder's form, as sent."""
+    """The submitted link form."""
 
     values: dict[str, str]
     query: str
-    """The form as the end of an address."""
+    """The form as a query string."""
     errors: Errors
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """The page's address."""
         return self.values["address"]
 
     @property
     def parts(self) -> LinkParts:
-        """The parts of the link."""
         return LinkParts(**{name: self.values[name] for name in FIELDS[1:]})
 
     @property
     def is_complete(self) -> bool:
-        """True when there is enough for a link."""
+        """Return whether the form is sufficient for a link."""
         return bool(self.address and self.values["source"]) and not self.errors
 
 
 @dataclass(frozen=True)
 class BuiltLink:
-    """A link, and what visits by it are called."""
+    """A link and the classification of its visits."""
 
     text: str
     visit: VisitExplanation
@@ -80,17 +77,17 @@ class BuiltLink:
 
     @property
     def is_as_chosen(self) -> bool:
-        """True when there is nothing to mind about it."""
+        """Return whether visits are classified as chosen, without a warning."""
         return not self.notes
 
 
 async def show_builder(request: Request) -> Response:
-    """Show the form, and the link that the address describes."""
+    """Show the form, and the link described by the query."""
     return await _show(request, "links.html")
 
 
 async def show_preview(request: Request) -> Response:
-    """Show the link alone, for the page's script to put in place of the former."""
+    """Show only the link, for the page's script."""
     return await _show(request, "link_preview.html")
 
 
@@ -120,7 +117,7 @@ async def _show(request: Request, template: str) -> Response:
 
 
 def choices() -> dict[str, Any]:
-    """Return what the pages of links choose from, for their templates."""
+    """Return the options of link pages."""
     return {
         "grouped_sources": GROUPED_SOURCES,
         "not_linked": NOT_LINKED,
@@ -132,7 +129,7 @@ def choices() -> dict[str, Any]:
 
 
 def read_link_form(request: Request) -> LinkForm:
-    """Return the form of an address, with what is wrong with it by field."""
+    """Return the link form and its errors by field."""
     raw: bytes = request.scope["query_string"]
     query = Query(raw)
     values = {name: (query.single(name) or "").strip() for name in FIELDS}
@@ -159,7 +156,7 @@ def read_link_form(request: Request) -> LinkForm:
 async def _build(
     connection: AsyncConnection, space: Space, form: LinkForm, latest: LatestValues
 ) -> BuiltLink | None:
-    """Return the link of a form; None where something is missing or wrong."""
+    """Return the link of a form; None if it is incomplete or invalid."""
     if not form.is_complete:
         return None
     rules = await fetch_source_rules(connection, space)
@@ -171,7 +168,7 @@ async def _build(
 
 
 async def send_qr_code(request: Request) -> Response:
-    """The link that the address describes, as a QR code. Raises Invalid."""
+    """Return the link as a QR code. Raise Invalid."""
     visitor = await require_visitor(request)
     form = read_link_form(request)
     async with services(request).database.connection() as connection:

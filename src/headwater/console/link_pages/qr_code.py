@@ -1,4 +1,4 @@
-"""Links as QR codes: SVG, dark on light in any theme, because scanners need it."""
+"""QR codes as SVG, dark on light in every theme because scanners need it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import io
 import segno
 
 LONGEST = 800
-"""The longest text of a code, in characters: what is denser, phones do not read from paper."""
+"""Maximum characters; phones can't scan denser codes from paper."""
 
 
 def draw_qr_code(text: str) -> bytes:
-    """Return a text as an SVG file, in some 20 ms for a usual link, in 80 at most. Raises
-    ValueError when it is longer than LONGEST.
-    """
+    """Return a text as SVG, in 20 to 80 ms. Raise ValueError for a text longer than LONGEST."""
     if len(text) > LONGEST:
         raise ValueError(f"must not have more than {LONGEST} characters")
     code = segno.make(text, micro=False, error="m", boost_error=False)

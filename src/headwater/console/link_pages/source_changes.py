@@ -1,6 +1,4 @@
-"""Changes of a Space's source rules through forms: its names of sources, its paid networks, and hosts that
-are not sources.
-"""
+"""Changes to source rules: source names, paid networks and hosts that aren't sources."""
 
 from __future__ import annotations
 
@@ -16,16 +14,16 @@ from headwater.spaces.settings_input import SOURCE_NAME, read_changes
 from headwater.spaces.spaces import change_space
 
 HOST_LISTS = ("own_domains", "excluded_referrers", "heeded_referrers")
-"""The settings of hosts."""
+"""Settings that list hosts."""
 GROUPED_SOURCES = [
     (format_title(channel), [(each, format_title(each)) for each in SOURCES if find_channel(each) == channel])
     for channel in CHANNELS
 ]
-"""Every source with its title, by the title of its channel."""
+"""Every source with its title, by channel title."""
 
 
 async def add_source_name(visit: PageVisit) -> FlashMessage:
-    """Assign a value of utm_source to a source. Raises Invalid for `name` and `source`."""
+    """Map a utm_source value to a source. Raise Invalid for `name` and `source`."""
     name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
     if not name:
@@ -39,15 +37,13 @@ async def add_source_name(visit: PageVisit) -> FlashMessage:
 
 
 async def remove_source_name(visit: PageVisit) -> FlashMessage:
-    """Apply the general rules to a value of utm_source again."""
+    """Apply the general rules to a utm_source value again."""
     await _change_name(visit, visit.form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
 
 
 async def add_network(visit: PageVisit) -> FlashMessage:
-    """Add a paid network or change one. Raises Invalid, by `network`, `spellings` and
-    `platform`.
-    """
+    """Add or change a paid network. Raise Invalid for `network`, `spellings` and `platform`."""
     spellings = [text.strip() for text in visit.form.text("spellings").split(",") if text.strip()]
     values = {
         "name": visit.form.text("network").strip(),
@@ -68,7 +64,6 @@ async def add_network(visit: PageVisit) -> FlashMessage:
 
 
 async def drop_network(visit: PageVisit) -> FlashMessage:
-    """Remove a paid network."""
     try:
         await remove_network(visit.connection, visit.space.id, visit.form.text("network"))
     except NotFound:
@@ -77,21 +72,21 @@ async def drop_network(visit: PageVisit) -> FlashMessage:
 
 
 async def add_own_host(visit: PageVisit) -> FlashMessage:
-    """Count a host as one of the Space's own."""
+    """Add a host to the Space's own domains."""
     hosts = ",".join([*visit.space.own_domains, visit.form.text("host")])
     await _change(visit, {"own_domains": hosts})
     return FlashMessage.HOST_OWN
 
 
 async def exclude_host(visit: PageVisit) -> FlashMessage:
-    """Count a host as no source."""
+    """Exclude a host as a source."""
     hosts = ",".join([*visit.space.excluded_referrers, visit.form.text("host")])
     await _change(visit, {"excluded_referrers": hosts})
     return FlashMessage.HOST_EXCLUDED
 
 
 async def change_hosts(visit: PageVisit) -> FlashMessage:
-    """Replace the lists of hosts. Raises Invalid, by list."""
+    """Replace the lists of hosts. Raise Invalid by list."""
     before = typed_hosts(visit.space)
     changed = {key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]}
     if not changed:
@@ -101,7 +96,7 @@ async def change_hosts(visit: PageVisit) -> FlashMessage:
 
 
 def typed_hosts(space: Space) -> dict[str, str]:
-    """The lists of hosts as a person would type them."""
+    """Return the host lists as text for their fields."""
     return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
 
 
@@ -109,7 +104,7 @@ async def _change_name(visit: PageVisit, name: str, source: str) -> None:
     try:
         await change_space(visit.connection, visit.space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
     except Invalid as error:
-        # The key has what was typed in it, cut where it is long: the rule comes after it.
+        # The key contains what was typed, truncated, followed by the rule.
         rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
         raise Invalid(without_keys({"name": rules})) from None
 

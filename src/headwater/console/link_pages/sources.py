@@ -1,4 +1,4 @@
-"""The page of sources: a test of the rules, the Space's part in them, and the catalogue."""
+"""The sources page: test an address, the Space's rules, and the catalogue."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ from headwater.spaces.sites.source_rules import fetch_source_rules
 ROUTES = SpacePages("/sources")
 _FORM = SentForm("sources", Permission.CHANGE_SETTINGS)
 LONGEST_ADDRESS = 16_384
-"""The most characters of an address that is tested: far more than any browser or server takes."""
+"""Maximum characters of a tested address, far above the limits of browsers and servers."""
 _FIELDS = ("name", "source", "network", "spellings", "platform")
 TESTED = {"url": "address", "referrer": "referrer"}
 
 
 @dataclass(frozen=True)
 class AddressTest:
-    """The form that tests an address, as sent."""
+    """The submitted form that tests an address."""
 
     url: str = ""
     referrer: str = ""
     find: str = ""
-    """The search in the list of sources, which is another form on the page."""
+    """The catalogue search, another form on the page."""
 
     @property
     def is_sent(self) -> bool:
-        """True when there is something to test."""
+        """Return whether there is an address to test."""
         return bool(self.url or self.referrer)
 
 
 @ROUTES.page()
 async def show_sources(visit: PageVisit) -> Response:
-    """Show the page, with the test that the address describes."""
+    """Show the page with the test in the query."""
     return await _page(visit, {}, {})
 
 
@@ -99,7 +99,7 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
 
 
 def _prefilled(request: Request) -> dict[str, str]:
-    """Return the fields of the forms, with the network that the address suggests to add."""
+    """Return initial form values, with the network that the query suggests."""
     query = Query(request.scope["query_string"])
     network, spelling = query.single("network") or "", query.single("spelling") or ""
     return {
@@ -112,7 +112,7 @@ def _prefilled(request: Request) -> dict[str, str]:
 
 
 def _read_test(request: Request) -> tuple[AddressTest, Errors]:
-    """Return the test of the address, and what is wrong with it, by field."""
+    """Return the address test and its errors by field."""
     query = Query(request.scope["query_string"])
     values = {name: (query.single(name) or "").strip() for name in ("url", "referrer", "find")}
     errors: Errors = dict(query.errors)

@@ -1,1 +1,1 @@
-"""The page of what comes in right now."""
+"""The live page."""

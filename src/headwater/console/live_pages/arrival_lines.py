@@ -1,4 +1,4 @@
-"""Arrivals as lines of the page: what arrived, from whom and from where, its outcome, and its link. Pure."""
+"""Arrivals as lines of the page: content, contact, source, outcome and link. Pure."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _REJECTIONS = {
 
 @dataclass(frozen=True)
 class ArrivalLine:
-    """One line. Its texts are untrusted."""
+    """A line of the page. Its texts are untrusted."""
 
     key: str
-    """Equal for the same line of another snapshot."""
+    """Equal for the same line in another snapshot."""
     kind: str
     at: datetime
     title: str
@@ -55,11 +55,11 @@ class ArrivalLine:
     detail: str = ""
     state: str = "stored"
     about: str = ""
-    """Why it is in that state, in words."""
+    """The reason for the state."""
 
 
 def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
-    """Return an arrival as a line; `base` is the address of the Space's pages."""
+    """Return an arrival as a line; `base` is the path of the Space's pages."""
     values = arrival.values
     parts: dict[str, Any] = {
         "key": f"{arrival.kind}-{arrival.id}",
@@ -104,7 +104,7 @@ def _visit(kind: str, values: Mapping[str, Any], space: Space, base: str) -> dic
 
 
 def _page(url: str | None) -> str:
-    """Return the path of an address, shortened to fit a line; the host if there is no path."""
+    """Return an address's path, shortened for a line; its host without a path."""
     try:
         parts = urlsplit(url or "")
     except ValueError:
@@ -167,6 +167,6 @@ def _waiting(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sender(values: Mapping[str, Any]) -> str:
-    """The way it came."""
+    """Return the channel that sent the arrival."""
     sender = values.get("sender")
     return f"by {SENDERS[Sender(sender)]}" if sender in SENDERS else ""

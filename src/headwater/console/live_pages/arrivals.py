@@ -1,5 +1,6 @@
-"""Recent arrivals and their outcome. All viewers of a Space share one snapshot, which is rebuilt only after
-something has arrived.
+"""Recent arrivals and their outcome.
+
+All viewers of a Space share one snapshot, rebuilt only after something has arrived.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ queries = Queries(__name__, "arrivals.sql")
 
 MINUTES = 30
 MOST = 50
-"""The latest items of each kind that are read, and of all that are listed."""
+"""Latest items read per kind, and listed in total."""
 MOST_COUNTED = 2_000
-"""The latest page views, and events, that are counted by minute."""
+"""Latest page views and latest events counted by minute."""
 MOST_TOUCHPOINTS = 500
-"""How many of the latest touchpoints are searched for those without an event or page view."""
+"""Latest touchpoints searched for those without an event or page view."""
 FRESH_SECONDS = 1.5
-"""A snapshot is not looked at again for so long."""
+"""Seconds before a snapshot is checked again."""
 OLDEST_SECONDS = 10.0
-"""It is made anew after so long in any case: a merge or an erasure leaves no mark."""
+"""Maximum age: merges and erasures don't change the mark."""
 MOST_SPACES = 200
 
 KINDS = {
@@ -40,12 +41,12 @@ KINDS = {
     "waiting": ("waiting",),
     "problems": ("duplicates", "rejected", "bots"),
 }
-"""The choices of the page, and the queries that each shows."""
+"""The page's choices and the queries of each."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Something that came in. `values` are its row's, by column."""
+    """An arrived item. `values` are its row's, by column."""
 
     kind: str
     id: int
@@ -55,7 +56,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Minute:
-    """The page views and events of one minute."""
+    """Page views and events of one minute."""
 
     start: datetime
     views: int
@@ -63,26 +64,25 @@ class Minute:
 
     @property
     def total(self) -> int:
-        """Page views and events together."""
         return self.views + self.events
 
 
 @dataclass(frozen=True)
 class ArrivalsSnapshot:
-    """Everything that came in within MINUTES before `until`."""
+    """Arrivals within MINUTES before `until`."""
 
     until: datetime
     tag: str
-    """Equal as long as nothing has changed, in every process."""
+    """Equal in every process until something changes."""
     arrivals: Sequence[Arrival]
     minutes: Sequence[Minute]
     is_all_counted: bool
-    """False when there was more than is counted."""
+    """False if more arrived than were counted."""
     rendered: dict[tuple[str, ...], bytes] = field(default_factory=dict[tuple[str, ...], bytes])
-    """The list as it was sent already, by the choice and all else that it depends on."""
+    """Rendered lists, by the choice and all other inputs."""
 
     def of(self, choice: str) -> list[Arrival]:
-        """Return the latest arrivals of a choice of KINDS; of all for any other."""
+        """Return the latest arrivals of a choice of KINDS; all for an unknown one."""
         kinds = KINDS.get(choice)
         chosen = [each for each in self.arrivals if kinds is None or each.kind in kinds]
         return chosen[:MOST]
@@ -96,16 +96,14 @@ class _Kept:
 
 
 class ArrivalsFeed:
-    """The snapshots of a process, by Space."""
+    """Snapshots of a process, by Space."""
 
     def __init__(self) -> None:
         self._kept: dict[int, _Kept] = {}
         self._locks: dict[int, asyncio.Lock] = {}
 
     async def fetch(self, connection: AsyncConnection, space_id: int) -> ArrivalsSnapshot:
-        """Return the snapshot of a Space, at most FRESH_SECONDS old. Who comes while it is made
-        waits for it.
-        """
+        """Return a Space's snapshot, at most FRESH_SECONDS old. Concurrent callers wait for one build."""
         async with self._locks.setdefault(space_id, asyncio.Lock()):
             kept, now = self._kept.get(space_id), time.monotonic()
             if kept is not None and now - kept.checked_at < FRESH_SECONDS:
@@ -133,7 +131,7 @@ async def _fetch_tag(connection: AsyncConnection, space_id: int, until: datetime
 async def fetch_snapshot(
     connection: AsyncConnection, space_id: int, until: datetime, tag: str
 ) -> ArrivalsSnapshot:
-    """Return what came in within MINUTES before a moment."""
+    """Return the arrivals within MINUTES before `until`."""
     values = {
         "space_id": space_id,
         "since": until - timedelta(minutes=MINUTES),

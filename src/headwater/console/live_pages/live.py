@@ -1,5 +1,7 @@
-"""Live: the last half hour of arrivals. The page's script reloads the list while the page is visible; without
-scripts there is a link, and an option to reload the page automatically.
+"""The live page: arrivals of the last half hour.
+
+A script reloads the list while the page is visible. Without scripts there is a link, and an option to reload
+the page automatically.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ BAR_HEIGHT = 72
 
 
 async def show_live(request: Request) -> Response:
-    """Show what came in."""
     visitor = await require_visitor(request)
     choice, reloads = _read_choices(request)
     async with services(request).database.connection() as connection:
@@ -56,9 +57,7 @@ async def show_live(request: Request) -> Response:
 
 
 async def show_latest(request: Request) -> Response:
-    """Show the list alone; 304 if the page has it already. Only the membership is checked; the frame of the
-    page is not loaded.
-    """
+    """Show only the list; 304 if it is unchanged. Checks the membership, without loading the page frame."""
     visitor = await require_visitor(request)
     choice, _ = _read_choices(request)
     space_id = read_space_id(request)
@@ -71,7 +70,7 @@ async def show_latest(request: Request) -> Response:
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(None, 304, headers)
         space = await fetch_space(connection, space_id)
-    # The list is the same for all who look at the Space, and is made once for them.
+    # All viewers of the Space share one rendered list.
     key = (choice, space.timezone, space.currency)
     if key not in snapshot.rendered:
         rendered = render(request, "live_list.html", **_values(space, snapshot, choice))
@@ -81,14 +80,13 @@ async def show_latest(request: Request) -> Response:
 
 
 def _read_choices(request: Request) -> tuple[str, bool]:
-    """Return the kind that the address chooses, and whether the page loads itself again."""
+    """Return the chosen kind, and whether the page reloads itself."""
     query = Query(request.scope["query_string"])
     kind = query.single("kind") or ""
     return (kind if kind in KINDS else "", query.single("reload") == "on")
 
 
 def _feed(request: Request) -> ArrivalsFeed:
-    """The snapshots of this process."""
     state = request.app.state
     if not hasattr(state, "arrivals"):
         state.arrivals = ArrivalsFeed()
@@ -96,7 +94,6 @@ def _feed(request: Request) -> ArrivalsFeed:
 
 
 def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, Any]:
-    """Return the values of the list."""
     base = f"{HOME}/spaces/{space.id}"
     highest = max((minute.total for minute in snapshot.minutes), default=0)
     return {
@@ -116,7 +113,7 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
 
 
 def _heights(minute: Minute, highest: int) -> tuple[int, int]:
-    """The heights of a minute's bars: of its page views, and of its events on top of them."""
+    """Return the heights of a minute's stacked bars: page views, then events."""
     if not highest:
         return 0, 0
     whole = round(BAR_HEIGHT * minute.total / highest)

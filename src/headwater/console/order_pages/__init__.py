@@ -1,1 +1,1 @@
-"""Pages of what brings orders in: webhooks, their deliveries, and imports of files."""
+"""Order pages: webhooks, deliveries and file imports."""

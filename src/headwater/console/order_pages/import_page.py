@@ -1,4 +1,4 @@
-"""The page of an import, from the mapping of its columns to the rows that were refused."""
+"""The page of an import, from mapping its columns to its refused rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from headwater.spend.file_headers import recognize
 ROUTES = SpacePages("/orders/imports/{import_id}")
 _FORM = SentForm("import", Permission.WRITE_DATA)
 SPEND_CONSTANTS = ("platform", "currency", "timezone")
-"""Fields of spend that can be the same in every row."""
+"""Spend fields that can be constant for all rows."""
 PREVIEWED = 5
 LISTED = 20
 REFUSED_PAGE = 1000
@@ -63,7 +63,6 @@ class FileHead:
 
 @ROUTES.page()
 async def show_import(visit: PageVisit) -> Response:
-    """Show an import as far as it is."""
     return await _page(visit)
 
 
@@ -75,7 +74,7 @@ async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/check", _FORM, _refuse_check, _refuse_check)
 async def post_check(visit: PageVisit) -> Response:
-    """Have all rows checked as they would be read."""
+    """Start the check of all rows."""
     job = await _fetch_job(visit)
     reading = _chosen(visit.form, job.kind)
     read_choice(job.kind, reading)
@@ -99,13 +98,13 @@ def _chosen(form: PostedForm, kind: str) -> Reading:
 
 
 async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
-    """Lead back to an import that has gone on meanwhile: its page says how."""
+    """Redirect to an import that has changed in the meantime."""
     return visit.redirect(_path(visit))
 
 
 @ROUTES.action("/start", _FORM, conflict=_show_progress)
 async def post_start(visit: PageVisit) -> FlashMessage:
-    """Have the rows of a checked file stored."""
+    """Start storing the rows of a checked file."""
     job, again = await _fetch_job(visit), bool(visit.form.text("again"))
     await start_job(visit.connection, visit.space.id, job, again=again)
     return FlashMessage.IMPORT_STARTED
@@ -113,7 +112,7 @@ async def post_start(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/cancel", _FORM, conflict=_show_progress)
 async def post_cancel(visit: PageVisit) -> FlashMessage:
-    """Cancel an import; what is stored stays."""
+    """Cancel an import; stored rows remain."""
     job = await _fetch_job(visit)
     await cancel_job(visit.connection, visit.space.id, job.id)
     return FlashMessage.IMPORT_CANCELLED
@@ -121,7 +120,7 @@ async def post_cancel(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.page("/refused.csv")
 async def send_refused(visit: PageVisit) -> Response:
-    """Send the refused rows as CSV: the line and the reason, and then their own cells."""
+    """Send refused rows as CSV: line, reason and original cells."""
     job = await _fetch_job(visit)
     columns = list(Reading(**job.reading).columns) if job.reading else []
     table = CsvTable(["line", "reason", *columns])
@@ -139,7 +138,6 @@ async def _fetch_job(visit: PageVisit) -> ImportJob:
 
 
 def _path(visit: PageVisit) -> str:
-    """Return the address of the import's page below the Space's."""
     return f"/orders/imports/{visit.id('import_id')}"
 
 
@@ -200,11 +198,11 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
 
 
 def _known(job: ImportJob, sample: FileHead) -> str:
-    """Return the title of the format that a file of spend is known as; empty for none."""
+    """Return the format title of a recognised spend file; empty otherwise."""
     recognition = recognize(sample.columns) if job.kind == "spend" else None
     return recognition.form.title if recognition else ""
 
 
 def _unclear(job: ImportJob, reading: Reading, sample: FileHead) -> NotationSurvey:
-    """Return what the first rows leave open about amounts and dates."""
+    """Return the ambiguities of amounts and dates in the first rows."""
     return survey_reading(job.kind, reading, [row.values for row in sample.rows])

@@ -1,4 +1,4 @@
-"""The mapping of a webhook: which topic becomes which event, and where fields stand."""
+"""A webhook's mapping: topics to events, and expressions for fields."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/orders/webhooks/{webhook_id}/mapping")
 SPARE_ROWS = 3
-"""Empty rows at the end of each table of the form."""
+"""Empty rows at the end of each table."""
 LATEST = 20
-"""How many of the last deliveries are searched for one to preview."""
+"""Latest deliveries searched for one to preview."""
 NEVER = "-"
-"""The event name of a topic that is ignored, in the form."""
+"""Event name of an ignored topic, in the form."""
 USUAL_FIELDS = (
     "email",
     "amount",
@@ -55,7 +55,7 @@ USUAL_FIELDS = (
 
 @dataclass(frozen=True)
 class MappingRow:
-    """A row of the form: a topic's event, or a field's expression, and the rules it breaks."""
+    """A form row: a topic's event or a field's expression, with its errors."""
 
     key: str
     value: str
@@ -65,7 +65,6 @@ class MappingRow:
 
 @ROUTES.page("", Permission.CHANGE_SETTINGS)
 async def show_mapping(visit: PageVisit) -> Response:
-    """Show how deliveries are read."""
     webhook = await fetch_active_webhook(visit)
     return await _page(visit, webhook, _pairs(webhook.settings))
 
@@ -78,7 +77,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("", SentForm("webhook mapping", Permission.CHANGE_SETTINGS), _refuse)
 async def post_mapping(visit: PageVisit) -> Response:
-    """Save how deliveries are read, or show what would become of the latest by it."""
+    """Save the mapping, or preview it on the latest delivery."""
     webhook = await fetch_active_webhook(visit)
     pairs, repeated = _read_pairs(visit.form)
     settings = _read(webhook, pairs, repeated)
@@ -89,14 +88,14 @@ async def post_mapping(visit: PageVisit) -> Response:
 
 
 def _read(webhook: Webhook, pairs: dict[str, str], repeated: Errors) -> WebhookSettings:
-    """The settings that the pairs are. Raises Invalid."""
+    """Return the settings in the pairs. Raise Invalid."""
     if repeated:
         raise Invalid(repeated)
     return read_settings(webhook.type, pairs)
 
 
 def _pairs(settings: WebhookSettings) -> dict[str, str]:
-    """Settings as the KEY=VALUE pairs of the command line."""
+    """Return settings as KEY=VALUE pairs."""
     events = {
         "event" if topic == ANYTHING else f"event.{topic}": name for topic, name in settings.events.items()
     }
@@ -108,7 +107,7 @@ def _pairs(settings: WebhookSettings) -> dict[str, str]:
 
 
 def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
-    """Return the pairs of the form, and the keys that it contains twice."""
+    """Return the form's pairs and the errors of duplicate keys."""
     pairs: dict[str, str] = {}
     repeated: Errors = {}
 

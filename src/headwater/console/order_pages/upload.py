@@ -1,4 +1,4 @@
-"""The upload of a file to be imported: streamed into the storage, and judged."""
+"""Uploads of import files, streamed to storage and checked."""
 
 from __future__ import annotations
 
@@ -35,15 +35,12 @@ NO_FILE = "Choose the file to import."
 
 @ROUTES.page("/new", Permission.WRITE_DATA)
 async def show_upload(visit: PageVisit) -> Response:
-    """Show the form that a file is uploaded with."""
     kind = visit.request.query_params.get("kind", "")
     return _page(visit.request, visit.inside, kind=kind if kind in KINDS_IN_WORDS else "events")
 
 
 async def post_upload(request: Request) -> Response:
-    """Store a file and lead to its page, where its columns are mapped. No transaction is open while the file
-    arrives.
-    """
+    """Store a file and redirect to its page. No transaction is open while the file arrives."""
     inside, shared = await enter_space(request, Permission.WRITE_DATA), services(request)
     multipart = MultipartForm(request, shared.settings.max_upload_mb * MEGABYTE)
     form, name = await multipart.fields()
@@ -68,7 +65,7 @@ def _errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
 async def _receive(
     request: Request, inside: SpaceVisitor, multipart: MultipartForm, form: PostedForm, name: str
 ) -> int:
-    """Store the file and return its import's id; one that cannot be imported leaves nothing."""
+    """Store the file and return its import's id. A file that can't be imported is removed."""
     shared, space_id = services(request), inside.space.id
     kind = form.text("kind")
     if not name:

@@ -1,6 +1,4 @@
-"""The page of one webhook: how it is set up, a test, and its last deliveries; and the page of one
-delivery.
-"""
+"""The page of a webhook, with setup, test and latest deliveries, and the page of a delivery."""
 
 from __future__ import annotations
 
@@ -39,12 +37,11 @@ NOT_KEPT = "Nothing proved who had sent this delivery, so its body was not kept.
 
 @ROUTES.page()
 async def show_webhook(visit: PageVisit) -> Response:
-    """Show a webhook."""
     return await render_webhook(visit, (await fetch_active_webhook(visit)).id)
 
 
 async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    """Show the webhook again, with what was wrong."""
+    """Show the webhook with the error."""
     return await render_webhook(
         visit,
         visit.id("webhook_id"),
@@ -57,7 +54,7 @@ async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/test", _TEST, refuse_change, refuse_change)
 async def post_test(visit: PageVisit) -> Response:
-    """Show the outcome that a body, or a kept delivery, would have now. Nothing is stored."""
+    """Show the outcome of a pasted body or stored delivery. Stores nothing."""
     webhook = await fetch_active_webhook(visit)
     message = await _read_message(visit, webhook)
     tried = await try_body(visit.connection, visit.space, read_context(webhook), message)
@@ -65,7 +62,7 @@ async def post_test(visit: PageVisit) -> Response:
 
 
 async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
-    """Return the message that a test is about. Raises Invalid, and NotFound for an unknown delivery."""
+    """Return the message to test. Raise Invalid, and NotFound for an unknown delivery."""
     if visit.form.text("delivery"):
         delivery_id = visit.form.number("delivery")
         delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, delivery_id)
@@ -85,7 +82,7 @@ async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
 
 @ROUTES.page("/deliveries/{delivery_id}")
 async def show_delivery(visit: PageVisit) -> Response:
-    """Show a delivery, and what would become of it with the present settings."""
+    """Show a delivery and its outcome with the current settings."""
     webhook = await fetch_active_webhook(visit)
     delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, visit.id("delivery_id"))
     message, tried = kept_message(delivery), None
@@ -108,8 +105,8 @@ async def show_delivery(visit: PageVisit) -> Response:
 async def render_webhook(
     visit: PageVisit, webhook_id: int, status: int = 200, token: str | None = None, **values: Any
 ) -> Response:
-    """Return the page of a webhook; `values` belong to a form that was sent. With the `token` of its
-    URL, which is known only while it is made, the page shows the URL.
+    """Return the page of a webhook; `values` belong to a submitted form. The page shows the URL only with its
+    `token`, which exists only at creation.
     """
     webhook = await fetch_webhook(visit.connection, visit.space.id, webhook_id)
     provider = PROVIDERS[webhook.type]

@@ -1,6 +1,4 @@
-"""Changes to a webhook: its signing secret, its address, paused, resumed, deleted, and deliveries
-read once more.
-"""
+"""Changes to a webhook: signing secret, address, pause, resume, delete, replay."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ _DATA = SentForm("change webhook", Permission.WRITE_DATA)
 
 @ROUTES.action("/secret", SECRET, refuse_change, refuse_change)
 async def post_secret(visit: PageVisit) -> Response | FlashMessage:
-    """Replace the signing secret with the typed one, or with a new one that is shown this once."""
+    """Save the typed signing secret, or create one and show it once."""
     webhook, is_new = await fetch_active_webhook(visit), bool(visit.form.text("make"))
     secret = make_secret() if is_new else read_secret(visit.form.text("secret"))
     await visit.spend()
@@ -34,7 +32,7 @@ async def post_secret(visit: PageVisit) -> Response | FlashMessage:
 
 @ROUTES.action("/address", ADDRESS, refuse_change, refuse_change)
 async def post_address(visit: PageVisit) -> Response:
-    """Give a webhook another address, which is shown this once."""
+    """Give the webhook a new address and show it once."""
     webhook = await fetch_active_webhook(visit)
     await visit.spend()
     token = await change_address(visit.connection, visit.space.id, webhook.id, visit.services.sealing_key)
@@ -43,7 +41,7 @@ async def post_address(visit: PageVisit) -> Response:
 
 @ROUTES.action("/pause", _SETTINGS, refuse_change, refuse_change)
 async def post_pause(visit: PageVisit) -> FlashMessage:
-    """Keep what arrives from now on, and read it later."""
+    """Store deliveries without processing them."""
     webhook = await fetch_active_webhook(visit)
     await pause_webhook(visit.connection, visit.space.id, webhook.id, paused=True)
     return FlashMessage.WEBHOOK_PAUSED
@@ -51,7 +49,7 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/resume", _SETTINGS, refuse_change, refuse_change)
 async def post_resume(visit: PageVisit) -> FlashMessage:
-    """Read what arrives again."""
+    """Process new deliveries again."""
     webhook = await fetch_active_webhook(visit)
     await pause_webhook(visit.connection, visit.space.id, webhook.id, paused=False)
     return FlashMessage.WEBHOOK_RESUMED
@@ -67,7 +65,6 @@ async def post_delete(visit: PageVisit) -> Response:
 
 @ROUTES.action("/replay", _DATA, refuse_change, refuse_change)
 async def post_replay(visit: PageVisit) -> FlashMessage:
-    """Read one delivery again."""
     webhook, delivery_id = await fetch_active_webhook(visit), visit.form.number("delivery")
     await fetch_delivery(visit.connection, visit.space.id, webhook.id, delivery_id)
     outcome, _ = await replay_delivery(visit.connection, visit.space.id, delivery_id)
@@ -77,7 +74,7 @@ async def post_replay(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/replay-failed", _DATA, refuse_change, refuse_change)
 async def post_replay_failed(visit: PageVisit) -> FlashMessage:
-    """Read every refused delivery again."""
+    """Replay every refused delivery."""
     webhook = await fetch_active_webhook(visit)
     outcomes = await replay_failed(visit.connection, visit.space.id, webhook.id)
     if not outcomes:

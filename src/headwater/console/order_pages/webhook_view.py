@@ -1,4 +1,4 @@
-"""A webhook as its pages show it: its deliveries, and the outcome of a body."""
+"""A webhook's deliveries and outcomes, prepared for its pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from headwater.intake.webhooks.webhooks import fetch_webhook
 from headwater.spaces.models import Space
 
 ROWS = 50
-"""The most deliveries, or imports, that a page lists."""
+"""Maximum deliveries or imports on a page."""
 STATUSES = {
     Status.ACCEPTED: "became an event, or was one already",
     Status.IGNORED: "reports nothing that we store",
@@ -47,19 +47,19 @@ class OutcomeView:
     status: Status
     detail: str
     fields: Sequence[tuple[str, str]]
-    """The event that it becomes: its fields and their values."""
+    """Fields and values of the resulting event."""
     occurred_at: datetime | None
     errors: Errors
-    """The rules that fields of the body break."""
+    """Errors by field of the body."""
 
 
 def list_senders() -> list[tuple[str, Provider]]:
-    """Return the webhook types by name; the generic one comes last."""
+    """Return the webhook types by name, the generic one last."""
     return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
 
 
 async def fetch_active_webhook(visit: PageVisit) -> Webhook:
-    """Return the webhook that the path names. Raises NotFound, also for a revoked one."""
+    """Return the webhook in the path. Raise NotFound, also for a revoked one."""
     webhook = await fetch_webhook(visit.connection, visit.space.id, visit.id("webhook_id"))
     if webhook.revoked_at is not None:
         raise NotFound("Page")
@@ -67,7 +67,7 @@ async def fetch_active_webhook(visit: PageVisit) -> Webhook:
 
 
 def webhook_path(webhook_id: int) -> str:
-    """Return the address of a webhook's page below the Space's."""
+    """Return the path of a webhook's page below the Space's."""
     return f"/orders/webhooks/{webhook_id}"
 
 
@@ -79,13 +79,13 @@ def read_context(webhook: Webhook) -> ReadContext:
 async def try_body(
     connection: AsyncConnection, space: Space, reader: ReadContext, message: WebhookRequest
 ) -> OutcomeView:
-    """The outcome that a believed body would have now. Nothing is stored."""
+    """Return the outcome of an authenticated body. Stores nothing."""
     draft = await make_draft(space.id, reader, message)
     return view_outcome(await outcome_of(connection, space.id, reader, message, draft))
 
 
 def kept_message(delivery: Delivery) -> WebhookRequest | None:
-    """A kept delivery as it came, or None when its body was not kept."""
+    """Return a stored delivery's message, or None without its body."""
     if delivery.body is None:
         return None
     moment = delivery.received_at.timestamp()
@@ -93,7 +93,6 @@ def kept_message(delivery: Delivery) -> WebhookRequest | None:
 
 
 def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
-    """An outcome in words and rows."""
     event: dict[str, Any] = {}
     if outcome.event is not None:
         event = json.loads(msgspec.json.encode(outcome.event))
@@ -106,7 +105,7 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
 
 
 def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
-    """Return the fields of a refund that has no event yet, by their names in words."""
+    """Return readable fields of a refund that has no event yet."""
     amounts = [statement.amount or "everything" for statement in refund.statements if not statement.failed]
     return {
         "event_time": refund.at,
@@ -121,7 +120,7 @@ def _text(value: Any) -> str:
 
 
 def pretty_body(body: str) -> str:
-    """A body as people read it: JSON with its members on lines of their own."""
+    """Return a body with JSON indented."""
     try:
         return msgspec.json.format(body, indent=2)
     except (msgspec.DecodeError, RecursionError):
@@ -129,7 +128,7 @@ def pretty_body(body: str) -> str:
 
 
 def advise(webhook: Webhook, detail: str) -> str | None:
-    """The advice on a delivery that nothing proved to be the sender's; None for another."""
+    """Return advice on a delivery that failed authentication; None for others."""
     title = PROVIDERS[webhook.type].guide.title
     sender = "the sender" if webhook.type == "generic" else title
     advice = {

@@ -1,4 +1,4 @@
-"""A new webhook, by what sends to it: a name, and what its deliveries are signed with."""
+"""The form for a new webhook: sender, name and signing secret."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from headwater.spaces.accounts.roles import Permission
 ROUTES = SpacePages("/orders/webhooks")
 _CREATE = SentForm("create webhook", Permission.CHANGE_SETTINGS, once=True)
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"
-"""The choices of a signing secret."""
+"""Options for the signing secret."""
 LONGEST_SECRET = 500
 NOT_USED = "Clear this secret, or choose “I have one”: without a signature it is not used."
 
 
 @ROUTES.page("/new", Permission.CHANGE_SETTINGS)
 async def show_wizard(visit: PageVisit) -> Response:
-    """Show the senders there are, or the form of the one that the address names."""
+    """Show the available senders, or the chosen sender's form."""
     kind = visit.request.query_params.get("type", "")
     return _page(visit, kind if kind in PROVIDERS else None)
 
@@ -44,7 +44,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a webhook; its address, and a secret that was made for it, are shown this once."""
+    """Create a webhook and show its address and generated secret once."""
     kind = visit.form.text("type")
     if kind not in PROVIDERS:
         return _page(visit, None)
@@ -59,9 +59,8 @@ async def post_create(visit: PageVisit) -> Response:
 
 
 def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
-    """Return the signing secret, and whether it was created here. None if the sender will create it, or if
-    deliveries are not signed. A typed secret is always used, because the sender signs with it. Raises
-    Invalid.
+    """Return the signing secret, and whether it was created here. None if the sender creates it or doesn't
+    sign. A typed secret always wins because the sender signs with it. Raise Invalid.
     """
     choice, typed = form.text("signing"), form.text("secret").strip()
     if PROVIDERS[kind].guide.secret_maker is SecretMaker.SENDER:
@@ -76,7 +75,7 @@ def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
 
 
 def read_secret(typed: str) -> str:
-    """A signing secret as it was typed. Raises Invalid."""
+    """Return a typed signing secret. Raise Invalid."""
     secret = typed.strip()
     if not secret:
         raise Invalid({"secret": ["Paste the signing secret."]})
@@ -86,7 +85,7 @@ def read_secret(typed: str) -> str:
 
 
 def make_secret() -> str:
-    """A new signing secret, in the form of Standard Webhooks, which is text to all others."""
+    """Return a new signing secret in the Standard Webhooks format, which other senders treat as text."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
 
 

@@ -1,1 +1,1 @@
-"""The console's pages of one event, of people and of companies, and the search for them."""
+"""Pages of events, people and companies, and the search for them."""

@@ -1,4 +1,4 @@
-"""The page of one company: its contacts, and what all of them did."""
+"""The page of a company: its contacts and their activity."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ CONTACTS_AFTER = Parameter(
 
 @dataclass(frozen=True)
 class CompanyHead:
-    """A company's row."""
-
     id: int
     name: str
     domain: str | None
@@ -59,20 +57,18 @@ class CompanyHead:
 
 @dataclass(frozen=True)
 class CompanyTotals:
-    """Counts of a company, up to MOST_EVENTS + 1, and the revenue of as many events."""
+    """Counts up to MOST_EVENTS + 1, and the revenue of the counted events."""
 
     contacts: int
     events: int
     revenue: Decimal | None
-    """In one currency; None also where the sales are in several."""
+    """None if the sales have several currencies."""
     currencies: str
-    """The currencies of the sales; empty without sales."""
+    """Currencies of the sales; empty without sales."""
 
 
 @dataclass(frozen=True)
 class CompanyContent:
-    """Everything on the page."""
-
     head: CompanyHead
     totals: CompanyTotals
     people: list[PersonRow]
@@ -82,7 +78,6 @@ class CompanyContent:
 
 
 async def show_company(request: Request) -> Response:
-    """Show a company."""
     inside = await enter_space(request)
     shared = services(request)
     space, path = inside.space, request.url.path

@@ -1,11 +1,10 @@
 -- name: company
--- One company.
 SELECT c.id, c.name, c.domain, c.external_id, c.created_at
 FROM companies c
 WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
 
 -- name: contacts
--- A page of a company's contacts, by their ids from one on.
+-- Return a page of a company's contacts, by id.
 SELECT k.id
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.company_id = %(company_id)s AND k.merged_into IS NULL
@@ -14,8 +13,8 @@ ORDER BY k.id
 LIMIT %(limit)s;
 
 -- name: totals
--- The number of a company's contacts and of its events, and the revenue of its sales, counted as far
--- as %(most)s, the latest events first; no revenue where the sales are in several currencies.
+-- Count a company's contacts and its latest %(most)s events, and sum their sales; no revenue if the sales
+-- have several currencies.
 SELECT (SELECT count(*) FROM (
             SELECT FROM contacts k
             WHERE k.space_id = %(space_id)s AND k.company_id = %(company_id)s

@@ -1,4 +1,4 @@
-"""The page of one contact: its identity, how it became known, and all of its activity."""
+"""The page of a contact: identity, origin and activity."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "contact.sql")
 
 MOST_EVENTS = 10_000
-"""The most events of a contact that its figures count."""
+"""Maximum events counted for a contact's figures."""
 MOST_IDENTIFIERS = 500
 MOST_MERGES = 100
 IDENTIFIER_KINDS = {
@@ -58,7 +58,7 @@ IDENTIFIER_KINDS = {
 
 @dataclass(frozen=True)
 class ContactHead:
-    """A contact's row besides what the API shows of it."""
+    """Columns of a contact that the API doesn't show."""
 
     id: int
     created_at: datetime
@@ -78,19 +78,19 @@ class ContactHead:
 
     @property
     def title(self) -> str:
-        """The name of the contact on pages."""
+        """The contact's display name."""
         return self.name or self.email or f"Contact {self.id}"
 
     @property
     def device(self) -> str:
-        """Its device and where it is, on one line."""
+        """Device and location on one line."""
         parts = (self.browser, self.os, self.device_type, self.city, self.state, self.country)
         return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
 class ErasureState:
-    """The latest request to erase a contact."""
+    """The latest erasure request of a contact."""
 
     id: int
     requested_at: datetime
@@ -101,18 +101,16 @@ class ErasureState:
 
 @dataclass(frozen=True)
 class ContactContent:
-    """Everything on the page."""
-
     head: ContactHead
     first_source: str | None
-    """The title of the source of its first touchpoint."""
+    """Title of the first touchpoint's source."""
     contact: Mapping[str, Any]
-    """The contact as the API shows it, its fields under their labels."""
+    """Labelled fields of the contact, with the API's values."""
     events: int
     revenue: Decimal | None
-    """In one currency; None also where the sales are in several."""
+    """None if the sales have several currencies."""
     currencies: str
-    """The currencies of the sales; empty without sales."""
+    """Currencies of the sales; empty without sales."""
     identifiers: list[dict[str, Any]]
     merges: list[LoggedMerge]
     erasure: ErasureState | None
@@ -120,18 +118,18 @@ class ContactContent:
 
     @property
     def events_text(self) -> str:
-        """The number of events as it is written."""
+        """The event count in words."""
         more = self.events > MOST_EVENTS
         return f"{MOST_EVENTS:,}+" if more else f"{self.events:,}"
 
     @property
     def parts(self) -> list[LoggedMerge]:
-        """The merges that made the contact what it is, which can be undone."""
+        """Return the contact's merges that can be undone."""
         return [merge for merge in self.merges if merge.undone_at is None and merge.merged_id != self.head.id]
 
 
 async def show_contact(request: Request) -> Response:
-    """Show a contact; the id of one that was merged leads to the one that it is part of."""
+    """Show a contact; redirect from a merged contact's id to its survivor."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
@@ -143,7 +141,6 @@ async def show_contact(request: Request) -> Response:
 
 
 def contact_path(space_id: int, contact_id: int) -> str:
-    """Return the path of a contact's page."""
     return f"{HOME}/spaces/{space_id}/contacts/{contact_id}"
 
 
@@ -156,7 +153,7 @@ async def contact_page(
     problem: str | None = None,
     errors: Errors | None = None,
 ) -> Response:
-    """Render the page of a contact by its canonical id."""
+    """Render the page of a contact with a canonical id."""
     shared, space = services(request), inside.space
     path = contact_path(space.id, contact_id)
     query = Query(request.scope["query_string"])
@@ -189,7 +186,7 @@ async def contact_page(
 
 
 def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, str]:
-    """Return the addresses of the newer and older page of a list, where there are any."""
+    """Return the links to newer and older pages of a list."""
     positions = {"newer": page.previous, "older": page.next}
     return {
         name: f"{path}?cursor={cursors.write(position)}"
@@ -201,7 +198,7 @@ def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, 
 async def load_contact(
     connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
 ) -> ContactContent:
-    """Return a contact with all details, in one snapshot. Needs a transaction without statements yet."""
+    """Return a contact with all details, in one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
     values = {
         "space_id": space.id,
@@ -241,7 +238,7 @@ async def _fetch_identifiers(
 
 
 async def fetch_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> ErasureState | None:
-    """Return the latest request to erase a contact, or None."""
+    """Return a contact's latest erasure request, or None."""
     values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_MERGES}
     cursor = connection.cursor(row_factory=class_row(ErasureState))
     return await fetch_optional(cursor, queries["erasures"], values)

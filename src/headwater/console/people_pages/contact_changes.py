@@ -1,4 +1,4 @@
-"""Changes to a contact, each after a typed confirmation: a merge undone, a person erased."""
+"""Undo a merge or erase a person, after a typed confirmation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headwater.privacy.erasures import request_erasure
 from headwater.spaces.accounts.roles import Permission
 
 CONFIRM = "confirm"
-"""The field into which the contact's e-mail address or id is typed."""
+"""Form field for the contact's e-mail address or id."""
 NOT_CONFIRMED = "This is neither an e-mail address of this contact nor its id."
 
 ERASED = (
@@ -43,7 +43,7 @@ KEPT = (
 
 
 async def post_erase(request: Request) -> Response:
-    """Have a person erased."""
+    """Request the erasure of a person."""
     form = await _read(request, "erase contact")
     async with services(request).database.transaction() as connection:
         inside, contact_id = await _enter(connection, request)
@@ -56,7 +56,7 @@ async def post_erase(request: Request) -> Response:
 
 
 async def post_unmerge(request: Request) -> Response:
-    """Undo a merge: the merged contact becomes one of its own again."""
+    """Undo a merge: the merged contact becomes separate again."""
     form = await _read(request, "unmerge contact")
     problem = None
     async with services(request).database.transaction(REASSIGNMENT_SECONDS) as connection:
@@ -79,7 +79,7 @@ async def post_unmerge(request: Request) -> Response:
 
 
 async def show_erasure(request: Request) -> Response:
-    """Show the state of an erasure, what it deletes and what stays."""
+    """Show the state of an erasure, and the data it deletes or keeps."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
@@ -103,8 +103,8 @@ async def _read(request: Request, form: str) -> PostedForm:
 
 
 async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVisitor, int]:
-    """The visitor, with a role that may change data, and the contact's canonical id."""
-    visitor = await require_visitor(request)  # known since the form was read
+    """Return the visitor, who may change data, and the contact's canonical id."""
+    visitor = await require_visitor(request)  # cached since the form was read
     inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
     return inside, await resolve(connection, inside.space.id, read_id(request, "contact_id"))
 
@@ -112,7 +112,7 @@ async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVi
 async def _is_confirmed(
     connection: AsyncConnection, inside: SpaceVisitor, contact_id: int, form: PostedForm
 ) -> bool:
-    """True when what was typed is the contact's id or one of its addresses."""
+    """Return whether the typed text is the contact's id or one of its addresses."""
     typed = form.text(CONFIRM).strip().lower()
     if typed == str(contact_id):
         return True

@@ -1,6 +1,4 @@
-"""The credits of one event under every model, side by side, and the path that they are about. Pure:
-every figure is one of the explanation's.
-"""
+"""An event's path and its credit under every model. Pure: all figures come from the explanation."""
 
 from __future__ import annotations
 
@@ -40,51 +38,51 @@ class PathTouch:
     url: str | None
     sender: str | None
     ad: tuple[tuple[str, str], ...]
-    """Names of the ad's levels, and what each is."""
+    """Names and kinds of the ad's levels."""
     findings: tuple[str, ...]
-    """Of a direct touchpoint: what was looked at, in sentences."""
+    """Sentences about the checks made for a direct touchpoint."""
 
     @property
     def title(self) -> str:
-        """The name of its source."""
+        """The source's title."""
         return format_title(self.source)
 
 
 @dataclass(frozen=True)
 class CreditCell:
-    """The credit that a model gives to a touchpoint."""
+    """A model's credit for a touchpoint."""
 
     credited: bool
     amount: Decimal | None
-    """None where nothing is credited, and of an event without an amount."""
+    """None without credit or an event amount."""
 
 
 @dataclass(frozen=True)
 class ModelColumn:
-    """A model's column: the cells of the path's touchpoints in order, and its foot."""
+    """A model's column: cells in path order, and a total."""
 
     model: str
     cells: tuple[CreditCell, ...]
     left_out: int
     left_out_amount: Decimal | None
     reason: str | None
-    """Why it credits nothing, in words; None when it credits something."""
+    """The reason for crediting nothing, in words; None with credit."""
 
     @property
     def total(self) -> Decimal:
-        """All of its credits."""
+        """Sum of the credits."""
         parts = (*(cell.amount for cell in self.cells), self.left_out_amount)
         return sum((part for part in parts if part is not None), Decimal())
 
 
 def exclusions_in(space: Space) -> Exclusions:
-    """Return the hosts that a Space's settings exclude as sources."""
+    """Return the hosts that a Space excludes as sources."""
     own = tuple(host for host in space.own_domains if read_address(host) is not None)
     return make_exclusions(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 
 
 def path_of(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
-    """Return the path of an event, the earliest touchpoint first."""
+    """Return an event's path, earliest touchpoint first."""
     return [read_touch(touch, exclusions) for touch in explanation.path]
 
 
@@ -105,13 +103,12 @@ def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
 
 
 def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return where in an ad account a touchpoint came from, by name or else by id."""
+    """Return a touchpoint's ad account levels, by name or else id."""
     named = ((level, touch.get(name) or touch.get(number)) for level, name, number in _AD)
     return tuple((level, value) for level, value in named if value)
 
 
 def columns_of(explanation: EventExplanation) -> list[ModelColumn]:
-    """Return the column of each model."""
     return [_column(model, explanation) for model in MODELS]
 
 

@@ -1,6 +1,4 @@
-"""The page of one event: who did it, its path with the rule of each source, its credit under every
-model, and what ad platforms were sent.
-"""
+"""The page of an event: its contact, path, credit under every model, and deliveries to ad platforms."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ _OF_CONTACT, _OF_COMPANY = SQL("t.contact_id = e.contact_id"), SQL("t.company_id
 
 @dataclass(frozen=True)
 class EventDetails:
-    """An event with everything that was sent of it, and whose it is."""
+    """An event, its request and its contact."""
 
     id: int
     contact_id: int
@@ -58,7 +56,7 @@ class EventDetails:
     received_at: datetime
     amount: Decimal | None
     currency: str
-    """The event's own, or the Space's."""
+    """The event's currency, or the Space's."""
     has_own_currency: bool
     is_upsell: bool
     order_id: str | None
@@ -85,11 +83,9 @@ class EventDetails:
 
 @dataclass(frozen=True)
 class EventContent:
-    """Everything on the page."""
-
     event: EventDetails
     refunds: tuple[int, Decimal]
-    """The number of refunds of its order, and their amounts together."""
+    """Number and total amount of its order's refunds."""
     receipt: Receipt
     explanation: EventExplanation
     path: list[PathTouch]
@@ -99,17 +95,16 @@ class EventContent:
 
     @property
     def in_space_currency(self) -> Decimal | None:
-        """The event's amount in the Space's currency; None where sums leave it out."""
+        """Return the amount in the Space's currency; None if sums leave it out."""
         return self.explanation.event["amount_in_space_currency"]
 
     @property
     def left_out_columns(self) -> bool:
-        """True when a model credits touchpoints that are not listed."""
+        """Return whether a model credits touchpoints that aren't listed."""
         return any(column.left_out for column in self.columns)
 
 
 async def show_event(request: Request) -> Response:
-    """Show one event."""
     inside = await enter_space(request)
     shared = services(request)
     event_id = read_id(request, "event_id")
@@ -145,9 +140,7 @@ async def show_event(request: Request) -> Response:
 async def load_event(
     connection: AsyncConnection, space: Space, event_id: int, view: PathView
 ) -> EventContent:
-    """Return everything about an event, in one snapshot. Needs a transaction that has executed nothing yet.
-    Raises NotFound.
-    """
+    """Return an event's details in one snapshot. Needs a new transaction. Raise NotFound."""
     explanation = await explain_event(
         connection, space.id, event_id, view.window_days, by_company=view.by_company
     )
@@ -173,7 +166,7 @@ async def load_event(
 
 
 async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:
-    """The event's deliveries, each with its destination's row."""
+    """Return the event's deliveries with their destinations."""
     lines = await list_of_event(connection, space_id, event_id)
     deliveries = [json.loads(line) for line in lines]
     values = {"space_id": space_id, "ids": [each["destination_id"] for each in deliveries]}

@@ -1,6 +1,4 @@
-"""Answers to "why direct?" and "why unattributed?": what was looked at, and what was there.
-Pure.
-"""
+"""Explain why an event is direct or unattributed. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ SENDERS = {
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The touchpoints next to an event, and whether its contact is known from a browser."""
+    """The touchpoints before and after an event, and whether its contact has a browser."""
 
     before_at: datetime | None
     before_source: int | None
@@ -41,7 +39,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class OriginAnswer:
-    """The answer, and a setting with which there would be credit."""
+    """The answer, and a setting that would give credit."""
 
     question: str
     sentences: tuple[str, ...]
@@ -56,7 +54,7 @@ def explain_origin(
     view: PathView,
     sources: SourceNames,
 ) -> OriginAnswer | None:
-    """Return why an event is direct or has no credit under any model; None when it is neither."""
+    """Return why an event is direct or no model credits it; None for other events."""
     reason = explanation.unattributed_reason("linear")
     event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
     if reason is NoCredit.OUTSIDE_WINDOW:

@@ -1,4 +1,4 @@
-"""The parameters of an event's page: the window, and the contact or company of the path."""
+"""The parameters of an event's page: the window, and a path by contact or company."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from headwater.reports.questions.shared import WINDOW
 
 @dataclass(frozen=True)
 class PathView:
-    """The path that the page shows."""
+    """The displayed path."""
 
     window_days: int = 30
-    """How many days before the event a touchpoint may lie; 0 is no limit."""
+    """Maximum days from a touchpoint to the event; 0 is unlimited."""
     query_mode: str = "profile"
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Return the choices of an address. Raises Invalid with every rule that they break."""
+        """Return the choices in a query. Raise Invalid with every error."""
         window, mode = WINDOW.read(query), QUERY_MODE.read(query)
         query.finish()
         return cls(window or 0, mode or "profile")
 
     @property
     def by_company(self) -> bool:
-        """True for the path of the contact's whole company."""
+        """Whether the path covers the contact's whole company."""
         return self.query_mode == "company"
 
     @property
@@ -39,7 +39,7 @@ class PathView:
         return window_title(str(self.window_days))
 
     def link(self, path: str) -> str:
-        """Return the address of a page with these choices; the usual ones are left out."""
+        """Return a page's link with these choices, omitting defaults."""
         usual = PathView()
         pairs: list[tuple[str, str]] = []
         if self.window_days != usual.window_days:
@@ -49,11 +49,10 @@ class PathView:
         return f"{path}?{urlencode(pairs)}" if pairs else path
 
     def with_window(self, days: int) -> Self:
-        """Return the view with another window."""
         return replace(self, window_days=days)
 
     def menus(self, path: str) -> tuple[Menu, ...]:
-        """Return the menus of the page at a path."""
+        """Return the page's menus."""
         windows = tuple(
             Choice(window_title(str(days)), self.with_window(days).link(path), days == self.window_days)
             for days in WINDOWS

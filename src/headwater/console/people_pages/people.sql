@@ -1,7 +1,6 @@
 -- name: rows
--- Contacts by their ids, in the order of these, with their last event and the revenue of their sales:
--- of each the latest %(most)s events are looked at, and no revenue where there are more, or
--- where the sales are in several currencies, which are named.
+-- Return contacts in the order of their ids, with their last event and their sales revenue. Only the latest
+-- %(most)s events are read; no revenue if there are more, or several currencies, which are listed.
 SELECT k.id, k.name, k.email, k.phone, k.created_at, k.company_id, c.name AS company_name,
        last.event_id, last.event_name, last.event_time,
        CASE WHEN sums.events < %(most)s AND sums.currencies NOT LIKE '%%,%%'
@@ -35,7 +34,7 @@ CROSS JOIN LATERAL (
 ORDER BY wanted.nth;
 
 -- name: exact
--- The contacts that have one of a few values as any kind of identifier.
+-- Return contacts with one of the values as an identifier of any kind.
 SELECT DISTINCT i.contact_id
 FROM unnest(%(kinds)s::text[], %(values)s::text[]) AS wanted (kind, value)
 CROSS JOIN LATERAL (
@@ -48,9 +47,8 @@ ORDER BY i.contact_id
 LIMIT %(limit)s;
 
 -- name: beginning
--- The contacts that have a value of a kind which begins with one of a few texts. Of each text as many
--- values are read from the index as the limit has; where the database does not sort by code points,
--- some that have it may lie beyond.
+-- Return contacts with an identifier of a kind that begins with one of the texts. Reads `limit` values per
+-- text from the index, so it may miss some where the database doesn't sort by code point.
 SELECT DISTINCT i.contact_id
 FROM unnest(%(values)s::text[]) AS wanted (value)
 CROSS JOIN LATERAL (
@@ -65,7 +63,7 @@ ORDER BY i.contact_id
 LIMIT %(limit)s;
 
 -- name: parts
--- The contacts that have one of a few texts in their name, of the latest %(most)s.
+-- Return contacts with one of the texts in their name, among the latest %(most)s.
 SELECT latest.id
 FROM (
     SELECT known.id, known.name, known.created_at FROM contacts known
@@ -78,13 +76,12 @@ ORDER BY latest.created_at DESC, latest.id DESC
 LIMIT %(limit)s;
 
 -- name: by_id
--- The surviving contact of an id.
+-- Return the surviving contact of an id.
 SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
 
 -- name: companies
--- Companies by the beginning of their domain, by external id, and those of the latest %(most)s whose name
--- contains the text.
+-- Find companies by domain prefix, by external id, or by part of the name among the latest %(most)s.
 SELECT c.id, c.name, c.domain, c.external_id
 FROM (
     (SELECT known.id FROM companies known

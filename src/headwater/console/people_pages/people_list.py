@@ -1,5 +1,6 @@
-"""Contacts as rows of a list, and the search for contacts and companies. Every search is exact, or
-by the beginning of a value, as an index can answer it; parts of names are looked for last.
+"""Contacts as list rows, and the search for contacts and companies.
+
+Exact and prefix searches use an index. Parts of names are searched last.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ queries = Queries(__name__, "people.sql")
 
 PER_PAGE = 25
 MOST_EVENTS = 1000
-"""The most events of a contact that a list adds up."""
+"""Maximum events summed for a contact in a list."""
 MOST_NAMES = 20_000
-"""The contacts, and the companies, in whose names a search looks for a part, the latest first."""
+"""Latest contacts and companies searched by part of a name."""
 LONGEST = 320
-"""The most characters of a search text: no e-mail address is longer."""
+"""Maximum characters of a search; no e-mail address is longer."""
 SHORTEST_PART = 2
 _MOST_DIGITS = 18
 _EXACT = ("tracking_id", "trk_token", "fingerprint")
@@ -38,8 +39,6 @@ _EXACT = ("tracking_id", "trk_token", "fingerprint")
 
 @dataclass(frozen=True)
 class PersonRow:
-    """A contact in a list."""
-
     id: int
     name: str | None
     email: str | None
@@ -51,16 +50,14 @@ class PersonRow:
     event_name: str | None
     event_time: datetime | None
     revenue: Decimal | None
-    """In one currency; None also where the sales are in several."""
+    """None if the sales have several currencies."""
     currencies: str
-    """The currencies of the sales; empty without sales."""
+    """Currencies of the sales; empty without sales."""
     has_more_events: bool
 
 
 @dataclass(frozen=True)
 class CompanyRow:
-    """A company in a list."""
-
     id: int
     name: str
     domain: str | None
@@ -69,8 +66,6 @@ class CompanyRow:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The contacts and companies that a search leads to."""
-
     people: list[PersonRow]
     companies: list[CompanyRow]
 
@@ -78,7 +73,7 @@ class SearchResult:
 async def list_newest(
     connection: AsyncConnection, space: Space, at: Position | None
 ) -> tuple[Page, list[PersonRow]]:
-    """Return one page of all contacts, the newest first."""
+    """Return a page of all contacts, newest first."""
     every = ContactSelection(EVER, (), ())
     page = await list_contacts(connection, space, ListContacts(every, ContactRow(), PER_PAGE, at))
     ids = [msgspec.json.decode(line)["id"] for line in page.lines]
@@ -86,7 +81,7 @@ async def list_newest(
 
 
 async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
-    """Return the contacts and companies that a text leads to, PER_PAGE of each at most."""
+    """Return matching contacts and companies, at most PER_PAGE of each."""
     text = " ".join(text.split())[:LONGEST]
     ids = list(
         dict.fromkeys([*await _exact(connection, space, text), *await _beginning(connection, space.id, text)])
@@ -107,7 +102,7 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
 
 
 async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence[int]) -> list[PersonRow]:
-    """Return the rows of contacts, in the order of their ids."""
+    """Return contacts in the order of their ids."""
     if not ids:
         return []
     values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
@@ -116,7 +111,7 @@ async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence
 
 
 async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
-    """The contact with an id, and those that have exactly this value."""
+    """Return the contact with this id, and contacts with exactly this value."""
     wanted = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
     phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
     wanted += [("phone", phone) for phone in sorted(phones)]
@@ -134,7 +129,7 @@ async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[i
 
 
 async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
-    """The contacts with an e-mail address or a name that begins with the text."""
+    """Return contacts whose e-mail address or name begins with the text."""
     if len(text) < SHORTEST_PART:
         return []
     ids: list[int] = []
@@ -151,11 +146,11 @@ async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> l
 
 
 async def _parts(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
-    """The latest contacts with the text in their name."""
+    """Return the latest contacts with the text in their name."""
     values = {"space_id": space_id, "values": _spellings(text), "limit": PER_PAGE, "most": MOST_NAMES}
     return [row[0] for row in await fetch_all(connection, queries["parts"], values)]
 
 
 def _spellings(text: str) -> list[str]:
-    """A text as a name may have it, which is compared as it is written."""
+    """Return spellings of a text in names, because the comparison is case-sensitive."""
     return sorted({text, text.lower(), text.upper(), text.title(), text.capitalize()})

@@ -1,4 +1,4 @@
-"""The page of people: a search, and without one the newest contacts."""
+"""The people page: a search, or the newest contacts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from headwater.reports.query import Measure
 
 
 async def show_people(request: Request) -> Response:
-    """Show what a search leads to, or the newest contacts."""
     inside = await enter_space(request)
     shared = services(request)
     space, query, path = inside.space, Query(request.scope["query_string"]), request.url.path

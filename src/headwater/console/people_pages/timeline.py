@@ -1,5 +1,5 @@
-"""The timeline of a contact or a company, newest first, page by page: what a page reads is bounded
-by its length, however long the timeline is.
+"""The timeline of a contact or company, newest first. The cost of a page is bounded by its length, not the
+timeline's.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ queries = Queries(__name__, "timeline.sql")
 
 PER_PAGE = 50
 MOST_MEMBERS = 1000
-"""The contacts merged into one whose merges are listed."""
+"""Maximum merged contacts whose merges are listed."""
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 _UNION = SQL(" UNION ALL ")
 _BEYOND_ALL = 2**63 - 1
 _RANKS = range(4)
-"""Kinds of items in the order of one moment: touchpoints, page views, merges, events."""
+"""Ranks of items at the same time: touchpoints, page views, merges, events."""
 _OF_CONTACT = ("events", "merges", "page_views", "touchpoints")
 _OF_COMPANY = ("events", "touchpoints")
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """One page of a timeline, with the positions of its neighbours."""
+    """A page of a timeline, with the positions of its neighbours."""
 
     items: list[dict[str, Any]]
-    """Each has `kind, at` and what its kind has; page views of a visit that follow one another are
-    one item of the kind `visit`."""
+    """Items with `kind, at` and the fields of their kind. Consecutive page views of a visit are one item of
+    kind `visit`.
+    """
     next: Position | None
     previous: Position | None
 
@@ -55,7 +56,7 @@ class Timeline:
 async def list_contact_timeline(
     connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
 ) -> Timeline:
-    """One page of everything that a contact did, and what became of it at ad platforms."""
+    """Return a page of a contact's activity and its deliveries to ad platforms."""
     values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
     members = [row[0] for row in await fetch_all(connection, queries["members"], values)]
     bound = {
@@ -71,7 +72,7 @@ async def list_contact_timeline(
 async def list_company_timeline(
     connection: AsyncConnection, space: Space, company_id: int, at: Position | None
 ) -> Timeline:
-    """One page of the events and touchpoints of a company's contacts, likewise."""
+    """Return a page of events and touchpoints of a company's contacts."""
     bound = {"space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number)}
     page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
     return await _timeline(connection, space, page)
@@ -88,7 +89,7 @@ async def _page(
     selects = [queries[part].format(owner=Identifier(owner), order=order) for part in parts]
     joined = _UNION.join(SQL("({})").format(select) for select in selects)
     values = {**bound, **_places(at), "limit": PER_PAGE + 1}
-    # Not prepared: a plan that does not know the limit and the place may not stop early.
+    # Not prepared: a generic plan, without the limit and position, may not stop early.
     cursor = await connection.execute(
         queries["page"].format(parts=joined, order=order), values, prepare=False
     )
@@ -96,8 +97,8 @@ async def _page(
 
 
 def _places(at: Position | None) -> dict[str, Any]:
-    """Return the values that bound a page in the order of (time, rank, id): of items at the same time as the
-    position, those of its rank beyond its id, and all or none of another rank.
+    """Return the parameters that bound a page in (time, rank, id) order. At the position's time they select
+    items of its rank beyond its id, and all or no items of other ranks.
     """
     values: dict[str, Any] = {"after_time": EVER.start, "before_time": EVER.end}
     for rank in _RANKS:
@@ -166,7 +167,7 @@ def _read_merge(item: dict[str, Any], _: Exclusions) -> None:
 
 
 def _read_page_view(_item: dict[str, Any], _: Exclusions) -> None:
-    """Leave a page view as it is."""
+    """Leave a page view unchanged."""
 
 
 _READERS = {

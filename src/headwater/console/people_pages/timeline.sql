@@ -1,6 +1,5 @@
 -- name: page
--- A page of a timeline, merged from its parts. Each part is read through its index between two positions,
--- up to the limit.
+-- Return a page of a timeline. Each part is read from its index between two positions, up to the limit.
 SELECT item.line, item.at, item.rank, item.id
 FROM (
     SELECT part.* FROM ({parts}) part
@@ -10,7 +9,7 @@ FROM (
 ORDER BY item.at DESC, item.rank DESC, item.id DESC;
 
 -- name: events
--- Events of a contact or a company.
+-- Return events of a contact or company.
 SELECT e.event_time AS at, 3 AS rank, e.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'event' AS kind, e.id, iso_utc(e.event_time) AS at, e.event_name,
@@ -25,7 +24,7 @@ FROM (SELECT * FROM events e
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 
 -- name: merges
--- Merges that a contact, or one that is part of it now, took part in, undone ones included.
+-- Return merges of a contact or of a contact now part of it, including undone ones.
 SELECT m.merged_at, 2, m.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'merge' AS kind, m.id, iso_utc(m.merged_at) AS at, m.merged_id, m.survivor_id,
@@ -39,7 +38,6 @@ FROM (SELECT * FROM merges m
       ORDER BY m.merged_at {order}, m.id {order} LIMIT %(limit)s) m
 
 -- name: page_views
--- Page views of a contact.
 SELECT h.occurred_at, 1, h.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'page_view' AS kind, h.id, iso_utc(h.occurred_at) AS at, h.visit_id, h.url,
@@ -52,7 +50,7 @@ FROM (SELECT * FROM hits h
       ORDER BY h.occurred_at {order}, h.id {order} LIMIT %(limit)s) h
 
 -- name: touchpoints
--- Touchpoints of a contact or a company, with the names of their ads.
+-- Return touchpoints of a contact or company, with their ad names.
 SELECT t.occurred_at, 0, t.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'touchpoint' AS kind, t.id, iso_utc(t.occurred_at) AS at, t.url, t.referrer_host,
@@ -77,13 +75,13 @@ LEFT JOIN ad_names campaign
     AND campaign.id = g.campaign_id
 
 -- name: members
--- A contact and the contacts merged into it, up to %(most)s.
+-- Return a contact and up to %(most)s contacts merged into it.
 SELECT c.id FROM contacts c
 WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
 LIMIT %(most)s;
 
 -- name: deliveries
--- What became of these events at ad platforms.
+-- Return the events' deliveries to ad platforms.
 SELECT d.event_id, d.status, d.reason, t.name, t.platform
 FROM deliveries d
 JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id

@@ -1,3 +1,1 @@
-"""Pages of ad platforms: what is connected, connecting one step by step, and what became of events
-there.
-"""
+"""Ad platforms: overview, connection steps and deliveries."""

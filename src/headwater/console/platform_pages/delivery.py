@@ -1,4 +1,4 @@
-"""The page of one delivery: the request in the log, and the platform's answer."""
+"""The page of a delivery: the logged request and the platform's answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _MOMENTS = ("due_at", "created_at", "finished_at")
 
 @ROUTES.page()
 async def show_delivery(visit: PageVisit) -> Response:
-    """Show one delivery."""
     row = await fetch_destination(visit)
     line = await fetch_delivery(visit.connection, visit.space.id, visit.id("delivery_id"))
     delivery: dict[str, Any] = json.loads(line)
@@ -47,15 +46,15 @@ async def show_delivery(visit: PageVisit) -> Response:
 
 
 def _laid_out(text: str | None) -> str | None:
-    """Return an answer, of 4 KiB at most, on several lines if it is JSON; else as it is."""
+    """Return an answer of at most 4 KiB, indented if it is JSON."""
     try:
         return None if text is None else _indented(json.loads(text))
-    except (ValueError, RecursionError):  # no JSON, or nested to no purpose
+    except (ValueError, RecursionError):  # not JSON, or nested absurdly deep
         return text
 
 
 def _indented(value: Any) -> str | None:
-    """Return a value as it is read: JSON on several lines, text as it is."""
+    """Return JSON indented, text unchanged."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, indent=2, ensure_ascii=False)

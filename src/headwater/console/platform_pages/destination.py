@@ -1,6 +1,4 @@
-"""The page of one destination: its state, what became of events there and what helps, and how it
-is set up; paused, resumed and removed here.
-"""
+"""The page of a destination: state, deliveries with remedies, and setup; pause, resume and remove."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ LAST = Parameter(name="to", kind=_DAY, description="The last day of the deliveri
 
 @dataclass(frozen=True)
 class DeliveryChoice:
-    """The deliveries that an address names."""
+    """The delivery filter in the query."""
 
     status: str | None = None
     reason: str | None = None
@@ -61,20 +59,19 @@ class DeliveryChoice:
     last: date | None = None
 
     def pairs(self, **changes: Any) -> list[tuple[str, str]]:
-        """Return the parameters of the address, with changes."""
+        """Return the query parameters, with changes."""
         values = {"status": self.status, "reason": self.reason, "from": self.first, "to": self.last}
         values |= changes
         return [(name, str(value)) for name, value in values.items() if value is not None]
 
     def link(self, path: str, **changes: Any) -> str:
-        """Return the address of such deliveries on a page."""
+        """Return a page's link with this filter."""
         pairs = self.pairs(**changes)
         return f"{path}?{urlencode(pairs)}#deliveries" if pairs else f"{path}#deliveries"
 
 
 @ROUTES.page()
 async def show_destination(visit: PageVisit) -> Response:
-    """Show one destination."""
     row, connection, space = await fetch_destination(visit), visit.connection, visit.space
     problem, choice, position = None, DeliveryChoice(), None
     try:
@@ -114,7 +111,7 @@ async def show_destination(visit: PageVisit) -> Response:
 
 
 def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
-    """Return what a page shows of how a destination is set up."""
+    """Return the setup shown on the page."""
     platform = standing.platform_of(row)
     if platform is None:
         return {"platform": None, "settings": [], "sent": [], "unsent": []}
@@ -136,7 +133,7 @@ def _read(line: str) -> dict[str, Any]:
 
 
 def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
-    """Return the deliveries that the address names, and the place in them. Raises Invalid."""
+    """Return the delivery filter and position in the query. Raise Invalid."""
     query, space = visit.query, visit.space
     choice = DeliveryChoice(STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query))
     today = datetime.now(UTC).astimezone(space.zone).date()
@@ -186,7 +183,7 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/resume", _FORM)
 async def post_resume(visit: PageVisit) -> FlashMessage:
-    """Send again, first of all what has waited."""
+    """Resume sending, waiting deliveries first."""
     row = await fetch_destination(visit)
     await destinations.resume_destination(visit.connection, visit.space.id, row.id)
     return FlashMessage.DESTINATION_RESUMED
@@ -194,7 +191,6 @@ async def post_resume(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", _FORM)
 async def post_remove(visit: PageVisit) -> Response:
-    """Remove the destination."""
     row = await fetch_destination(visit)
     await remove_destination(visit.connection, visit.space.id, row.id)
     return visit.redirect("/platforms", FlashMessage.DESTINATION_REMOVED)
@@ -202,7 +198,7 @@ async def post_remove(visit: PageVisit) -> Response:
 
 @ROUTES.action("/replay", _FORM)
 async def post_replay(visit: PageVisit) -> FlashMessage:
-    """Queue deliveries again: one, or all of a status or a reason."""
+    """Queue deliveries again: one, or all with a status or reason."""
     row, form = await fetch_destination(visit), visit.form
     body: dict[str, Any] = {"status": [form.text("status")]}
     if form.text("reason"):

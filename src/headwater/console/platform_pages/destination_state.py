@@ -1,4 +1,4 @@
-"""The state of a destination in words: of its sending, and of its token. Pure."""
+"""A destination's sending and token state in words. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.platform import Platform
 
 
 class Standing(NamedTuple):
-    """A state: a word, whether it is good, bad or neither, and a sentence."""
+    """A state: label, tone and sentence."""
 
     word: str
     tone: str
@@ -21,7 +21,7 @@ class Standing(NamedTuple):
 
 
 def platform_of(row: DestinationRow) -> Platform | None:
-    """Return a destination's platform; None when this version does not know it."""
+    """Return a destination's platform; None if this version doesn't have it."""
     return registry.PLATFORMS.get(row.platform)
 
 
@@ -38,7 +38,7 @@ def standing_of(row: DestinationRow) -> Standing:
 
 
 def token_of(row: DestinationRow) -> Standing:
-    """Return what is known of a destination's token."""
+    """Return the state of a destination's token."""
     platform = platform_of(row)
     if not row.secret_names and platform is not None and platform.secrets:
         return Standing("missing", "bad", "There is none.")
@@ -52,7 +52,7 @@ def token_of(row: DestinationRow) -> Standing:
 
 
 def lag_of(waiting: Waiting) -> str:
-    """Return what waits, and how long the longest due has done so."""
+    """Return the number of waiting deliveries and the oldest one's delay."""
     if not waiting.number:
         return "nothing"
     number = f"{MOST_COUNTED:,}+" if waiting.number >= MOST_COUNTED else f"{waiting.number:,}"

@@ -1,4 +1,4 @@
-"""The form of a destination's event names: a line for each of ours, with the platform's. Pure."""
+"""The form for a destination's event names: one line per event. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.forwarding.destinations.event_names import OwnNames, effective
 from headwater.forwarding.platforms.platform import Platform
 
 FIELD = "event_names."
-"""The prefix of fields and of errors."""
+"""Prefix of fields and errors."""
 
 
 @dataclass(frozen=True)
@@ -19,20 +19,18 @@ class NameField:
     """A line of the form."""
 
     name: str
-    """In the form and among errors."""
+    """Name of the field and its errors."""
     event_name: str
     title: str
-    """What the Space calls the event."""
+    """The Space's label for the event."""
     sent_as: str
-    """Empty when such events are not sent."""
+    """Empty if the event isn't sent."""
     default: str
-    """The platform's name for it, which counts unless another is set; empty without one."""
+    """The platform's default name; empty without one."""
 
 
 def name_fields(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[NameField]:
-    """Return a line for every standard name, and for the custom ones that the Space has named or
-    mapped.
-    """
+    """Return a line for every standard event, and for custom ones that the Space has labelled or mapped."""
     return [
         NameField(
             FIELD + each.event_name,
@@ -48,8 +46,8 @@ def name_fields(platform: Platform, own: OwnNames, labels: Mapping[str, str]) ->
 def read_names(
     form: PostedForm, platform: Platform, own: OwnNames, labels: Mapping[str, str]
 ) -> dict[str, str | None]:
-    """Return the names of its own that a destination then has: those that differ from the
-    platform's. A name that the form does not ask for stays.
+    """Return the destination's own names: those that differ from the platform's. Names missing from the form
+    stay.
     """
     names = dict(own)
     present = {key for key, _ in form.pairs}

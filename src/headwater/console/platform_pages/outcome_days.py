@@ -1,4 +1,4 @@
-"""Outcomes of a destination's events on each of the last days: figures, and their chart."""
+"""Daily outcomes of a destination's events, and their chart."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from headwater.spaces.models import Space
 DAYS = 14
 HEIGHT = 120
 STEP, WIDTH = 24, 18
-"""Units from one bar to the next, and of a bar."""
+"""Units between bars, and of a bar's width."""
 OUTCOMES = {
     "delivered": ("delivered",),
     "failed": ("failed", "expired"),
     "skipped": ("skipped",),
     "waiting": ("queued", "retrying"),
 }
-"""The parts of a bar, from below, with the statuses that each adds up."""
+"""Segments of a bar from the bottom, with the statuses in each."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One part of one day's bar."""
+    """A segment of a day's bar."""
 
     outcome: str
     x: int
@@ -38,35 +38,35 @@ class Bar:
 
 @dataclass(frozen=True)
 class OutcomeDays:
-    """A destination's days, the oldest first."""
+    """A destination's days, oldest first."""
 
     days: Sequence[date]
     counts: Mapping[tuple[date, str], int]
     """By day and status."""
 
     def of(self, day: date, status: str) -> int:
-        """Return the deliveries of a day with a status."""
+        """Return a day's deliveries with a status."""
         return self.counts.get((day, status), 0)
 
     def total(self, *statuses: str) -> int:
-        """Return the deliveries of all days with one of these statuses."""
+        """Return all deliveries with one of the statuses."""
         return sum(self.of(day, status) for day in self.days for status in statuses)
 
     @property
     def statuses(self) -> list[str]:
-        """The statuses that any of the days has, and the three that are always looked for."""
+        """The three main statuses, and others that occurred."""
         every = [status for statuses in OUTCOMES.values() for status in statuses]
         always = ("delivered", "failed", "skipped")
         return [status for status in every if status in always or self.total(status)]
 
     @property
     def highest(self) -> int:
-        """The deliveries of the busiest day."""
+        """Deliveries on the busiest day."""
         return max(self._sum(day) for day in self.days)
 
     @property
     def bars(self) -> list[Bar]:
-        """The parts of every bar. One that is there is at least a unit high."""
+        """Return the segments of every bar, each at least a unit high."""
         scale = HEIGHT / self.highest if self.highest else 0.0
         bars: list[Bar] = []
         for place, day in enumerate(self.days):
@@ -88,7 +88,7 @@ class OutcomeDays:
 async def read_outcome_days(
     connection: AsyncConnection, space: Space, destination_ids: Sequence[int]
 ) -> dict[int, OutcomeDays]:
-    """Return the last DAYS days of each destination, on the Space's clock."""
+    """Return the last DAYS days of each destination, in the Space's time zone."""
     today = datetime.now(UTC).astimezone(space.zone).date()
     days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     start = whole_days(days[0], today, space.zone).start

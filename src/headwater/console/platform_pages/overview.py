@@ -1,4 +1,4 @@
-"""The page of all ad platforms of a Space: those that are connected, and those that can be."""
+"""The overview of ad platforms: connected and available ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUTES = SpacePages("/platforms")
 
 @ROUTES.page()
 async def show_platforms(visit: PageVisit) -> Response:
-    """Show a card for each destination, and the platforms that one can connect."""
+    """Show a card per destination, and the platforms to connect."""
     connection, space = visit.connection, visit.space
     rows = await list_destinations(connection, space.id, most_counted=0)
     ids = [row.id for row in rows]

@@ -1,6 +1,4 @@
-"""The form of a destination's settings, made from what its platform declares: the same that
-`GET /platforms` lists. Pure.
-"""
+"""A form for the settings that a platform declares in `GET /platforms`. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
 
 SETTING, SECRET = "settings.", "secrets."
-"""The prefix of fields and of errors."""
+"""Prefixes of fields and errors."""
 _WRITTEN = {"api": "API", "id": "ID", "ip": "IP", "json": "JSON", "url": "URL"}
 _CONDITIONS = ("consent_", "limited_", "data_processing_")
 _CHOICES = {
@@ -28,42 +26,42 @@ _YES = "yes"
 
 
 class FieldGroup(StrEnum):
-    """The part of the pages that asks for a setting."""
+    """The group of a setting in the form."""
 
     ACCOUNT = "account"
     """Required, or needed for tests."""
     CONDITION = "condition"
-    """Consent: what may be sent, and for whom."""
+    """Consent: the data and the people it covers."""
     ADVANCED = "advanced"
     """Everything else; the defaults suit almost all users."""
 
 
 @dataclass(frozen=True)
 class SettingField:
-    """A field of the form."""
+    """A form field."""
 
     name: str
-    """In the form and among errors."""
+    """Name of the field and its errors."""
     label: str
     about: str
-    """Its meaning, and where the platform shows it."""
+    """Its meaning, and its location on the platform."""
     example: str
     group: FieldGroup
     required: bool
     value: str
     choices: tuple[tuple[str, str], ...] = ()
-    """Values and their words, where only some are taken."""
+    """Values and their labels, if the options are limited."""
     is_switch: bool = False
 
 
 def label_of(name: str) -> str:
-    """Return a setting's name as people read it: `Pixel ID` for `pixel_id`."""
+    """Return a setting's label: `Pixel ID` for `pixel_id`."""
     words = " ".join(_WRITTEN.get(word, word) for word in name.split("_"))
     return words[:1].upper() + words[1:]
 
 
 def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[SettingField]:
-    """Return the fields of a platform's settings, with the values that they have."""
+    """Return the fields of a platform's settings, filled in."""
     schema = settings_schema(platform)
     required = set(schema.get("required", ()))
     return [
@@ -73,7 +71,7 @@ def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[Settin
 
 
 def secret_fields(platform: Platform) -> list[SettingField]:
-    """Return the fields of a platform's tokens, which are never filled in."""
+    """Return the fields of a platform's tokens, always empty."""
     return [
         SettingField(
             SECRET + name,
@@ -91,7 +89,7 @@ def secret_fields(platform: Platform) -> list[SettingField]:
 def read_settings(
     form: PostedForm, platform: Platform, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
 ) -> dict[str, Any]:
-    """Return all settings: those that the form asks for as they were typed, others as stored."""
+    """Return all settings: typed values for the form's fields, stored values for others."""
     settings = dict(stored)
     for field in setting_fields(platform, stored):
         if asks(field.group):
@@ -102,13 +100,13 @@ def read_settings(
 
 
 def read_secrets(form: PostedForm, platform: Platform) -> dict[str, str]:
-    """Return the tokens that were typed."""
+    """Return the typed tokens."""
     typed = {name: form.text(SECRET + name).strip() for name in platform.secrets}
     return {name: text for name, text in typed.items() if text}
 
 
 def worded(errors: Errors) -> Errors:
-    """Return errors in the words of the form: `The pixel ID must …`."""
+    """Return errors with labels in place of keys: `The pixel ID must …`."""
     return {name: [_worded(name, rule) for rule in rules] for name, rules in errors.items()}
 
 

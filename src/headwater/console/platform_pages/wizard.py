@@ -1,6 +1,6 @@
-"""Connecting an ad platform, and changing a connection: its account, its events, its test.
+"""Steps to connect an ad platform or change a connection: account, events, test.
 
-A new destination is paused until a user starts it, so that nothing is sent before the test.
+A new destination is paused until a user starts it, so nothing is sent before the test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.spaces.accounts.roles import Permission
 
 CONNECTING = "connecting"
-"""The parameter of addresses that says that the page is a step of connecting."""
+"""Query parameter that marks a page as a step of connecting."""
 _CONNECT = SentForm("destination", Permission.CHANGE_SETTINGS, once=True)
 _CHANGE = SentForm("destination", Permission.CHANGE_SETTINGS)
 _NEW_PAGES = SpacePages("/platforms/connect/{platform}")
@@ -52,7 +52,7 @@ _PAGES = SpacePages("/platforms/{destination_id}")
 
 @dataclass(frozen=True)
 class Typed:
-    """Contents of the form of an account."""
+    """The account form's values."""
 
     name: str
     settings: dict[str, Any]
@@ -60,7 +60,7 @@ class Typed:
 
 
 async def fetch_destination(visit: PageVisit) -> DestinationRow:
-    """Return the destination that the path names. Raises NotFound."""
+    """Return the destination in the path. Raise NotFound."""
     destination_id = visit.id("destination_id")
     return await destinations.fetch_destination(
         visit.connection, visit.space.id, destination_id, most_counted=0
@@ -68,7 +68,7 @@ async def fetch_destination(visit: PageVisit) -> DestinationRow:
 
 
 def known_platform(row: DestinationRow) -> Platform:
-    """Return a destination's platform. Raises NotFound for one that this version does not know."""
+    """Return a destination's platform. Raise NotFound for one that this version doesn't have."""
     platform = standing.platform_of(row)
     if platform is None:
         raise NotFound("Page")
@@ -92,7 +92,6 @@ def _is_step(visit: PageVisit) -> bool:
 
 @_NEW_PAGES.page("", Permission.CHANGE_SETTINGS)
 async def show_new(visit: PageVisit) -> Response:
-    """Show the form of a new destination."""
     platform = _named_platform(visit)
     return _account_page(visit, platform, Typed(platform.title, {}, {}))
 
@@ -105,7 +104,7 @@ async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_NEW_PAGES.action("", _CONNECT, _refuse_new)
 async def post_new(visit: PageVisit) -> Response:
-    """Create a destination, which is paused at first."""
+    """Create a paused destination."""
     platform = _named_platform(visit)
     body: dict[str, Any] = {
         "platform": platform.name,
@@ -122,7 +121,6 @@ async def post_new(visit: PageVisit) -> Response:
 
 @_PAGES.page("/settings", Permission.CHANGE_SETTINGS)
 async def show_account(visit: PageVisit) -> Response:
-    """Show the form of a destination's account."""
     row = await fetch_destination(visit)
     return _account_page(visit, known_platform(row), Typed(row.name, row.settings, {}), row)
 
@@ -137,7 +135,7 @@ async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/settings", _CHANGE, _refuse_account)
 async def post_account(visit: PageVisit) -> Response:
-    """Change a destination's name, settings and tokens; a token that is left empty stays."""
+    """Change a destination's name, settings and tokens; an empty token field keeps the stored one."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
     settings = read_settings(visit.form, platform, row.settings, _is_account)
@@ -156,7 +154,7 @@ async def _change(visit: PageVisit, row: DestinationRow, body: dict[str, Any]) -
 
 
 def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
-    """Return whether typed settings differ from the stored ones. Equal settings are not written, because a
+    """Return whether typed settings differ from the stored ones. Equal settings aren't written because a
     change clears the last test.
     """
     return any(
@@ -197,7 +195,7 @@ def _account_page(
 
 @_PAGES.page("/events", Permission.CHANGE_SETTINGS)
 async def show_events(visit: PageVisit) -> Response:
-    """Show the events that a destination receives, their names and conditions."""
+    """Show a destination's events, names and conditions."""
     return _events_page(visit, await fetch_destination(visit), {})
 
 
@@ -207,7 +205,7 @@ async def _refuse_events(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/events", _CHANGE, _refuse_events)
 async def post_events(visit: PageVisit) -> Response:
-    """Change the names of events and the conditions for sending them."""
+    """Change event names and conditions for sending."""
     row = await fetch_destination(visit)
     typed = _typed_events(visit, row)
     body: dict[str, Any] = {"all_events": typed.all_events}
@@ -220,7 +218,7 @@ async def post_events(visit: PageVisit) -> Response:
 
 
 def _typed_events(visit: PageVisit, row: DestinationRow) -> DestinationRow:
-    """Return the destination as the form has it."""
+    """Return the destination with the form's values."""
     form, platform = visit.form, known_platform(row)
     return replace(
         row,
@@ -252,7 +250,7 @@ def _events_page(visit: PageVisit, row: DestinationRow, errors: Errors) -> Respo
 
 @_PAGES.page("/test", Permission.CHANGE_SETTINGS)
 async def show_test(visit: PageVisit) -> Response:
-    """Show how the last test went, and offer another."""
+    """Show the last test's result, and offer another."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
     values: dict[str, Any] = {
@@ -268,9 +266,7 @@ async def show_test(visit: PageVisit) -> Response:
 
 
 async def post_test(request: Request) -> Response:
-    """Send a made-up event that does not count, and show how that went. No transaction is open while
-    it is sent.
-    """
+    """Send a test event that doesn't count, and show the result. No transaction is open while sending."""
     form = await read_sent_form(request, _CHANGE)
     async with open_visit(request, _CHANGE, form) as visit:
         row, shared = await fetch_destination(visit), visit.services
@@ -292,7 +288,7 @@ _PAGES.add("/test", post_test, "POST")
 
 
 def _next(visit: PageVisit, row: DestinationRow, step: str) -> Response:
-    """Lead on to the next step of connecting, or back to the destination."""
+    """Redirect to the next step of connecting, or back to the destination."""
     if _is_step(visit):
         return visit.redirect(f"/platforms/{row.id}/{step}?{CONNECTING}")
     return visit.redirect(f"/platforms/{row.id}", FlashMessage.SETTINGS_SAVED)

@@ -1,1 +1,1 @@
-"""The console's pages of reports: revenue, the comparison of models, and the bar above them."""
+"""Report pages and the bar above them."""

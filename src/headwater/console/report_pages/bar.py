@@ -1,5 +1,6 @@
-"""The bar above every report: what is chosen, and links to each other choice. Links rather than a
-form: one step without a script, and nothing half chosen.
+"""The bar above every report: current choices and links to alternatives.
+
+Links instead of a form need one step, no script, and leave nothing half chosen.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PERIODS = {
     "a": "this year",
     "b": "last 12 months",
 }
-"""The periods that have a key of their own, by that key."""
+"""Periods with a key of their own, by key."""
 COMPARISONS = {
     Comparison.PREVIOUS_PERIOD: "the period before",
     Comparison.PREVIOUS_YEAR: "the year before",
@@ -42,11 +43,11 @@ COMPARISONS = {
 MODES = {"profile": "person", "company": "company"}
 BASES = {DateBasis.CONVERSION: "date of the conversion", DateBasis.TOUCH: "date of the touchpoint"}
 SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
-"""The pages that can be shared, by the end of their address: those that show no people."""
+"""Pages that can be shared, by path: those without personal data."""
 OF_TOUCHPOINTS = "of_touchpoints"
-"""The choice of filters of touchpoints."""
+"""The option for touchpoint filters."""
 ONLY_PLACES = "only_places"
-"""Where that is left out, filters are only of places in ad accounts."""
+"""Where this is excluded, filters apply only to ad account levels."""
 PLACE_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
 FILTER_GROUPS = (
     Group.PLATFORM,
@@ -59,7 +60,7 @@ FILTER_GROUPS = (
     Group.COMPANY,
     Group.CONTACT,
 )
-"""Groups whose key is typed, as they can have many."""
+"""Groups with many keys, where the user types the key."""
 _GROUP_TITLES = {
     Group.LANDING_PAGE: "landing page",
     Group.ADSET: "ad set",
@@ -77,18 +78,18 @@ _OF_SOURCES = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the options of a menu."""
+    """An option of a menu."""
 
     text: str
     link: str
     chosen: bool
     key: str = ""
-    """The key that chooses it, where scripts run."""
+    """Keyboard shortcut, if scripts run."""
 
 
 @dataclass(frozen=True)
 class Menu:
-    """Options of which one is chosen."""
+    """Options with one selected."""
 
     name: str
     title: str
@@ -98,7 +99,7 @@ class Menu:
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that is set, and the page without it."""
+    """An active filter, and the page without it."""
 
     text: str
     link: str
@@ -106,41 +107,39 @@ class Filter:
 
 @dataclass(frozen=True)
 class ReportBar:
-    """The bar of one page."""
-
     path: str
     period: Menu
     menus: tuple[Menu, ...]
     filters: tuple[Filter, ...]
     pairs: tuple[tuple[str, str], ...]
-    """The choices as the address has them, which the form for a filter carries along."""
+    """Current choices as query parameters, kept by the filter form."""
     start_date: str
     end_date: str
     today: str
     new_filters: tuple[Choice, ...]
-    """Filters to add, each the page with it."""
+    """Links that add a filter."""
     groups: Mapping[str, str]
-    """Groups whose key is typed, and what they are called."""
+    """Titles of the groups whose key is typed."""
 
     @property
     def undated(self) -> tuple[tuple[str, str], ...]:
-        """The choices that the form for dates carries along."""
+        """Choices kept by the date form."""
         dates = {"start_date", "end_date", "period"}
         return tuple(pair for pair in self.pairs if pair[0] not in dates)
 
     @property
     def shareable(self) -> bool:
-        """True for a page that can be seen by a share link."""
+        """Whether the page can have a share link."""
         return self.end in SHAREABLE
 
     @property
     def query(self) -> str:
-        """The choices as the end of an address."""
+        """The choices as a query string."""
         return urlencode(self.pairs)
 
     @property
     def end(self) -> str:
-        """The end of the page's address, after the Space's."""
+        """The page's path and query below the Space's."""
         return "/".join(["", *self.path.split("/")[4:]])
 
 
@@ -153,8 +152,8 @@ def read_bar(
     also: Mapping[str, str | Sequence[str]] | None = None,
     filters: tuple[Filter, ...] = (),
 ) -> ReportBar:
-    """Return the bar of the page at a path. `without` names choices that the page does not have,
-    `also` has those of its own, which links keep, and `filters` the filters that it sets itself.
+    """Return a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
+    keep, and `filters` the filters it sets itself.
     """
     links, of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
     menus = [
@@ -180,7 +179,7 @@ def read_bar(
 
 
 def _typed_groups(without: frozenset[str]) -> list[Group]:
-    """Return the groups whose key may be typed, of which a page is without some."""
+    """Return groups with a typed key, except those the page lacks."""
     if ONLY_PLACES in without:
         return [*PLACE_GROUPS]
     of_events = OF_TOUCHPOINTS in without
@@ -189,14 +188,14 @@ def _typed_groups(without: frozenset[str]) -> list[Group]:
 
 @dataclass(frozen=True)
 class ChoiceLinks:
-    """Links from a page to itself, with one choice changed."""
+    """Links from a page to itself with one choice changed."""
 
     view: ReportView
     path: str
     also: Mapping[str, str | Sequence[str]]
 
     def menu(self, name: str, title: str, options: Mapping[Any, str]) -> Menu:
-        """Return the menu of a choice of the view."""
+        """Return the menu of a view's choice."""
         chosen: str = getattr(self.view, name)
         choices = tuple(
             Choice(text, self._to(self.view.changed(**{name: str(option)})), option == chosen)
@@ -205,7 +204,7 @@ class ChoiceLinks:
         return Menu(name, title, options.get(chosen) or chosen, choices)
 
     def own_menu(self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str) -> Menu:
-        """Return the menu of a choice that only this page has."""
+        """Return the menu of a choice specific to this page."""
         choices: list[Choice] = []
         for option, text in options.items():
             also = {key: value for key, value in self.also.items() if key != name}
@@ -215,7 +214,6 @@ class ChoiceLinks:
         return Menu(name, title, options.get(chosen) or chosen, tuple(choices))
 
     def periods(self) -> Menu:
-        """Return the menu of periods."""
         view = self.view
         choices = tuple(
             Choice(
@@ -230,7 +228,7 @@ class ChoiceLinks:
         return Menu("period", "Period", (view.period or dates).capitalize(), choices)
 
     def filters(self, space: Space) -> tuple[Filter, ...]:
-        """Return the filters that are set."""
+        """Return the active filters."""
         only = self.view.only
         return tuple(
             Filter(
@@ -242,8 +240,8 @@ class ChoiceLinks:
         )
 
     def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
-        """Return the filters that one step sets: of new or returning customers, and of channels
-        unless they are to be of events. Each takes the place of those of its group.
+        """Return one-click filters: new or returning customers, and channels unless filters apply to events.
+        Each replaces filters of its group.
         """
         texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
         if not of_events:
@@ -255,7 +253,7 @@ class ChoiceLinks:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The choices that are not the usual ones, the page's own with them."""
+        """Non-default choices, including the page's own."""
         pairs = self.view.pairs
         for name, value in self.also.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
@@ -266,12 +264,11 @@ class ChoiceLinks:
 
 
 def model_title(name: str) -> str:
-    """Return the title of an attribution model; an unknown name as it is."""
+    """Return a model's title; an unknown name unchanged."""
     return MODELS[name].title if name in MODELS else name
 
 
 def window_title(days: str) -> str:
-    """Return a window in words."""
     if days == "0":
         return "any time"
     return f"{days} day{'s' * (days != '1')}"
@@ -282,7 +279,7 @@ _WINDOWS = {str(days): window_title(str(days)) for days in WINDOWS}
 
 
 def conversion_title(space: Space, name: str) -> str:
-    """Return what people call the events of a conversion."""
+    """Return the label of a conversion's events."""
     if name in (SALES, ANY):
         return {SALES: "sales", ANY: "any event"}[name]
     return space.event_labels.get(name, "") or name.replace("_", " ")
@@ -297,7 +294,7 @@ def _conversions(space: Space) -> dict[str, str]:
 
 
 def filter_text(space: Space, group: str, key: str) -> str:
-    """Return a filter as people read it."""
+    """Return a filter in words."""
     title = _GROUP_TITLES.get(Group(group), group) if group in set(Group) else group
     if not key:
         return f"no {title}"

@@ -1,4 +1,4 @@
-"""The measures of a page of reports: money where conversions are sales, else the conversions."""
+"""A report page's measures: money if the conversions are sales, counts otherwise."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ REASONS = {
     NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
     NoCredit.NOT_COUNTED: "only touchpoints that the model does not count",
 }
-"""Why an event is unattributed, in words."""
+"""Reasons for unattributed events, in words."""
 SMALLEST_AMOUNT = "0.0001"
-"""The least amount of an order, as a parameter."""
+"""Minimum order amount, as a parameter."""
 
 
 @dataclass(frozen=True)
@@ -27,41 +27,41 @@ class HeadlineMeasure:
     measure: Measure
     title: str
     made_of: MadeOf
-    """The parameters that leave only the events that it is made of."""
+    """Parameters that select the events in the figure."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The measures of a page."""
+    """A page's measures."""
 
     credited: Measure
-    """What is shared out between touchpoints."""
+    """The credited share."""
     whole: Measure
-    """The same of whole events."""
+    """The same over complete events."""
     touched: Measure
-    """The same of whole events that something had a part in."""
+    """The same over complete events with any credit."""
     columns: tuple[Measure, ...]
-    """Of tables, the first being `credited`."""
+    """Table columns, `credited` first."""
     headlines: tuple[HeadlineMeasure, ...]
 
     @property
     def counted(self) -> Measure:
-        """The whole events that are counted."""
+        """The count of complete events."""
         return Measure.CONVERSIONS if self.credited is Measure.CREDITED_REVENUE else self.whole
 
     @property
     def column(self) -> FigureColumn:
-        """The column of what is shared out."""
+        """The credited measure's column."""
         return FigureColumn(self.credited)
 
     @property
     def whole_column(self) -> FigureColumn:
-        """The column of the same of whole events."""
+        """The complete measure's column."""
         return FigureColumn(self.whole)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Everything that is in tables and at the top."""
+        """All measures in tables and at the top."""
         top = (headline.measure for headline in self.headlines)
         return tuple(dict.fromkeys([*self.columns, self.whole, *top]))
 
@@ -70,15 +70,15 @@ MadeOf = Mapping[str, str | tuple[str, ...]]
 _ORDERS: MadeOf = {"only": "kind:order"}
 _PAID: MadeOf = {"amount_min": SMALLEST_AMOUNT}
 NEW: MadeOf = {"only": "customer:new", "amount_min": SMALLEST_AMOUNT}
-"""The first orders of customers: those who are new have refunds, too."""
+"""First orders of customers. The minimum amount excludes refunds."""
 CONVERTING: MadeOf = {"only": ("kind:order", "kind:conversion")}
-"""The events that count as conversions."""
+"""Events that count as conversions."""
 MADE_OF: Mapping[Measure, MadeOf] = {
     Measure.NEW_CUSTOMERS: NEW,
     Measure.CREDITED_CONVERSIONS: CONVERTING,
     Measure.CONVERSIONS: CONVERTING,
 }
-"""The parameters that leave only what a column counts, where that is not every event."""
+"""Parameters that select the events in a column, if not all count."""
 MONEY = Basis(
     Measure.CREDITED_REVENUE,
     Measure.REVENUE,
@@ -127,7 +127,7 @@ _TITLES = {
     Measure.TOUCHED_EVENTS: "Touched events",
     Measure.DAYS_TO_CONVERSION: "Days to conversion",
 }
-"""The heads of columns, except those that count conversions."""
+"""Column headers, except conversion counts."""
 _CONVERSION_TITLES = {
     SALES: "Orders",
     ANY: "Conversions",
@@ -148,20 +148,20 @@ _CONVERSION_TITLES = {
 
 
 def basis_of(view: ReportView) -> Basis:
-    """Return the measures of a page by the conversion that its view has chosen."""
+    """Return the measures for the view's conversion."""
     if view.of_money:
         return MONEY
     return EVENTS if view.conversion == ANY else CONVERSIONS
 
 
 def conversions_title(space: Space, conversion: str) -> str:
-    """Return what the events of a conversion are called, many of them: Orders, Leads."""
+    """Return the plural label of a conversion: Orders, Leads."""
     label = space.event_labels.get(conversion)
     return label or _CONVERSION_TITLES.get(conversion) or conversion.replace("_", " ").capitalize()
 
 
 def titles_of(space: Space, view: ReportView) -> dict[Measure, str]:
-    """Return the heads of a page's columns."""
+    """Return a page's column headers."""
     conversions = conversions_title(space, view.conversion)
     counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
     return {**_TITLES, **dict.fromkeys(counted, conversions)}

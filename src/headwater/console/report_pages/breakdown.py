@@ -1,6 +1,4 @@
-"""Channels, their sources, those sources' campaigns and these campaigns' ads: rows that open in
-place. Which of them are open is in the address.
-"""
+"""Nested rows of channels, sources, campaigns and ads that expand in place. The query lists the open rows."""
 
 from __future__ import annotations
 
@@ -16,29 +14,27 @@ from headwater.sources.titles import format_title
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12
-"""The most rows that are open at once: each is a report of its own."""
+"""Maximum open rows; each is a report."""
 OPEN = "open"
 
 Place = tuple[str | None, ...]
-"""The keys of a row and those it is within, outermost first; None is a group of what has none."""
+"""Keys of a row and its parents, outermost first. None is the group without a value."""
 
 
 @dataclass(frozen=True)
 class BreakdownRow:
-    """A row of the table."""
-
     place: Place
     title: str
     row: ReportRow
     only: tuple[str, ...]
-    """The filters that leave just this row's credit."""
+    """Filters that select the row's credit."""
     opens: bool
-    """True when there is a level below."""
+    """Whether a level exists below it."""
     is_open: bool
     toggled: tuple[str, ...]
-    """What is open once the row has been opened, or closed."""
+    """Open rows after this one is toggled."""
     left_out: int = 0
-    """The rows within this one that are not listed."""
+    """Rows within this one that aren't listed."""
 
     @property
     def depth(self) -> int:
@@ -46,19 +42,17 @@ class BreakdownRow:
 
     @property
     def name(self) -> str:
-        """The place as the address has it."""
+        """The row's path in the query."""
         return written(self.place)
 
 
 class Breakdown:
-    """The rows of one page."""
-
     def __init__(self, view: ReportView, opened: Sequence[str]) -> None:
         self._view = view
         self.opened = [_read(text) for text in dict.fromkeys(opened)][:MOST_OPEN]
 
     def wanted(self) -> list[Place]:
-        """Return the open rows, outer ones first, whose outer rows are open, too."""
+        """Return open rows whose parents are open, outer rows first."""
         opened: list[Place] = [()]
         for place in sorted(self.opened, key=len):
             if 0 < len(place) < len(LEVELS) and place[:-1] in opened:
@@ -66,12 +60,12 @@ class Breakdown:
         return opened[1:]
 
     def filters(self, place: Place) -> tuple[str, ...]:
-        """Return the page's filters, narrowed to a row."""
+        """Return the page's filters narrowed to a row."""
         own = (f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False))
         return self._view.narrowed(*own).only
 
     def rows(self, outermost: ReportResult, within: Mapping[Place, ReportResult]) -> list[BreakdownRow]:
-        """Return all rows in order; `within` has the reports of the open ones."""
+        """Return all rows in order; `within` has the reports of open rows."""
 
         def below(place: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
@@ -99,7 +93,7 @@ class Breakdown:
 
 
 def title(group: Group, key: GroupKey) -> str:
-    """Return what people call a row."""
+    """Return a row's title."""
     if key.value is None:
         return "Unpaid sources" if group is Group.PLATFORM else f"No {group}"
     if group in (Group.CHANNEL, Group.SOURCE):
@@ -110,7 +104,7 @@ def title(group: Group, key: GroupKey) -> str:
 
 
 def written(place: Place) -> str:
-    """Return a place as the address has it."""
+    """Return a row's path for the query."""
     return "/".join(quote(key or "", safe="") for key in place)
 
 

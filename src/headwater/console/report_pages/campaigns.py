@@ -1,5 +1,5 @@
-"""Campaigns: the cost of ads beside what they brought, by source, campaign, ad set and ad. Every
-cent of the ledger is in a row, or in the line of spend that is in none.
+"""The Campaigns page: ad cost and results by source, campaign, ad set and ad. Every cent of the ledger is in
+a row or in the line of unassigned spend.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BELOW = {
     Group.CAMPAIGN: Group.ADSET,
     Group.ADSET: Group.AD,
 }
-"""The rows that a row opens into."""
+"""The level below each row."""
 MOST_LISTED = 200
 _NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
 _GROUP = Parameter(
@@ -75,17 +75,17 @@ _GROUP = Parameter(
 
 @dataclass(frozen=True)
 class CostColumn:
-    """A column of the table."""
+    """A table column."""
 
     figure: str
     """An attribute of CostFigures."""
     title: str
     written_as: Measure
-    """A measure that is written as the figure is."""
+    """The measure whose format it uses."""
     made_of: MadeOf | None = None
-    """The parameters that leave only the events behind it; None where there are none."""
+    """Parameters that select its events; None without events."""
     welcome: str = "up"
-    """The direction in which a change is good."""
+    """The direction of a good change."""
 
 
 COLUMNS = (
@@ -104,40 +104,38 @@ COLUMNS = (
 )
 HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
 CHANGES = frozenset({"spend", "credited_revenue", "roas"})
-"""The columns that have a change in rows, too."""
+"""Columns whose rows show a change."""
 
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """A row of the table, and the same row of the time compared with."""
+    """A row and its comparison row."""
 
     title: str
     figures: CostFigures
     compared: CostFigures | None
     behind: ReportView
-    """The view that leaves just the row's credit."""
+    """The view with only this row's credit."""
     opens: str
-    """The address of the rows within it; empty where there are none."""
+    """The link to its child rows; empty without any."""
 
 
 @dataclass(frozen=True)
 class CampaignTable:
-    """A report as the page has it."""
-
     group: Group
     now: CostReport
     rows: list[CampaignRow]
     ledger: SpendDeletion
-    """The rows that the ledger has of all time."""
+    """Ledger rows of all time."""
 
     @property
     def then(self) -> CostReport | None:
-        """The report of the time compared with, if there was anything then."""
+        """The comparison report, if it has data."""
         return self.now.comparable
 
     @property
     def has_spend(self) -> bool:
-        """True when there is any spend in the period."""
+        """Whether the period has any spend."""
         return any(self.now.total.spent)
 
     @property
@@ -146,40 +144,40 @@ class CampaignTable:
 
     @property
     def without_row(self) -> str:
-        """The name of the spend that is in no row."""
+        """The label of spend without a row."""
         if self.group in (Group.PLATFORM, Group.CHANNEL):
             return "Of other platforms"
         return f"Not broken down by {GROUPS[self.group]}"
 
     @property
     def unsplit(self) -> str:
-        """The platforms whose spend is not known by source, in words."""
+        """Platforms whose spend has no source, in words."""
         return ", ".join(map(platform_title, self.now.unsplit))
 
     def column_title(self, column: CostColumn, conversion: str) -> str:
-        """Return the head of a column."""
+        """Return a column's header."""
         return conversion if column.title == "Orders" else column.title
 
     def written(self, column: CostColumn, of: CostFigures) -> str:
-        """Return a figure with its exact value, as a page has it."""
+        """Return a formatted figure with its exact value."""
         return figures.figure(column.written_as, _figure(column, of))
 
     def credit(self, column: CostColumn) -> str:
-        """Return the kind of credit of the events behind a column: rows that are no touchpoints'
-        count the customers of every event.
+        """Return the kind of credit behind a column. Rows outside touchpoint groups count the customers of
+        every event.
         """
         counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
     def change(self, column: CostColumn, now: CostFigures, then: CostFigures | None) -> Change | None:
-        """Return how a figure changed; None where nothing is to be compared."""
+        """Return a figure's change; None without a comparison."""
         if then is None:
             return None
         return figures.written_change(now.change(column.figure, then))
 
     @property
     def sums(self) -> tuple[str, str, str]:
-        """The spend of rows, that of none, and the ledger's, in all digits."""
+        """The spend in rows, outside rows and in the ledger, in all digits."""
         now = self.now
         of_rows = now.total.spend - now.without_place.spend
         return (
@@ -196,19 +194,17 @@ def _figure(column: CostColumn, of: CostFigures) -> Figure:
 
 
 class CampaignReports:
-    """Reads the reports of one page."""
-
     def __init__(self, page: ReportPage, group: Group) -> None:
         self._page, self._view, self.group = page, page.view, group
 
     def query(self, **changes: str) -> ReportQuery:
-        """Return the report that the address describes. Raises Invalid."""
+        """Return the page's report query. Raise Invalid."""
         only = {"query_mode": "", "group_by": str(self.group)}
         query = self._view.input(**{**only, **changes})
         return read_spend_query(query, self._page.space, datetime.now(UTC))
 
     async def load(self, connection: AsyncConnection) -> CampaignTable:
-        """Return the page's report. Raises Invalid and ReportRefused."""
+        """Return the page's report. Raise Invalid and ReportRefused."""
         space_id = self._page.space.id
         query = self.query(limit=str(MOST_LISTED))
         now = await query_spend(connection, space_id, query)
@@ -223,7 +219,7 @@ class CampaignReports:
         return CampaignRow(name, row.figures, row.compared, narrowed, opens)
 
     def _narrowed(self, key: str | None, span: DateTimeSpan) -> ReportView:
-        """Return the view of just a row: by its key, or by its days."""
+        """Return the view narrowed to a row, by key or by days."""
         if self.group not in SHORTEST or key is None:
             return self._view.narrowed(f"{self.group}:{key or ''}")
         first = date.fromisoformat(key)
@@ -241,7 +237,6 @@ def _read_group(query: Query) -> Group:
 
 
 async def show_campaigns(request: Request) -> Response:
-    """Spend and return."""
     page = await open_page(request)
     view, path = page.view, page.path
     group, content, problem = Group.PLATFORM, None, None
@@ -271,7 +266,7 @@ async def show_campaigns(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """The same report as `GET /reports/spend` has it, in CSV."""
+    """Send the report of `GET /reports/spend` as CSV."""
     page = await open_page(request)
     reports = CampaignReports(page, _read_group(page.query))
     query = reports.query(limit="1000")

@@ -1,5 +1,5 @@
-"""The page of changes: what a report said at an earlier moment, what it says now, and every cause
-of the difference, with the events that moved most.
+"""The changes page: a report at an earlier time and now, and every cause of the difference with its largest
+events.
 """
 
 from __future__ import annotations
@@ -73,26 +73,26 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
 }
-"""What causes are called, and what they mean."""
+"""Titles and explanations of causes."""
 
 
 @dataclass(frozen=True)
 class Since:
-    """The moment from which on changes count."""
+    """The start of the change period."""
 
     start: ReportSnapshot | datetime
-    """A reading, or the beginning of a day on the Space's clock."""
+    """A report snapshot, or the beginning of a day in the Space's time zone."""
     zone: ZoneInfo
-    """The Space's."""
+    """The Space's time zone."""
 
     @property
     def text(self) -> str:
-        """The moment as an address has it."""
+        """The moment as a query parameter."""
         return str(self.start) if isinstance(self.start, ReportSnapshot) else f"{self.day}"
 
     @property
     def moment(self) -> datetime:
-        """The moment on the Space's clock."""
+        """The moment in the Space's time zone."""
         if isinstance(self.start, ReportSnapshot):
             return self.start.moment.astimezone(self.zone)
         return self.start
@@ -103,7 +103,7 @@ class Since:
 
     @property
     def words(self) -> str:
-        """The moment in a sentence."""
+        """The moment in words."""
         day = figures.day(self.moment)
         return (
             f"{self.moment:%H:%M} on {day}"
@@ -113,9 +113,7 @@ class Since:
 
 
 def read_since(page: ReportPage) -> Since:
-    """Return the moment from which on changes count: a reading, or the beginning of a day. Raises
-    Invalid.
-    """
+    """Return the start of the change period: a report snapshot or a day. Raise Invalid."""
     since, zone = _SINCE.read(page.query), page.space.zone
     page.query.finish()
     if isinstance(since, ReportSnapshot):
@@ -125,14 +123,13 @@ def read_since(page: ReportPage) -> Since:
 
 
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
-    """Return what has changed since then in a report of the page's choices. Raises Invalid."""
+    """Return the change query for the page's report. Raise Invalid."""
     measure = basis_of(page.view).credited
     report = page.view.report(page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none")
     return ChangeQuery(report, since.start)
 
 
 async def show_changes(request: Request) -> Response:
-    """The page."""
     page = await open_page(request)
     report, problem, since, also = None, None, None, {}
     try:
@@ -159,7 +156,7 @@ async def show_changes(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """The table of the page."""
+    """Send the page's table as CSV."""
     page = await open_page(request)
     query = _query(page, read_since(page))
     report = await page.load(partial(query_changes, space_id=page.space.id, query=query))

@@ -1,5 +1,5 @@
-"""Cohorts: customers by the month of their first order, what they brought in each month since, and
-when that covered what they had cost.
+"""The cohorts page: customers by month of first order, their value in later months, and the payback of their
+cost.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FIGURES = {
     "retention": "customers who buy, in per cent",
     CONTRIBUTION: "contribution so far",
 }
-"""The figures of a month since, of which the table has one."""
+"""Options for the table's monthly figure."""
 SHADES = 8
 _SMALLEST_ORDER = "0.0001"
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
@@ -71,20 +71,20 @@ _FIGURE = Parameter(
 
 @dataclass(frozen=True)
 class CohortView(ReportView):
-    """The choices of a page on which the period is one of first orders."""
+    """The choices of a page whose period selects first orders."""
 
     period: str = PERIOD.default or ""
 
 
 @dataclass(frozen=True)
 class CohortCell:
-    """A figure of one month since."""
+    """A figure of one later month."""
 
     text: Markup
     shade: int
-    """From 0 to SHADES, by the largest figure of the table."""
+    """0 to SHADES, relative to the largest figure."""
     link: str
-    """The events behind it."""
+    """The link to its events."""
     complete: bool
 
 
@@ -95,13 +95,13 @@ class CohortRow:
     cohort: Cohort
     title: str
     new: str
-    """The first orders."""
+    """First orders, formatted."""
     cells: tuple[CohortCell, ...]
 
 
 @dataclass(frozen=True)
 class KeyRow:
-    """A key of the group, and the page of just its customers."""
+    """A key of the group, and the link to its customers."""
 
     of: CohortGroup
     title: str
@@ -110,15 +110,13 @@ class KeyRow:
 
 @dataclass(frozen=True)
 class CohortTable:
-    """A report as the page has it."""
-
     report: CohortResult
     rows: tuple[CohortRow, ...]
     keys: tuple[KeyRow, ...]
 
     @property
     def width(self) -> int:
-        """The most months since."""
+        """Maximum number of later months."""
         return max((len(row.cells) for row in self.rows), default=0)
 
     @property
@@ -127,33 +125,31 @@ class CohortTable:
 
     @property
     def unmatched(self) -> Decimal:
-        """Spend that is in no row of the group."""
+        """Spend outside the group's rows."""
         return sum(self.report.unmatched or (), Decimal(0))
 
 
 class CohortReports:
-    """Reads the report of one page."""
-
     def __init__(self, page: ReportPage, group: Group, figure: str) -> None:
         self._page, self._view = page, page.view
         self.group, self.figure = group, figure
 
     def query(self, **changes: str) -> CohortQuery:
-        """Return the report that the address describes. Raises Invalid."""
+        """Return the page's report query. Raise Invalid."""
         left_out = {"compare": "", "date_basis": "", "group_by": str(self.group)}
         query = self._view.input(**{**left_out, **changes})
         return read_cohort_query(query, self._page.space, datetime.now(UTC))
 
     async def load(self, connection: AsyncConnection) -> CohortTable:
-        """Return the page's report. Raises Invalid and ReportRefused."""
+        """Return the page's report. Raise Invalid and ReportRefused."""
         report = await query_cohorts(connection, self._page.space.id, self.query())
         most = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
         rows = tuple(self._row(cohort, Fraction(most)) for cohort in report.total.cohorts)
         return CohortTable(report, rows, tuple(self._key(of) for of in report.groups))
 
     def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:
-        """Return the cells that shades are made by. Whoever buys in the first month are all, which
-        would leave the others pale.
+        """Return the cells that set the colour scale. The first month is excluded: all customers buy in it,
+        which would make the other cells pale.
         """
         first = 1 if self.figure in ("customers", "retention") else 0
         return [
@@ -196,8 +192,8 @@ class CohortReports:
         )
 
     def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
-        """Return the address of the events of one month of a cohort; of figures so far these are
-        the latest. Companies are no contacts, of which some order is the first.
+        """Return the link to the events of a cohort's month; for cumulative figures, of the latest month.
+        Companies aren't filtered by `only`, because a company has no first order.
         """
         first = months_after(cohort.month, since)
         last = months_after(first, 1) - timedelta(days=1)
@@ -225,13 +221,13 @@ class CohortReports:
 
     @property
     def also(self) -> dict[str, str]:
-        """The page's own choices that are not the usual ones."""
+        """The page's own non-default choices."""
         group = {"group": str(self.group)} if self.group is not Group.SOURCE else {}
         return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
 
 
 def _read_own(query: Query, space: Space) -> tuple[Group, str]:
-    """Read the choices that only this page has. Raises Invalid."""
+    """Read the choices specific to this page. Raise Invalid."""
     group, figure = Group(_GROUP.read(query) or Group.SOURCE), _FIGURE.read(query) or CUMULATIVE
     if figure == CONTRIBUTION and space.cost_rate is None:
         query.refuse(_FIGURE.name, "needs a cost rate in the settings of the Space.")
@@ -245,7 +241,6 @@ async def _open(request: Request) -> ReportPage:
 
 
 async def show_cohorts(request: Request) -> Response:
-    """Customers by the month of their first order."""
     page = await _open(request)
     view, path = page.view, page.path
     reports, content, problem = CohortReports(page, Group.SOURCE, CUMULATIVE), None, None
@@ -280,7 +275,7 @@ async def show_cohorts(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """The same report as `GET /reports/cohorts` has it, in CSV."""
+    """Send the report of `GET /reports/cohorts` as CSV."""
     page = await _open(request)
     reports = CohortReports(page, *_read_own(page.query, page.space))
     query = reports.query(limit="1000")

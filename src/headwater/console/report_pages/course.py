@@ -1,5 +1,5 @@
-"""The course of a period: what each channel brought hour by hour, day by day, week by week or month
-by month, what nobody did, and the period before.
+"""Time series of a period by channel and by hour, day, week or month, with unattributed events and the
+comparison period.
 """
 
 from __future__ import annotations
@@ -30,27 +30,25 @@ from headwater.spaces.models import Space
 
 UNATTRIBUTED = "Unattributed"
 MOST_DAYS, MOST_WEEKS = 92, 400
-"""The longest periods, in days, of which each day, or each week, is a step."""
+"""Maximum days for a daily, and for a weekly, chart."""
 
 
 @dataclass(frozen=True)
 class CourseStep:
-    """A step of the period, as a row of the chart's table."""
+    """A time bucket, one row of the chart's table."""
 
     title: str
     view: ReportView
-    """The view of this step alone."""
+    """The view of this bucket."""
     values: tuple[Figure, ...]
-    """Of each band, in order."""
+    """Values of the bands, in order."""
     whole: Figure
     before: Figure
-    """Of the same step of the compared period; None without one."""
+    """The comparison period's value; None without one."""
 
 
 @dataclass(frozen=True)
 class CourseChart:
-    """The chart and its table."""
-
     chart: StackedChart
     bands: tuple[str, ...]
     steps: tuple[CourseStep, ...]
@@ -58,14 +56,14 @@ class CourseChart:
     keys: tuple[str, ...] = ()
 
     def place_of(self, day: date) -> float | None:
-        """Return where a day begins in the chart; None where days are not its steps."""
+        """Return a day's position in the chart; None unless buckets are days."""
         if self.group is not Group.DAY or str(day) not in self.keys:
             return None
         return round(WIDTH * self.keys.index(str(day)) / len(self.keys), 1)
 
 
 class Course:
-    """The course of what one report adds up."""
+    """The time series of a report."""
 
     def __init__(self, basis: Basis, whole: ReportQuery, space: Space) -> None:
         self._basis, self._query, self._space = basis, whole, space
@@ -75,7 +73,7 @@ class Course:
 
     @property
     def queries(self) -> list[ReportQuery]:
-        """The reports that the course is made of."""
+        """The required reports."""
         plain = replace(self._query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
         by_step = replace(plain, group_by=(self.group,))
         both = replace(plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,))
@@ -86,13 +84,13 @@ class Course:
         return [by_step, both, before]
 
     def sparkline(self, measure: Measure, by_step: ReportResult) -> str:
-        """Return the points of one measure's course."""
+        """Return the points of a measure's line."""
         values = _by_key(by_step, FigureColumn(measure))
         empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
         return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
 
     def unattributed_line(self, by_step: ReportResult) -> str:
-        """Return the points of the course of the share that nobody did."""
+        """Return the points of the unattributed share's line."""
         wholes = _by_key(by_step, self._basis.whole_column)
         credited = _by_key(by_step, self._basis.column)
         parts = (
@@ -101,7 +99,7 @@ class Course:
         return sparkline([None if part is None else float(part) for part in parts])
 
     def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
-        """Return the chart of the reports of `queries`."""
+        """Return the chart for the reports of `queries`."""
         by_step, both = reports[:2]
         wholes = _by_key(by_step, self._basis.whole_column)
         bands = _bands(both, self._basis.column)
@@ -131,7 +129,7 @@ class Course:
         return CourseChart(chart, tuple(bands), steps, self.group, tuple(self.keys))
 
     def _before(self, report: ReportResult) -> dict[str, Figure]:
-        """Return what is compared by the keys of the present steps: the first with the first."""
+        """Return comparison values by the current buckets' keys, aligned from the start."""
         values = _by_key(report, self._basis.whole_column)
         keys = self._keys_of(report.span)
         return {key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)}
@@ -159,7 +157,7 @@ _TITLES = [format_title(channel) for channel in CHANNELS]
 
 
 def _colour(title: str) -> int:
-    """Return the colour of a band, the same on every page."""
+    """Return a band's colour, the same on every page."""
     return _TITLES.index(title) if title in _TITLES else len(_TITLES)
 
 
@@ -192,7 +190,7 @@ def _by_key(report: ReportResult, column: FigureColumn) -> dict[str, Figure]:
 
 
 def _bands(report: ReportResult, column: FigureColumn) -> dict[str, Mapping[str, Figure]]:
-    """Return what each channel has in each step, in the order of channels."""
+    """Return each channel's values by bucket, in channel order."""
     bands: dict[str, dict[str, Figure]] = {}
     for row in report.rows:
         step, channel = row.keys

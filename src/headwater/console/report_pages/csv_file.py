@@ -1,4 +1,4 @@
-"""A report of the console as a CSV file: the parameters, the report and the bytes are the API's."""
+"""A report as a CSV file, with the API's parameters and bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.reports.questions.report import answer_report, read_report_query,
 
 
 async def send_csv(request: Request) -> Response:
-    """The report that the address describes, as `GET /reports` does, in CSV."""
+    """Send the report of `GET /reports` as CSV."""
     page = await open_page(request)
     query = read_report_query(page.query, page.space, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))
@@ -25,7 +25,7 @@ async def send_csv(request: Request) -> Response:
 
 
 def csv_response(name: str, span: DateTimeSpan, content: bytes) -> Response:
-    """Return a CSV file, named by what it has and the days it is of."""
+    """Return a CSV file, named by content and days."""
     name = f"{name}-{span.start:%Y-%m-%d}-{span.end:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, 200, headers, "text/csv; charset=utf-8")

@@ -1,5 +1,5 @@
-"""The events behind a figure, each with the part that counts and the touchpoints that it is
-credited to. The totals above the list are the figure.
+"""The events behind a figure, with the counted part and the credited touchpoints. The totals above the list
+equal the figure.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _AMOUNTS = {"amount_min": "at least", "amount_max": "at most"}
 
 @dataclass(frozen=True)
 class ListChoices:
-    """The choices that only this page has, as the address has them."""
+    """Choices specific to this page, unvalidated."""
 
     credit: str = ""
     amount_min: str = ""
@@ -66,46 +66,44 @@ class ListChoices:
 
     @classmethod
     def read(cls, query: Query) -> ListChoices:
-        """Return the choices; `read_credits_query` finds those that are wrong."""
+        """Return the choices; `read_credits_query` validates them."""
         names = ("credit", *_AMOUNTS, "acquired")
         chosen = {name: str(query.single(name) or "") for name in names}
         return cls(**chosen, acquired_by=tuple(query.several("acquired_by")))
 
     @property
     def pairs(self) -> dict[str, str | list[str]]:
-        """Those that were made."""
+        """The choices that were made."""
         made = {name: value for name, value in vars(self).items() if value}
         return {name: value if isinstance(value, str) else [*value] for name, value in made.items()}
 
 
 @dataclass(frozen=True)
 class EventList:
-    """One page of the list, and the addresses of its neighbours."""
+    """A page of the list, with links to its neighbours."""
 
     page: CreditList
     addresses: Mapping[int, str]
-    """The e-mail addresses of contacts without a name."""
+    """E-mail addresses of contacts without a name."""
     newer: str | None
     older: str | None
 
     @property
     def splits(self) -> bool:
-        """True when only a part of the events counts."""
+        """Whether only a part of the events counts."""
         return self.page.totals.credited_events != self.page.totals.events
 
 
 class EventLister:
-    """Reads the list that an address asks for."""
-
     def __init__(self, page: ReportPage, choices: ListChoices, **paging: str) -> None:
-        """`paging` has the parameters of the API's pages."""
+        """`paging` has the API's page parameters."""
         self._page, self._choices = page, choices
         query = page.view.input(compare="", **choices.pairs, **paging)
         key = services(page.request).signing_key
         self._query, self._cursors = query, credit_cursors(query, key, page.space.id)
 
     async def read(self, connection: AsyncConnection) -> EventList:
-        """Return a page of the list. Raises Invalid and ReportTooLarge."""
+        """Return a page of the list. Raise Invalid and ReportTooLarge."""
         space = self._page.space
         query = read_credits_query(self._query, space, self._cursors, datetime.now(UTC))
         page = await query_credits(connection, space.id, query)
@@ -114,7 +112,7 @@ class EventLister:
         return EventList(page, addresses, self.link(page.previous), self.link(page.next))
 
     def link(self, position: Position | None) -> str | None:
-        """Return the address of the page from a position on; None where there is none."""
+        """Return the link to the page at a position, or None."""
         if position is None:
             return None
         cursor = self._cursors.write(position)
@@ -122,7 +120,6 @@ class EventLister:
 
 
 async def show_events(request: Request) -> Response:
-    """The events behind a figure."""
     page = await open_page(request)
     view, path, choices = page.view, page.path, ListChoices.read(page.query)
     cursor = str(page.query.single("cursor") or "")
@@ -157,12 +154,12 @@ async def show_events(request: Request) -> Response:
 
 
 def _listed(listed: EventList | None) -> CreditFilter:
-    """Return what is listed where the address does not say."""
+    """Return the default kind of events."""
     return listed.page.credit if listed else CreditFilter.ALL
 
 
 def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
-    """Return the filters of amounts, and of the cohort that customers are of."""
+    """Return the amount filters and the cohort filter of customers."""
 
     def without(*names: str) -> str:
         kept = {name: value for name, value in pairs.items() if name not in names}
@@ -186,7 +183,7 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
 
 
 async def send_events_csv(request: Request) -> Response:
-    """The first events of the list as CSV, as `GET /reports/credits` has them."""
+    """Send the list's first events as CSV, like `GET /reports/credits`."""
     page = await open_page(request)
     lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
     listed = await page.load(lister.read)

@@ -1,6 +1,4 @@
-"""Figures as people read them. Each keeps its exact value, the one that the API and CSV have, in
-the page: rounding is for the eye only. Pure.
-"""
+"""Formatted figures, each with its exact value from the API in the page. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ _DECIMALS = {**dict.fromkeys(MONEY, 2), Measure.DAYS_TO_CONVERSION: 1, Measure.T
 
 @dataclass(frozen=True)
 class Change:
-    """A change as a page shows it."""
+    """A change as displayed."""
 
     text: str
     direction: str
@@ -42,19 +40,19 @@ class Change:
 
 
 def figure(measure: Measure, value: Figure) -> Markup:
-    """Return a figure in an element that holds its exact value."""
+    """Return a formatted figure in an element with its exact value."""
     if value is None:
         return Markup("<span>{}</span>").format(NONE)
     return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value))
 
 
 def digits(value: Figure) -> str:
-    """Return all digits of a figure: of money every one, of parts of events four decimals."""
+    """Return a figure's digits: all for money, four decimals for parts of events."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else in_digits(number(value))
 
 
 def written(measure: Measure, value: Figure) -> str:
-    """Return a figure as it is read: money to the cent, parts of events to the hundredth."""
+    """Return a formatted figure: money to the cent, parts of events to two decimals."""
     if value is None:
         return NONE
     if measure is Measure.SHARE:
@@ -66,7 +64,7 @@ def written(measure: Measure, value: Figure) -> str:
 
 
 def short(value: float) -> str:
-    """Return a round value of a scale: `2.5k`, `1M`."""
+    """Return a round scale value: `2.5k`, `1M`."""
     for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"
@@ -74,12 +72,12 @@ def short(value: float) -> str:
 
 
 def percent(part: Fraction | Decimal | int) -> str:
-    """Return a part of one in per cent, to the tenth."""
+    """Return a fraction in per cent, with one decimal."""
     return f"{_rounded(Fraction(part) * 100, 1):,f} %"
 
 
 def change(row: ReportRow, column: FigureColumn) -> Change | None:
-    """Return how a figure changed from the compared time; None without one."""
+    """Return a figure's change from the comparison period; None without one."""
     return written_change(row.changes.get(column)) if row.changes is not None else None
 
 
@@ -97,7 +95,7 @@ def written_change(measured: MeasureChange | None) -> Change | None:
 
 
 def change_between(now: Fraction | None, then: Fraction | None) -> Change | None:
-    """Return how a part of a whole changed; None where either is of nothing."""
+    """Return the change of a share; None if either whole is zero."""
     if now is None or then is None:
         return None
     ratio = rounded((now - then) / abs(then)) if then else None
@@ -105,23 +103,22 @@ def change_between(now: Fraction | None, then: Fraction | None) -> Change | None
 
 
 def share(part: Figure, whole: Figure) -> Fraction | None:
-    """Return a part of a whole, None of nothing."""
+    """Return a part of a whole; None if the whole is zero."""
     return Fraction(part) / Fraction(whole) if part is not None and whole else None
 
 
 def difference(whole: Figure, parts: Iterable[Figure]) -> Figure:
-    """Return what parts leave of a whole, exactly."""
+    """Return the whole minus its parts, exactly."""
     rest = Fraction(whole or 0) - sum((Fraction(part or 0) for part in parts), Fraction())
     return rounded(rest) if isinstance(whole, Decimal) else rest
 
 
 def day(moment: datetime) -> str:
-    """Return the day of a local time."""
     return f"{moment.day} {moment:%b %Y}"
 
 
 def dates(span: DateTimeSpan) -> str:
-    """Return the days of a period, with what they have in common once: `3-9 May 2026`."""
+    """Return a period's dates, with common parts once: `3-9 May 2026`."""
     first, last = span.start.date(), span.end.date()
     if first == last:
         return day(span.start)

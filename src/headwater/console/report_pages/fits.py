@@ -1,6 +1,4 @@
-"""Fits: made of the journeys of some days, listed, each shown with its weights and their intervals,
-and one of each event name chosen as the current one.
-"""
+"""Training runs: train, list, show weights with intervals, and select the current model of an event name."""
 
 from __future__ import annotations
 
@@ -40,18 +38,18 @@ _FORM = SentForm("fit", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 USUAL_DAYS = 90
 COMPARED = ("last_touch", "linear", *FITTED_MODELS)
-"""The models that a fit's page leads to."""
+"""Models linked from a training run's page."""
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
 @ROUTES.page()
 async def show_fits(visit: PageVisit) -> Response:
-    """Show all fits, and the form for another."""
+    """Show all training runs, and the form for another."""
     return await _page(visit, _usual(visit.space), {})
 
 
 async def post_fit(request: Request) -> Response:
-    """Make a fit in a long transaction of its own, and show it."""
+    """Train a model in a long transaction of its own, and show it."""
     form = await read_sent_form(request, _FORM)
     async with open_visit(request, _FORM, form) as visit:
         database = visit.services.database
@@ -70,7 +68,7 @@ ROUTES.add("/make", post_fit, "POST")
 
 @ROUTES.page("/{fit_id}")
 async def show_fit(visit: PageVisit) -> Response:
-    """Show one fit with its weights."""
+    """Show a training run and its weights."""
     fit, weights = await _load(visit)
     models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
     values: dict[str, Any] = {
@@ -88,7 +86,7 @@ async def show_fit(visit: PageVisit) -> Response:
 
 @ROUTES.page("/{fit_id}/weights.csv")
 async def send_weights(visit: PageVisit) -> Response:
-    """Send the weights of a fit as CSV."""
+    """Send a training run's weights as CSV."""
     fit, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
     for row in weights:
@@ -99,21 +97,21 @@ async def send_weights(visit: PageVisit) -> Response:
 
 @ROUTES.action("/{fit_id}/choose", _FORM)
 async def post_choice(visit: PageVisit) -> Response:
-    """Make a fit the current one of its event name."""
+    """Make a training run current for its event name."""
     fit_id = visit.id("fit_id")
     await choose_fit(visit.connection, visit.space.id, fit_id)
     return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
 
 
 async def _load(visit: PageVisit) -> tuple[Fit, Sequence[FittedWeight]]:
-    """Return the fit of the path and its weights. Raises NotFound."""
+    """Return the training run in the path and its weights. Raise NotFound."""
     fit_id = visit.id("fit_id")
     fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
     return fit, await fetch_weights(visit.connection, visit.space.id, fit_id)
 
 
 def _read_form(form: PostedForm, space: Space) -> NamedRequest:
-    """Return the fit that a form asks for, by the rules of the API. Raises Invalid."""
+    """Return the requested training run, validated like the API's. Raise Invalid."""
     values: dict[str, Any] = {name: form.text(name) for name in FIELDS}
     return read_fit_request(values, space)
 
@@ -141,7 +139,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
 
 
 def _usual(space: Space) -> dict[str, str]:
-    """Return what the form has at first: sales of the last days."""
+    """Return the form's defaults: recent sales."""
     today = datetime.now(UTC).astimezone(space.zone).date()
     return {
         "event_name": "purchase",
@@ -153,7 +151,7 @@ def _usual(space: Space) -> dict[str, str]:
 
 
 def _title(space: Space, fit: Fit) -> tuple[str, str]:
-    """Return what people call the events of a fit, and its days on the Space's clock."""
+    """Return the label of a training run's events, and its days in the Space's time zone."""
     last = (fit.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
     days = f"{fit.start_at.astimezone(space.zone).date()} to {last}"
     return conversion_title(space, fit.event_name), days

@@ -1,5 +1,5 @@
-"""The spend ledger as it is stored: its rows, what each counts as, and what they come to, in each
-currency and in that of reports. Rows of some days can be deleted, once their number is typed.
+"""The stored spend ledger: rows, counted amounts and totals in each currency and the reports' currency. Rows
+of chosen days can be deleted after typing their number.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORM, CONFIRM = "spend deletion", "confirm"
 PER_PAGE = 100
 USUAL_DAYS = 30
 MOST_SUMMED = 200_000
-"""The rows that are added up for a page; of more it has the list alone."""
+"""Maximum rows summed for a page; larger selections show only the list."""
 MOST_IN_CSV = 50_000
 _FIELDS = tuple(parameter.name for parameter in CHOICE)
 _COLUMNS = (
@@ -63,7 +63,7 @@ _COLUMNS = (
 
 
 class StoredSpend(msgspec.Struct, frozen=True):
-    """A row of the ledger as the list has it."""
+    """A ledger row as listed."""
 
     date: date
     platform: str
@@ -83,7 +83,7 @@ class StoredSpend(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """The key of its piece."""
+        """The key of its chunk."""
         ids = [getattr(self, level) or "" for level in LEVELS]
         while ids and not ids[-1]:
             ids.pop()
@@ -92,35 +92,33 @@ class StoredSpend(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class LedgerSums:
-    """The sums of some rows, each part once."""
+    """Sums of rows, each part counted once."""
 
     pieces: Mapping[tuple[Any, ...], SpendPart]
     by_currency: Mapping[str, Decimal]
     total: Decimal
     """In the Space's currency."""
     left_out: tuple[LeftOutSpend, ...] = ()
-    """What the total does not include."""
+    """Spend excluded from the total."""
 
     def counted(self, row: StoredSpend) -> Decimal:
-        """Return what a row counts as."""
+        """Return a row's counted amount."""
         piece = self.pieces.get(row.place)
         return _amount(piece) if piece is not None else Decimal(0)
 
     def is_left_over(self, row: StoredSpend) -> bool:
-        """Return whether a row is of a place that others break down."""
+        """Return whether the row is a remainder that more detailed rows don't cover."""
         piece = self.pieces.get(row.place)
         return piece is None or piece.is_remainder
 
 
 @dataclass(frozen=True)
 class LedgerPage:
-    """A page of the ledger."""
-
     rows: Sequence[StoredSpend]
     chosen: SpendDeletion
-    """How many rows are chosen, and of which days."""
+    """Number and days of the selected rows."""
     sums: LedgerSums | None
-    """None of too many."""
+    """None for too many rows."""
     newer: str | None
     older: str | None
 
@@ -132,9 +130,7 @@ def _amount(piece: SpendPart) -> Decimal:
 async def read_ledger_choice(
     connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, whole: bool = True
 ) -> SpendChoice:
-    """Return the rows that an address is about, the last 30 days unless it names some. Raises
-    Invalid.
-    """
+    """Return the rows selected by the query, by default the last 30 days. Raise Invalid."""
     named = any(query.single(name) for name in ("start_date", "end_date"))
     choice = read_choice(query, days_required=not whole)
     query.finish()
@@ -147,7 +143,7 @@ async def read_ledger_choice(
 
 
 def _texts(choice: SpendChoice) -> dict[str, str]:
-    """Return a choice as an address has it."""
+    """Return a selection as query parameters."""
     values = {
         "start_date": choice.first_day if choice.first_day > date.min else "",
         "end_date": choice.last_day if choice.last_day < date.max else "",
@@ -160,12 +156,11 @@ def _texts(choice: SpendChoice) -> dict[str, str]:
 
 
 async def show_ledger(request: Request) -> Response:
-    """Show a page of the rows that the address chooses."""
     return await _show(request)
 
 
 async def _show(request: Request, posted: PostedForm | None = None, errors: Errors | None = None) -> Response:
-    """Show the page, of an address or of a form that was refused."""
+    """Show the page for a query, or for a refused form."""
     visitor = await require_visitor(request)
     database = services(request).database
     async with database.transaction(CONNECTION_SECONDS) as connection:
@@ -222,8 +217,8 @@ async def _load(
 async def _add_up(
     connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, chosen: SpendDeletion
 ) -> LedgerSums:
-    """Return what the chosen rows come to: whatever is chosen of a day, all of its rows say what is
-    broken down.
+    """Return the sums of the selected rows. All rows of a day determine which amounts are broken down, even
+    unselected ones.
     """
     if chosen.first_day is None or chosen.last_day is None:
         return LedgerSums({}, {}, Decimal(0))
@@ -257,7 +252,7 @@ def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
 
 
 async def send_csv(request: Request) -> Response:
-    """The chosen rows as CSV, as they are stored, the latest days first."""
+    """Send the selected rows as stored, latest days first, as CSV."""
     visitor = await require_visitor(request)
     table = CsvTable(_COLUMNS)
     async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
@@ -284,7 +279,7 @@ def _cell(value: object) -> str | None:
 
 
 async def post_delete(request: Request) -> Response:
-    """Delete the rows that the page was of, once their number was typed."""
+    """Delete the page's rows after their number was typed."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, FORM)
     try:

@@ -1,6 +1,4 @@
-"""The comparison of attribution models: what each credits with the same conversions, where they
-disagree most, and by how much.
-"""
+"""Comparison of attribution models: credit for the same conversions, and the largest disagreements."""
 
 from __future__ import annotations
 
@@ -74,22 +72,22 @@ _ORDER = Parameter(
 
 @dataclass(frozen=True)
 class ModelChoices:
-    """The choices that only this page has."""
+    """Choices specific to this page."""
 
     models: tuple[str, ...] = USUAL
     base: str = USUAL[0]
-    """The model that the others are held against."""
+    """The baseline model."""
     group: Group = Group.CHANNEL
     order: str = "disagreement"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The models in the order of columns, the base first."""
+        """The models in column order, the baseline first."""
         return (self.base, *(model for model in self.models if model != self.base))
 
     @property
     def pairs(self) -> dict[str, str | Sequence[str]]:
-        """As the address has them, without those that are usual."""
+        """Non-default choices as query parameters."""
         values = {
             "models": self.models if self.models != USUAL else (),
             "base": self.base if self.base != self.models[0] else "",
@@ -100,7 +98,7 @@ class ModelChoices:
 
     @classmethod
     def read(cls, query: Query) -> ModelChoices:
-        """Read the choices. Raises Invalid with every rule that they break."""
+        """Read the choices. Raise Invalid with every error."""
         models = _MODELS.read(query)
         if len(models) < FEWEST and _MODELS.name not in query.errors:
             query.refuse(_MODELS.name, f"must be at least {FEWEST}, to be compared.")
@@ -112,29 +110,27 @@ class ModelChoices:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A row with the credit of each model."""
+    """A row with each model's credit."""
 
     title: str
     row: ReportRow
     only: tuple[str, ...]
     amounts: tuple[Fraction, ...]
-    """By model, the base first."""
+    """By model, the baseline first."""
 
     @property
     def disagreement(self) -> Fraction:
-        """The distance between the models that credit the most and the least."""
+        """The distance between the highest and lowest credit."""
         return max(self.amounts) - min(self.amounts)
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
-        """From the base to each model."""
+        """Differences from the baseline."""
         return tuple(amount - self.amounts[0] for amount in self.amounts)
 
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """A report as the page has it."""
-
     basis: Basis
     choices: ModelChoices
     report: ReportResult
@@ -142,16 +138,16 @@ class ModelComparison:
     left_out: int
 
     def column(self, measure: Measure, model: str | None) -> FigureColumn:
-        """Return the column of a measure under a model; None for one that all models share."""
+        """Return a measure's column under a model; None for a measure that all models share."""
         return FigureColumn(measure, model)
 
     def exact(self, amount: Fraction) -> Figure:
-        """Return an amount of the credited measure as reports have it."""
+        """Return an amount with the report's precision."""
         return rounded(amount) if self.basis.credited in figures.MONEY else amount
 
     @property
     def widest(self) -> Fraction:
-        """The largest difference, which bars are drawn against."""
+        """The largest difference, the scale of the bars."""
         return max((abs(each) for row in self.rows for each in row.differences), default=Fraction())
 
     @property
@@ -176,7 +172,7 @@ class ModelComparison:
 
 
 def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: ReportResult) -> ModelComparison:
-    """Return a report of several models as the page shows it."""
+    """Return a report of several models prepared for the page."""
     credit = [
         tuple(Fraction(row.figures[FigureColumn(basis.credited, model)] or 0) for model in choices.columns)
         for row in report.rows
@@ -200,12 +196,10 @@ def _compared_row(
 
 
 async def show_models(request: Request) -> Response:
-    """Several models side by side."""
     return await render_models(await open_page(request))
 
 
 async def render_models(page: ReportPage) -> Response:
-    """Return the page as somebody opened it."""
     view, path = page.view, page.path
     basis = basis_of(view)
     choices, content, problem = ModelChoices(), None, None
@@ -248,7 +242,7 @@ async def render_models(page: ReportPage) -> Response:
 def model_choices_report(
     space: Space, view: ReportView, parameters: Query, basis: Basis, now: datetime
 ) -> ReportQuery:
-    """Return the report of an address of this page. Raises Invalid."""
+    """Return this page's report query. Raise Invalid."""
     return _report(space, view, ModelChoices.read(parameters), basis, now)
 
 
@@ -260,7 +254,7 @@ def _report(
 
 
 def _of_models(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
-    """Return the parameters of a report of several models."""
+    """Return the parameters of a report with several models."""
     return {
         "attribution_model": "",
         "attribution_models": [*choices.models],

@@ -1,4 +1,4 @@
-"""The notes of a Space: listed, added, changed and deleted by forms."""
+"""The notes page: list, add, change and delete."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LAST_PAGE = -(-MOST // LISTED)
 
 @ROUTES.page()
 async def show_notes(visit: PageVisit) -> Response:
-    """Show a page of the notes, and the form for another."""
+    """Show a page of notes, and the form for another."""
     day = visit.request.query_params.get("day", "")
     return await _list_page(visit, {"day": day if _is_day(day) else _today(visit), "text": ""}, {})
 
@@ -43,7 +43,7 @@ async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", _FORM, _refuse_new)
 async def post_add(visit: PageVisit) -> Response:
-    """Add a note, and lead back to the chart that the form is on, or to the list."""
+    """Add a note, and redirect to its chart or to the list."""
     form = visit.form
     await add_note(visit.connection, visit.space.id, visit.user_id, form.text("day"), form.text("text"))
     query = form.text("query")
@@ -54,7 +54,6 @@ async def post_add(visit: PageVisit) -> Response:
 
 @ROUTES.page("/{note_id}")
 async def show_note(visit: PageVisit) -> Response:
-    """Show a note with the forms that change and delete it."""
     return await _note_page(visit, None, {})
 
 
@@ -64,7 +63,6 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/{note_id}/change", _FORM, _refuse_change)
 async def post_change(visit: PageVisit) -> FlashMessage:
-    """Change a note."""
     connection, space_id, form = visit.connection, visit.space.id, visit.form
     note = await fetch_note(connection, space_id, visit.id("note_id"))
     await change_note(connection, space_id, visit.user_id, note, form.text("day"), form.text("text"))
@@ -73,7 +71,6 @@ async def post_change(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/{note_id}/remove", _FORM)
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    """Delete a note."""
     await remove_note(visit.connection, visit.space.id, visit.id("note_id"))
     return FlashMessage.NOTE_REMOVED
 
@@ -124,7 +121,7 @@ def _is_day(text: str) -> bool:
 
 
 def _read_page(request: Request) -> int:
-    """Return the number of the page of the list; the first for one that there cannot be."""
+    """Return the page number of the list; the first for an impossible one."""
     text = request.query_params.get("page", "1")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     return min(max(number, 1), LAST_PAGE)

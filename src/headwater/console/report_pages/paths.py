@@ -1,6 +1,4 @@
-"""The ways by which people came to conversions: their paths, how many touchpoints and days these
-have, and which sources are the first and the last on them.
-"""
+"""The paths page: paths to conversion, their touchpoints and days, and first and last sources."""
 
 from __future__ import annotations
 
@@ -40,9 +38,9 @@ MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_T
 STEPS = {Group.SOURCE: "sources", Group.CHANNEL: "channels"}
 LISTED = 25
 MATRIX_SIZE = 12
-"""The most rows, and columns, of the table of first and last sources."""
+"""Maximum rows and columns of the source table."""
 COLOURS = 7
-"""The sources that have a colour of their own in the picture; the others share one."""
+"""Sources with their own colour; others share one."""
 
 _NOT_HERE = frozenset({"compare", "attribution_model", "date_basis"})
 _STEPS = Parameter(
@@ -52,41 +50,39 @@ _STEPS = Parameter(
     description="What the steps of a path are.",
 )
 REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
-"""The filters that leave the events with a touchpoint in the window."""
+"""Filters that select events with a touchpoint in the window."""
 
 
 @dataclass(frozen=True)
 class PathRow:
-    """Some of the events, and the filters that leave just these."""
+    """A group of events, and the filters that select it."""
 
     only: tuple[str, ...]
     figures: PathFigures
     share: Fraction | None
-    """Of all events with a touchpoint in the window."""
+    """Share of events with a touchpoint in the window."""
     title: str = ""
     """A range of touchpoints or days."""
     steps: tuple[str, ...] = ()
-    """The titles of the sources or channels of a path."""
+    """Titles of a path's sources or channels."""
     more: int = 0
-    """The steps after them."""
+    """Number of further steps."""
 
 
 @dataclass(frozen=True)
 class SourceMatrix:
-    """The first by the last source, those of most events."""
+    """First by last source, for the most frequent ones."""
 
     firsts: tuple[str, ...]
     lasts: tuple[str, ...]
     cells: Mapping[tuple[str, str], PathRow]
     left_out: int
-    """The pairs that are not in the table."""
+    """Pairs missing from the table."""
     most: int
 
 
 @dataclass(frozen=True)
 class PathsContent:
-    """A report of paths as the page has it."""
-
     report: PathResult
     rows: list[PathRow]
     touches: list[PathRow]
@@ -105,13 +101,11 @@ class PathsContent:
 
 
 class PathsReader:
-    """Reads the report that an address asks for."""
-
     def __init__(self, space: Space, view: ReportView, group: Group) -> None:
         self._space, self._view, self._group = space, view, group
 
     async def load(self, connection: AsyncConnection) -> PathsContent:
-        """Return everything on the page. Raises Invalid and ReportTooLarge."""
+        """Return the page's content. Raise Invalid and ReportTooLarge."""
         report = await query_paths(connection, self._space.id, self._query())
         pairs = {pair: of.events for pair, of in report.first_and_last.items()}
         coloured = _colours(pairs)
@@ -160,7 +154,7 @@ class PathsReader:
 
 
 def paths_csv_report(space: Space, view: ReportView, parameters: Query, now: datetime) -> ReportQuery:
-    """Return the report that the CSV file of an address of this page has. Raises Invalid."""
+    """Return the query of this page's CSV file. Raise Invalid."""
     group = Group(_STEPS.read(parameters) or Group.SOURCE)
     parameters.finish()
     view = view.changed(date_basis=str(DateBasis.CONVERSION))
@@ -181,18 +175,16 @@ def _most_frequent(events: Iterable[tuple[str, int]], most: int = MATRIX_SIZE) -
 
 
 def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    """Return the colour of each source that has its own."""
+    """Return the colours of sources that have their own."""
     ends = [(source, events) for pair, events in pairs.items() for source in pair]
     return {source: colour for colour, source in enumerate(_most_frequent(ends, COLOURS))}
 
 
 async def show_paths(request: Request) -> Response:
-    """The ways to conversions."""
     return await render_paths(await open_page(request))
 
 
 async def render_paths(page: ReportPage) -> Response:
-    """Return the page as somebody opened it."""
     page = replace(page, view=page.view.changed(date_basis=str(DateBasis.CONVERSION)))
     view, path = page.view, page.path
     group, content, problem = Group.SOURCE, None, None

@@ -1,4 +1,4 @@
-"""The Space's own exchange rates: listed, and added for a day or for several."""
+"""The Space's exchange rates: list, and add for one or several days."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ROUTES = SpacePages("/rates")
 PER_PAGE = 50
 FIELDS = ("base", "currency", "rate", "first_day", "last_day")
 MOST_DAYS = 366
-"""The days that one form may set, which are fewer than a request may."""
+"""Maximum days per form, fewer than per API request."""
 assert MOST_DAYS < MAX_RATES
 
 
 @ROUTES.page()
 async def show_rates(visit: PageVisit) -> Response:
-    """Show a page of the rates, and the form for others, filled in as the address says."""
+    """Show a page of rates, and the form filled in from the query."""
     today = datetime.now(UTC).astimezone(visit.space.zone).date()
     usual = {"currency": visit.space.currency, "first_day": f"{today}"}
     parameters = visit.request.query_params
@@ -42,13 +42,13 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
 async def post_rates(visit: PageVisit) -> FlashMessage:
-    """Store one rate for each of some days."""
+    """Store one rate for several days."""
     await put_rates(visit.connection, visit.space.id, read_rate_form(visit.form))
     return FlashMessage.RATES_STORED
 
 
 def read_rate_form(form: PostedForm) -> list[Rate]:
-    """Return a rate for each day of the form. Raises Invalid by the form's fields."""
+    """Return a rate for each day of the form. Raise Invalid by form field."""
     first, errors = _read(form, "first_day")
     if not form.text("last_day").strip():
         if first is None:
@@ -67,7 +67,7 @@ def read_rate_form(form: PostedForm) -> list[Rate]:
 
 
 def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
-    """Return the rate of a day by the API's own rules; None with those that it breaks."""
+    """Return a day's rate by the API's rules, or None and its errors."""
     values = {name: form.text(name).strip() for name in ("base", "currency")}
     rate = form.text("rate").strip().replace(",", ".")
     try:
@@ -78,7 +78,7 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
 
 
 def _of_fields(errors: Errors, day: str) -> Errors:
-    """Return rules about a row of a request as the form's fields have them."""
+    """Return errors of a request row by form field."""
     named: Mapping[str, tuple[str, str]] = {
         "rates.0.date": (day, "day"),
         "rates.0.base": ("base", "currency"),

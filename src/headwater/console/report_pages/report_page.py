@@ -1,6 +1,4 @@
-"""The pages of reports, as far as they are alike: who looks at them, the choices of the address,
-the connection that a report may have, and the values that each template gets.
-"""
+"""Common parts of report pages: visitor, choices, connection and template values."""
 
 from __future__ import annotations
 
@@ -28,43 +26,43 @@ from headwater.spaces.models import Space
 T = TypeVar("T")
 
 REFUSED = (Invalid, ReportRefused)
-"""Reasons for which there is no report, and the page says so below its bar."""
+"""Reasons for showing an error below the bar instead of a report."""
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A page of reports that somebody has opened."""
+    """A requested report page."""
 
     request: Request
     space: Space
     views: list[SavedView]
-    """What the visitor has saved."""
+    """The visitor's saved views."""
     query: Query
     view: ReportView
     shared: str | None = None
-    """The name of the share link by which it is seen; None for a member of the Space."""
+    """The share link's name; None for a member of the Space."""
     with_notes: bool = True
-    """False where charts have no notes."""
+    """False if charts have no notes."""
 
     @property
     def path(self) -> str:
-        """The page's own address, without its choices."""
+        """The page's path, without choices."""
         return self.request.url.path
 
     @property
     def base(self) -> str:
-        """The address that those of the Space's pages begin with."""
+        """The prefix of the Space's page addresses."""
         return f"{HOME}/spaces/{self.space.id}"
 
     async def load(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Return what `work` makes of a connection that is good for a report."""
+        """Return the result of `work` on a connection for reports."""
         database = services(self.request).database
         async with database.transaction(CONNECTION_SECONDS) as connection:
             return await work(connection)
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
-        """Render the page, or its bar above the reason for which there is no report. `errors` are
-        of a form on it that was refused.
+        """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused
+        form on the page.
         """
         refused = 422 if values.get("errors") else 200
         return render(
@@ -85,7 +83,7 @@ class ReportPage:
 
 
 async def open_page(request: Request) -> ReportPage:
-    """Return the page of an address, for a visitor who may see it."""
+    """Return the requested page, for a visitor who may see it."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)

@@ -1,6 +1,4 @@
-"""A Space's first page: what came in, from where, and whether that is more than before. All of its
-figures are of one moment, and each is the one that the API has.
-"""
+"""A Space's first page: results by source. All figures share one moment and equal the API's."""
 
 from __future__ import annotations
 
@@ -34,49 +32,45 @@ UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the figures at the top."""
+    """A figure at the top."""
 
     about: HeadlineMeasure
     value: Figure
     change: Change | None
     points: str
-    """The line of its course over the period."""
+    """The points of its line over the period."""
 
 
 @dataclass(frozen=True)
 class RevenueContent:
-    """Everything on the page that reports say."""
-
     basis: Basis
     report: ReportResult
     headlines: tuple[Headline, ...]
     unattributed: Headline | None
-    """The share of nobody, None where only some touchpoints count."""
+    """The unattributed share; None if only some touchpoints count."""
     course: CourseChart
     rows: list[BreakdownRow]
     notes: ChartNotes
 
     @property
     def of_some_touches(self) -> bool:
-        """True when only the credit of some touchpoints counts: then so do only their events."""
+        """Whether only some touchpoints, and so only their events, count."""
         return self.report.unattributed is None
 
     @property
     def whole_credit(self) -> str:
-        """The kind of list that headlines are made of."""
+        """The kind of event list behind the headlines."""
         return "credited" if self.of_some_touches else "all"
 
     @property
     def is_of_empty_space(self) -> bool:
-        """True where there is no event at all."""
+        """Whether the Space has no events."""
         report = self.report
         return not (report.event_counts or report.first_event or report.last_event)
 
     @property
     def other_days(self) -> tuple[date, date] | None:
-        """Days with events, where the period has none as it begins after all of them or ends
-        before.
-        """
+        """The nearest 30 days with events, if the period is before or after all of them."""
         report = self.report
         if report.last_event is not None and report.last_event < report.span.start:
             last = report.last_event.date()
@@ -88,12 +82,12 @@ class RevenueContent:
 
     @property
     def compares(self) -> bool:
-        """True when there were events before the end of the time that is compared with."""
+        """Whether there were events before the end of the comparison period."""
         return self.report.is_comparable
 
     def credited(self, measure: Measure) -> Figure:
-        """Return what has credit of a measure of the table: of whole events, those not
-        unattributed; None where they do not add up.
+        """Return the credited part of a table's measure: complete events minus unattributed ones. None
+        for contacts, which can't be subtracted.
         """
         row, nobody = self.report.total, self.report.unattributed
         column = FigureColumn(measure)
@@ -118,15 +112,11 @@ class RevenueContent:
 
 
 def whole_of(report: ReportResult) -> ReportRow:
-    """Return the row over everything that a page is about: of only some touchpoints, over the
-    events that they are credited with.
-    """
+    """Return the page's total row. With touchpoint filters it covers only the credited events."""
     return report.total if report.overall is None or report.unattributed is None else report.overall
 
 
 class RevenueReports:
-    """The reports of the page, as its address asks for them."""
-
     def __init__(
         self, space: Space, view: ReportView, breakdown: Breakdown, *, with_notes: bool = True
     ) -> None:
@@ -136,7 +126,7 @@ class RevenueReports:
         self._now = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> RevenueContent:
-        """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
+        """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
         by_channel = self._query(LEVELS[0])
         course = Course(self.basis, by_channel, self._space)
         places = self._breakdown.wanted()
@@ -193,12 +183,10 @@ class RevenueReports:
 
 
 async def show_revenue(request: Request) -> Response:
-    """A Space's first page."""
     return await render_revenue(await open_page(request))
 
 
 async def render_revenue(page: ReportPage) -> Response:
-    """Return the page as somebody opened it."""
     view = page.view
     breakdown = Breakdown(view, page.query.several(OPEN))
     reports = RevenueReports(page.space, view, breakdown, with_notes=page.with_notes)

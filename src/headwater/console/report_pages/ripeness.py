@@ -1,5 +1,5 @@
-"""The page of ripeness: which recent days are not to be judged yet, what they usually come to, and
-how sure that is; and the same in a sentence, for other pages.
+"""Data completeness: recent days that are incomplete, their expected totals and the uncertainty; also a
+sentence for other pages.
 """
 
 from __future__ import annotations
@@ -36,27 +36,26 @@ REASONS = {
 
 @dataclass(frozen=True)
 class RipenessNote:
-    """Ripeness in a sentence, and where it begins in a chart by day."""
+    """Completeness in a sentence, and where incomplete days begin in a daily chart."""
 
     sentence: str
     first_day: date
 
 
 def measure_of(view: ReportView) -> Measure:
-    """Return the figure that a page's choices are about: by touch date its credit."""
+    """Return the view's main figure: its credit when reporting by touch date."""
     basis = basis_of(view)
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 
 def ripeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
-    """Return the report of a page's choices that says how ripe its days are. Raises Invalid."""
+    """Return the completeness report of a page's choices. Raise Invalid."""
     return view.report(space, now, (measure_of(view),), compare="none", ripeness="1")
 
 
 async def load_note(page: ReportPage) -> RipenessNote | None:
-    """Return the sentence for a page; None where all of its days are ripe, nothing can be said, or
-    it would take too long, as when only some touchpoints count: their credit of half a year has to
-    be worked out for it.
+    """Return the page's sentence. None if all days are complete, the data is insufficient, or the report
+    takes too long: with touchpoint filters it must compute half a year of credit.
     """
     try:
         query = ripeness_query(page.space, page.view, datetime.now(UTC))
@@ -83,14 +82,13 @@ def _sentence(measure: Measure, ripeness: Ripeness) -> str:
 
 
 def estimate(measure: Measure, value: float) -> str:
-    """Return a figure that is no fact as it is read: to the tenth, money to the cent."""
+    """Return an estimate, rounded to a tenth, or to a cent for money."""
     if measure is Measure.SHARE:
         return f"{100 * value:,.1f} %"
     return f"{value:,.{2 if measure in figures.MONEY else 1}f}"
 
 
 async def show_ripeness(request: Request) -> Response:
-    """The page."""
     page = await open_page(request)
     view, report, problem = page.view, None, None
     try:
@@ -115,7 +113,7 @@ async def show_ripeness(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """The table of the page."""
+    """Send the page's table as CSV."""
     page = await open_page(request)
     query = ripeness_query(page.space, page.view, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))

@@ -1,4 +1,4 @@
-"""Views that a member keeps under a name: the page and its choices, never the figures."""
+"""Saved views: a page and its choices under a name, never the figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGES = (
     "/changes",
     "/events",
 )
-"""The ends of the addresses of pages that can be saved."""
+"""Paths of pages that can be saved."""
 MOST = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000
 
@@ -46,17 +46,17 @@ class SavedView:
 
     @property
     def end(self) -> str:
-        """The end of its address, after the Space's."""
+        """Its path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
 
 async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[SavedView]:
-    """Return the views that the visitor has saved in the Space."""
+    """Return the visitor's saved views in the Space."""
     return await views_of(connection, inside.space.id, inside.visitor.user.id)
 
 
 async def views_of(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
-    """Return the views that a member has saved in a Space."""
+    """Return a member's saved views in a Space."""
     cursor = connection.cursor(row_factory=class_row(SavedView))
     values = {"space_id": space_id, "user_id": user_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)
@@ -65,14 +65,14 @@ async def views_of(connection: AsyncConnection, space_id: int, user_id: int) -> 
 async def save_view(
     connection: AsyncConnection, space_id: int, user_id: int, view: Mapping[str, str]
 ) -> None:
-    """Keep a view of `read_view`; of the same name, the newer one stays. Raises Invalid."""
+    """Save a view from `read_view`, replacing one of the same name. Raise Invalid."""
     values = {"space_id": space_id, "user_id": user_id, "most": MOST, **view}
     if await fetch_optional(connection, queries["save"], values) is None:
         raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
 
 
 def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
-    """Return a name and an address that may be kept. Raises Invalid."""
+    """Return a valid name and address to save. Raise Invalid."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
@@ -84,7 +84,7 @@ def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[s
 
 
 def is_address_query(text: str) -> bool:
-    """Return whether a text may be the end of an address of ours, after its `?`."""
+    """Return whether a text can be the query string of our address."""
     return len(text) <= LONGEST_QUERY and text.isascii() and text.isprintable()
 
 
@@ -93,7 +93,7 @@ ROUTES = SpacePages("/views", back="")
 
 @ROUTES.action("/save", SentForm("save view", Permission.READ))
 async def post_save(visit: PageVisit) -> Response:
-    """Save the page that the form is on as a view; a view of the same name is replaced."""
+    """Save the form's page as a view, replacing one of the same name."""
     form = visit.form
     view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
     await save_view(visit.connection, visit.space.id, visit.user_id, view)
@@ -103,7 +103,6 @@ async def post_save(visit: PageVisit) -> Response:
 
 @ROUTES.action("/remove", SentForm("remove view", Permission.READ))
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    """Remove one of the visitor's views."""
     values = {"space_id": visit.space.id, "user_id": visit.user_id, "id": visit.form.number("view")}
     await visit.connection.execute(queries["remove"], values)
     return FlashMessage.VIEW_REMOVED

@@ -1,5 +1,5 @@
-"""The page of self-reported sources: answers to the question how people heard of the business,
-beside the clicks before their conversions; and the Space's own phrases, by which answers are read.
+"""Self-reported sources: answers about how people heard of the business, next to their clicks, and the
+phrases that map answers to sources.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ queries = Queries(__name__, "self_reported.sql")
 ROUTES = SpacePages("/self-reported")
 _FORM = SentForm("self-reported", Permission.CHANGE_SETTINGS)
 MOST_CLICKED = 3
-"""The clicked sources that are named beside a self-reported one."""
+"""Clicked sources listed next to a self-reported one."""
 MOST_ROWS = 1_000
 LOOKED_AT = 5_000
-"""The latest answers among which those are looked for that name no source."""
+"""Latest answers searched for unmatched ones."""
 MOST_UNREAD = 20
 _NOT_HERE = frozenset({"compare"})
 
@@ -58,13 +58,11 @@ class SelfReportedRow:
 
 @dataclass(frozen=True)
 class SelfReportedContent:
-    """Everything on the page."""
-
     basis: Basis
     report: ReportResult
     rows: list[SelfReportedRow]
     unread: list[tuple[str, int]]
-    """The most frequent answers that name no source, and how many gave each."""
+    """The most frequent unmatched answers with their counts."""
 
 
 def _measures(basis: Basis) -> tuple[Measure, ...]:
@@ -72,7 +70,7 @@ def _measures(basis: Basis) -> tuple[Measure, ...]:
 
 
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
-    """Return everything, as of one moment. Raises Invalid and ReportTooLarge."""
+    """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
     basis, now = basis_of(view), datetime.now(UTC)
     by_answer, both = await query_reports(
         connection,
@@ -109,7 +107,6 @@ async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> 
 
 
 async def show_self_reported(request: Request) -> Response:
-    """The page."""
     return await _render(await open_page(request), {}, {})
 
 
@@ -153,7 +150,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", _FORM, _refuse)
 async def post_add(visit: PageVisit) -> FlashMessage:
-    """Have words in answers stand for a source."""
+    """Map a phrase in answers to a source."""
     phrase, source = visit.form.text("phrase").strip(), visit.form.text("source")
     errors: Errors = {}
     if not phrase:
@@ -168,7 +165,7 @@ async def post_add(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", _FORM, _refuse)
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    """Remove words that stand for a source."""
+    """Remove a phrase."""
     await _change(visit, visit.form.text("phrase"), "")
     return FlashMessage.PHRASE_REMOVED
 
@@ -178,6 +175,6 @@ async def _change(visit: PageVisit, phrase: str, source: str) -> None:
         changes = read_changes({f"{ANSWER_PHRASE}.{phrase}": source})
         await change_space(visit.connection, visit.space.id, changes)
     except Invalid as error:
-        # The key has what was typed in it: the rule comes after it.
+        # The key contains what was typed, followed by the rule.
         rules = [rule.rpartition(": ")[2] for field in error.errors.values() for rule in field]
         raise Invalid(without_keys({"phrase": rules})) from None

@@ -1,5 +1,5 @@
-"""Share links: one page of reports, with its choices, for whoever has the link. They are made,
-listed and revoked here; of the tokens in them only hashes are kept.
+"""Share links: create, list and revoke links to a report page with its choices. Only hashes of the tokens are
+stored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 @dataclass(frozen=True)
 class ShareLink:
-    """A link that works."""
+    """A working link."""
 
     id: int
     name: str
@@ -53,7 +53,7 @@ class ShareLink:
 
     @property
     def end(self) -> str:
-        """The end of the page's address, after the Space's."""
+        """The page's path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
 
@@ -70,7 +70,7 @@ class SharedPage:
 
 
 async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
-    """Return what a link opens. Raises NotFound for an unknown, a revoked and an expired one."""
+    """Return a link's page. Raise NotFound for an unknown, revoked or expired link."""
     cursor = connection.cursor(row_factory=class_row(SharedPage))
     values = {"token_hash": hash_secret(token)}
     shared = await fetch_optional(cursor, queries["find"], values)
@@ -80,14 +80,14 @@ async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
 
 
 async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
-    """Note that a link was opened."""
+    """Record that a link was opened."""
     values = {"space_id": shared.space_id, "id": shared.id}
     await connection.execute(queries["note_opening"], values)
 
 
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
-    """Show the links, and the form for one of the page that the address names."""
+    """Show the links, and the form for a link to the page in the query."""
     query = visit.query
     return await _page(visit, {name: str(query.single(name) or "") for name in ("page", "query")})
 
@@ -99,7 +99,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a link, which is shown this once."""
+    """Create a link and show it once."""
     token = await _create(visit)
     await visit.spend()
     return await _page(visit, {}, made=f"{visit.services.base_url}{SHARED}/{token}")
@@ -107,7 +107,6 @@ async def post_create(visit: PageVisit) -> Response:
 
 @ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Revoke a link at once."""
     values = {"space_id": visit.space.id, "id": visit.form.number("link")}
     await visit.connection.execute(queries["revoke"], values)
     return FlashMessage.LINK_REVOKED

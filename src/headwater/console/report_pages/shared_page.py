@@ -1,6 +1,4 @@
-"""A page of reports that somebody has shared: the one that the link was made for, and nothing else.
-No parameter of a visitor's changes it, and no figure on it is a link.
-"""
+"""A shared report page. Visitors' parameters don't change it, and its figures aren't links."""
 
 from __future__ import annotations
 
@@ -29,7 +27,6 @@ _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
 
 
 async def show_shared(request: Request) -> Response:
-    """The page that a link opens."""
     async with services(request).database.transaction() as connection:
         shared = await find_shared(connection, request.path_params["token"])
         await confine(connection, shared.space_id)

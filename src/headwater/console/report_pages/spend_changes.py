@@ -1,5 +1,5 @@
-"""The page of changes of spend: what Campaigns said at an earlier moment, what it says now, and
-every cause of the differences, with the rows of the ledger and the events that moved most.
+"""Changes of Campaigns: the report at an earlier time and now, and every cause with its largest ledger rows
+and events.
 """
 
 from __future__ import annotations
@@ -50,78 +50,73 @@ _GROUP = Parameter(
     description="What the rows are.",
 )
 _IN_ROWS = ("spend", "credited_revenue", "roas")
-"""The figures that each row has."""
+"""Figures of each row."""
 _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")
-"""The figures that each cause has."""
+"""Figures of each cause."""
 
 
 @dataclass(frozen=True)
 class SpendChangesPage:
-    """The changes of a report, as the page has them."""
-
     report: SpendChangeReport
     columns: Sequence[CostColumn]
-    """Of all figures."""
+    """Columns of all figures."""
 
     def some(self, *, of_rows: bool) -> list[CostColumn]:
-        """Return the columns of the table of rows, or of that of causes."""
+        """Return the columns of the rows table, or of the causes table."""
         names = _IN_ROWS if of_rows else _IN_CAUSES
         return [column for column in self.columns if column.figure in names]
 
     def written(self, column: CostColumn, of: Figures) -> str:
-        """Return a figure with its exact value."""
+        """Return a formatted figure with its exact value."""
         return figures.figure(column.written_as, of[column.figure])
 
     def moved(self, column: CostColumn, change: FigureChange) -> Figure:
-        """Return by how much a figure has changed."""
+        """Return a figure's change."""
         return change.difference[column.figure]
 
     def part(self, column: CostColumn, parts: Figures | None) -> Figure:
-        """Return the part of a cause in a figure; None for a ratio."""
+        """Return a cause's part in a figure's change; None for a ratio."""
         return (parts or {}).get(column.figure)
 
     def ratio(self, column: CostColumn) -> str:
-        """Return what a ratio is of, in words; empty for a sum."""
+        """Return a ratio's numerator and denominator in words; empty for a sum."""
         titles = {each.figure: each.title.lower() for each in self.columns}
         if column.figure not in RATIOS:
             return ""
         return " over ".join(titles[name] for name in RATIOS[column.figure])
 
     def title(self, row: ChangedRow) -> str:
-        """Return what a row is called."""
+        """Return a row's title."""
         assert self.report.group is not None
         return title(self.report.group, row.keys[0])
 
 
 def place_title(changed: ChangedSpend) -> str:
-    """Return the place of a row of the ledger: the platform and the last of its ids."""
+    """Return a ledger row's platform and lowest id."""
     row = changed.row
     name = title(Group.SOURCE, GroupKey(row.source, row.source)) if row.source else row.platform
     return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
 
 
 def amount_of(changed: ChangedSpend) -> str:
-    """Return by how much a row of the ledger has changed, in its own currency."""
+    """Return a ledger row's change in its own currency."""
     return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
 
 
 def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
-    """Return what has changed since then in the report that the address describes. Raises
-    Invalid.
-    """
+    """Return the change query for the page's report. Raise Invalid."""
     own = {"query_mode": "", "compare": "", "group_by": str(group), **more}
     report = read_spend_query(page.view.input(**own), page.space, datetime.now(UTC))
     return ChangeQuery(report, since.start)
 
 
 def _read(page: ReportPage) -> tuple[Group, Since]:
-    """Return the chosen rows, and the moment from which on changes count. Raises Invalid."""
+    """Return the rows' group and the start of the change period. Raise Invalid."""
     group = Group(_GROUP.read(page.query) or Group.PLATFORM)
     return group, read_since(page)
 
 
 async def show_spend_changes(request: Request) -> Response:
-    """The page."""
     page = await open_page(request)
     group, since, content, problem = Group.SOURCE, None, None, None
     also: dict[str, str] = {}
@@ -154,7 +149,7 @@ async def show_spend_changes(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """The same as `GET /reports/spend/changes` has it, in CSV."""
+    """Send the report of `GET /reports/spend/changes` as CSV."""
     page = await open_page(request)
     query = _query(page, *_read(page), limit="1000")
     report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))

@@ -1,6 +1,6 @@
-"""The choices of a page of reports, as its address has them: every choice is a parameter, so that
-going back, a bookmark and a shared link lead to the same figures. The parameters are those of the
-API's reports, but for `conversion`, which stands for the names of events.
+"""A report page's choices as query parameters, so back, bookmarks and shared links lead to the same figures.
+
+The parameters are the API's, except `conversion`, which replaces event names.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ CONVERSIONS = (SALES, *(name for name in EVENT_NAMES if name not in SALES_EVENTS
 _CONVERSION = one_of(CONVERSIONS)
 
 NEW_FILTER, NEW_KEY = "filter", "key"
-"""The fields of the form that adds a filter: a group, and the key that it must have."""
+"""Fields of the form that adds a filter: group and key."""
 
 
 @dataclass(frozen=True)
 class ReportView:
-    """The choices of a page of reports. An empty text or list is one that was not made."""
+    """A report page's choices. An empty text or list means the default."""
 
     conversion: str = SALES
     period: str = DEFAULT_PERIOD
-    """In words; empty where there are dates."""
+    """In words; empty if dates are set."""
     start_date: str = ""
     end_date: str = ""
     compare: str = Comparison.PREVIOUS_PERIOD
@@ -44,17 +44,15 @@ class ReportView:
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
     fit: str = ""
-    """The name of the fit of models that go by one; empty for the current one."""
+    """The training run of trained models; empty for the current one."""
     only: tuple[str, ...] = ()
-    """Groups that events and touchpoints must be in, each as `group:key`."""
+    """Groups that events and touchpoints must be in, as `group:key`."""
     leads: ClassVar[bool] = True
-    """False where links are empty."""
+    """False if links are empty."""
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Return the choices that an address has. Whether they are sound is for `report` to find:
-        those that are not even the right kind of text are as not made.
-        """
+        """Return the choices in a query, unvalidated. Values of the wrong type count as missing."""
         dated = any(query.single(name) for name in ("start_date", "end_date"))
         chosen: dict[str, Any] = {
             field.name: str(query.single(field.name) or "") or field.default
@@ -70,19 +68,19 @@ class ReportView:
 
     @property
     def of_money(self) -> bool:
-        """True when the conversions are sales, so that amounts are what matters."""
+        """Whether the conversions are sales, measured in money."""
         return self.conversion == SALES
 
     @property
     def event_names(self) -> list[str]:
-        """The names of the events that count; none for any."""
+        """Names of the counted events; empty for all."""
         if self.conversion == SALES:
             return [*SALES_EVENTS]
         return [self.conversion] if self.conversion in EVENT_NAMES else []
 
     @property
     def parameters(self) -> dict[str, str | list[str]]:
-        """The choices as parameters of the API's reports, without those not made."""
+        """Selected choices in the form of API report parameters."""
         values: dict[str, str | list[str]] = {
             "event_names": self.event_names,
             "period": self.period,
@@ -99,7 +97,7 @@ class ReportView:
         return {name: value for name, value in values.items() if value}
 
     def fit_of(self, models: Sequence[str]) -> str:
-        """Return the name of the fit where any of some models goes by one."""
+        """Return the training run's name if any of the models is trained."""
         return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 
     def report(
@@ -110,35 +108,32 @@ class ReportView:
         group_by: tuple[Group, ...] = (),
         **changes: Any,
     ) -> ReportQuery:
-        """Return a report of these choices; `changes` are parameters in place of the view's own.
-        Raises Invalid with every rule that the choices break.
+        """Return a report of these choices; `changes` override the view's parameters. Raise Invalid with
+        every error.
         """
         groups = [*group_by] or [NO_GROUPS]
         query = self.input(measures=[*measures], group_by=groups, **changes)
         return read_report_query(query, space, now)
 
     def input(self, **changes: Any) -> JsonInput:
-        """Return the choices as parameters that are read as those of the API; `changes` are in
-        place of the view's own.
-        """
+        """Return the choices as API input; `changes` override the view's parameters."""
         values = {**self.parameters, **changes}
         query = JsonInput({name: value for name, value in values.items() if value})
         query.read("conversion", _CONVERSION, self.conversion)
         return query
 
     def changed(self, **changes: Any) -> Self:
-        """Return the view with other choices."""
         return replace(self, **changes)
 
     def narrowed(self, *filters: str) -> Self:
-        """Return the view with filters, each in the place of those of the same group."""
+        """Return the view with filters, each replacing those of its group."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
         others = (text for text in self.only if not text.startswith(replaced))
         return self.changed(only=(*others, *filters))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The choices that are not the usual ones, as an address has them."""
+        """Non-default choices as query parameters."""
         pairs: list[tuple[str, str]] = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -149,7 +144,7 @@ class ReportView:
         return pairs
 
     def link(self, path: str, **more: str | Sequence[str]) -> str:
-        """Return the address of a page with this view, with parameters of its own after it."""
+        """Return a page's link with this view, followed by the page's own parameters."""
         if not self.leads:
             return ""
         pairs = self.pairs
@@ -160,7 +155,7 @@ class ReportView:
     def csv_link(
         self, path: str, measures: Sequence[Measure], group_by: Sequence[Group], **changes: Any
     ) -> str:
-        """Return the address of a report of these choices as a CSV file."""
+        """Return the link to a CSV report of these choices."""
         if not self.leads:
             return ""
         values = {**self.parameters, "measures": [*measures], "group_by": [*group_by], **changes}
@@ -173,8 +168,8 @@ class ReportView:
         made_of: Mapping[str, str | tuple[str, ...]],
         only: tuple[str, ...] | None = None,
     ) -> str:
-        """Return the address of the list behind a figure: the page at `path`, of the credit of a
-        kind, with the parameters that leave just what the figure is made of.
+        """Return the link to the events behind a figure: the list at `path` for a kind of credit, narrowed by
+        the figure's parameters.
         """
         kept = self.only if only is None else only
         more = dict(made_of)
@@ -185,11 +180,11 @@ class ReportView:
 
 
 class SharedView(ReportView):
-    """The choices of a page that is shared: no link leads away from it."""
+    """A shared page's choices; it has no links."""
 
     leads = False
 
 
 def _moment(text: str, clock: str) -> str:
-    """Return a date with a time of day, as a page's form sends dates alone."""
+    """Return a date with a time of day; forms send only dates."""
     return f"{text} {clock}" if len(text) == len("2026-01-01") else text

@@ -1,1 +1,1 @@
-"""Reports on a schedule: saved views that are sent to channels by the clock of the Space."""
+"""Scheduled reports: saved views sent to channels in the Space's time zone."""

@@ -1,4 +1,4 @@
-"""The content of a scheduled report: the report that its page and its CSV file have."""
+"""The content of a scheduled report, the same as on its page and in its CSV file."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from headwater.spaces.models import Space
 LISTED = 10
 LONGEST_KEY = 60
 LARGEST_FILE = 1_000_000
-"""Characters of a CSV file that is attached."""
+"""Maximum characters of an attached CSV file."""
 
 
 @dataclass(frozen=True)
 class SentQuery:
-    """The report of a view, and the columns of it that a message lists."""
+    """A view's report, and the columns listed in a message."""
 
     basis: Basis
     query: ReportQuery
     columns: tuple[Measure, ...]
     titles: Mapping[Measure, str]
-    """What columns are called."""
+    """Column titles."""
 
 
 def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
-    """Return the report that a scheduled one is of. Raises Invalid."""
+    """Return a scheduled report's query. Raise Invalid."""
     parameters = Query(scheduled.query.encode())
     view = ReportView.read(parameters)
     basis, titles = basis_of(view), titles_of(space, view)
@@ -58,9 +58,7 @@ def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQue
 async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, now: datetime
 ) -> Notice:
-    """Return a report in its mailed form. Needs a transaction in which nothing has been read yet. Raises
-    Invalid and ReportTooLarge.
-    """
+    """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
     sent = query_of(space, scheduled, now)
     report = await query_report(connection, space.id, sent.query)
     dates = figures.dates(report.span)
@@ -90,13 +88,13 @@ async def make_notice(
 
 
 def headline_of(sent: SentQuery, report: ReportResult) -> str:
-    """Return the first figure of a report, and its change."""
+    """Return a report's first figure and its change."""
     whole = report.overall or report.total
     first = next(
         (each for each in (sent.basis.whole, sent.columns[0]) if FigureColumn(each) in whole.figures), None
     )
     row: ReportRow = whole
-    if first is None:  # of several models: the first one's
+    if first is None:  # with several models: the first model's
         column = report.columns[0]
         return _figure(sent, report.total, column, report.currency)
     text = _figure(sent, row, FigureColumn(first), report.currency)
@@ -118,7 +116,6 @@ def terms_of(sent: SentQuery, report: ReportResult) -> str:
 
 
 def table_of(sent: SentQuery, report: ReportResult) -> ReportTable:
-    """Return the first rows of a report."""
     columns = [column for column in report.columns if column.measure in sent.columns]
     rows = [
         [_key(sent, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]

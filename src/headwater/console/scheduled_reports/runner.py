@@ -1,4 +1,4 @@
-"""Making scheduled reports: each is made once for its time, and written to the outbox with that."""
+"""Build each scheduled report once and write it to the outbox in the same transaction."""
 
 from __future__ import annotations
 
@@ -29,13 +29,11 @@ RETRY = timedelta(minutes=10)
 
 
 class ReportRunner:
-    """Makes the reports that are due."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self, space_id: int, now: datetime) -> int:
-        """Make the reports of a Space that are due, and return their number."""
+        """Build a Space's due reports and return their number."""
         number = 0
         while await self._run_next(space_id, now):
             number += 1
@@ -74,12 +72,12 @@ async def _claim(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The outcome of an attempt at a report."""
+    """The outcome of an attempt."""
 
     at: datetime
     error: str | None
     again: datetime | None
-    """When it is tried again; None when it is done with."""
+    """The time of the next attempt; None when done."""
 
 
 async def _finish(
@@ -110,5 +108,5 @@ async def _announce(
 
 
 def report_duty(database: Database) -> WatcherDuty:
-    """Return the duty to make scheduled reports."""
+    """Return the background task for scheduled reports."""
     return WatcherDuty("reports", due_spaces.find, ReportRunner(database).run)

@@ -1,6 +1,6 @@
-"""The times of a report: at an hour in the Space's time zone, daily, weekly or monthly. Pure.
+"""Report times: an hour in the Space's time zone, daily, weekly or monthly. Pure.
 
-A time that the clock skips moves to the end of the gap; of a repeated time the first one counts.
+A time skipped by the clock moves to the end of the gap; of a repeated time the first counts.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ DAY = timedelta(days=1)
 
 
 class Cadence(StrEnum):
-    """The frequencies of reports."""
-
     DAILY = "daily"
     WEEKLY = "weekly"
     MONTHLY = "monthly"
@@ -24,18 +22,16 @@ class Cadence(StrEnum):
 
 @dataclass(frozen=True)
 class Schedule:
-    """When a report is due."""
-
     cadence: Cadence
     day: int
-    """Of a weekly one the day of the week, 0 being Monday; of a monthly one the day of the month,
-    or the last day of a shorter month.
+    """For weekly reports the weekday, 0 is Monday; for monthly ones the day of the month, or the last day of
+    a shorter month.
     """
     hour: int
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """Return the first time that is due after a moment."""
-        day = moment.astimezone(zone).date() - DAY  # a clock may go back over midnight
+        """Return the first due time after a moment."""
+        day = moment.astimezone(zone).date() - DAY  # the clock may go back over midnight
         while True:
             if self.is_on(day):
                 due = datetime.combine(day, time(self.hour), zone).astimezone(UTC)
@@ -44,7 +40,6 @@ class Schedule:
             day += DAY
 
     def is_on(self, day: date) -> bool:
-        """Return whether it is due on a day."""
         match self.cadence:
             case Cadence.DAILY:
                 return True
@@ -55,7 +50,6 @@ class Schedule:
                 return day.day == min(self.day, last)
 
     def words(self) -> str:
-        """Return it in words."""
         at = f"{self.hour:02}:00"
         match self.cadence:
             case Cadence.DAILY:

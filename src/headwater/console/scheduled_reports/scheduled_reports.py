@@ -1,4 +1,4 @@
-"""Scheduled reports as they are stored."""
+"""Storage of scheduled reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")
 due_spaces = DueSpaces(queries["due"])
-"""Spaces whose reports are due."""
+"""Spaces with due reports."""
 
 MOST = 50
 _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
@@ -31,7 +31,7 @@ _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 @dataclass(frozen=True)
 class ScheduledReport:
-    """A saved view, and when and where it is sent."""
+    """A saved view with its times and channels."""
 
     id: int
     name: str
@@ -50,18 +50,17 @@ class ScheduledReport:
 
     @property
     def end(self) -> str:
-        """The end of the page's address, after the Space's."""
+        """The page's path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
     @property
     def schedule(self) -> Schedule:
-        """When it is due."""
         return Schedule(Cadence(self.cadence), self.day, self.hour)
 
 
 @dataclass(frozen=True)
 class NewReport:
-    """A report to be scheduled, as a form has it."""
+    """The form's report to schedule."""
 
     name: str
     page: str
@@ -75,13 +74,13 @@ class NewReport:
 
 
 async def list_reports(connection: AsyncConnection, space_id: int) -> list[ScheduledReport]:
-    """Return the scheduled reports of a Space, by name."""
+    """Return a Space's scheduled reports, by name."""
     cursor = connection.cursor(row_factory=class_row(ScheduledReport))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
 
 
 async def schedule_report(connection: AsyncConnection, space: Space, new: NewReport, now: datetime) -> int:
-    """Schedule a report and return its id. Raises Invalid."""
+    """Schedule a report and return its id. Raise Invalid."""
     view = read_view(new.name, new.page, new.query, SHAREABLE)
     only = ReportView.read(Query(view["query"].encode())).only
     if any(text.startswith(_OF_PEOPLE) for text in only):
@@ -109,7 +108,7 @@ async def schedule_report(connection: AsyncConnection, space: Space, new: NewRep
 
 
 async def remove_report(connection: AsyncConnection, space_id: int, report_id: int) -> None:
-    """Remove a scheduled report. Raises NotFound."""
+    """Remove a scheduled report. Raise NotFound."""
     values = {"space_id": space_id, "id": report_id}
     if await fetch_optional(connection, queries["remove"], values) is None:
         raise NotFound("Report")

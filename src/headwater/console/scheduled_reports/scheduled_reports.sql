@@ -1,5 +1,4 @@
 -- name: list
--- The scheduled reports of a Space.
 SELECT r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r.channel_ids,
        r.made_by, r.next_at, r.last_at, r.error
 FROM scheduled_reports r
@@ -8,7 +7,7 @@ ORDER BY lower(r.name), r.id
 LIMIT %(most)s;
 
 -- name: create
--- Make one; none when there are as many as may be.
+-- Create a scheduled report; return no row at the limit.
 INSERT INTO scheduled_reports (space_id, name, page, query, cadence, day, hour, with_csv,
                                channel_ids, made_by, next_at)
 SELECT %(space_id)s, %(name)s, %(page)s, %(query)s, %(cadence)s, %(day)s, %(hour)s, %(with_csv)s,
@@ -20,14 +19,14 @@ RETURNING id;
 DELETE FROM scheduled_reports r WHERE r.space_id = %(space_id)s AND r.id = %(id)s RETURNING r.id;
 
 -- name: due
--- For the operator's side: Spaces whose reports are due.
+-- Return Spaces with due reports, across all Spaces.
 SELECT DISTINCT r.space_id FROM (
     SELECT d.space_id FROM scheduled_reports d
     WHERE d.next_at <= %(now)s AND coalesce(d.leased_until < %(now)s, true)
     ORDER BY d.next_at LIMIT %(most)s) r;
 
 -- name: claim
--- Take a report that is due, so that no other process makes it meanwhile.
+-- Claim a due report, so no other process builds it.
 UPDATE scheduled_reports r
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = r.attempts + 1
 WHERE r.space_id = %(space_id)s AND r.id = (
@@ -40,7 +39,7 @@ RETURNING r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r
           r.made_by, r.next_at, r.last_at, r.error, r.attempts;
 
 -- name: finish
--- Note that a report was made, or why not. Only who took it may.
+-- Record the outcome. Only the claiming process may.
 UPDATE scheduled_reports r
 SET next_at = %(next_at)s, last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
     lease = NULL, leased_until = NULL

@@ -1,1 +1,1 @@
-"""Pages that show whether a Space is connected, and what spoils its figures."""
+"""Setup state and data quality of a Space."""

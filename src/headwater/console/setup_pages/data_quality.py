@@ -1,4 +1,4 @@
-"""The problems that spoil a Space's figures in a period, each with what mends it."""
+"""The data quality page: problems of a period, each with its remedy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROUTES = SpacePages("/data-quality")
 OTHER_CHOICES = frozenset(
     {"compare", "conversion", "attribution_model", "attribution_window", "query_mode", "date_basis"}
 )
-"""The choices of reports that this page does not have."""
+"""Report choices that this page lacks."""
 SEVERITIES = {
     Severity.BAD: "Figures are wrong",
     Severity.WARNING: "Less exact",
@@ -51,7 +51,6 @@ Change = Callable[[PageVisit], Awaitable[FlashMessage]]
 
 @ROUTES.page()
 async def show_quality(visit: PageVisit) -> Response:
-    """Show the findings of the period that the address names."""
     return await _page(visit, None)
 
 
@@ -90,14 +89,14 @@ async def _page(visit: PageVisit, problem: str | None) -> Response:
 
 
 def _read_view(request: Request) -> ReportView:
-    """Return the view of the address with nothing but its period."""
+    """Return a view with only the query's period."""
     view = ReportView.read(Query(request.scope["query_string"]))
     return ReportView(period=view.period, start_date=view.start_date, end_date=view.end_date)
 
 
 def _period(view: ReportView, space: Space) -> TimeRange:
-    """Return the period of a view. The default period ends now, because today's arrivals show whether a fix
-    has worked. Raises Invalid.
+    """Return a view's period. The default ends now, because today's arrivals show whether a fix has worked.
+    Raise Invalid.
     """
     now = datetime.now(UTC)
     query = view.report(space, now, (Measure.EVENTS,))
@@ -120,7 +119,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 def _returning(change: Change) -> Act:
-    """Return a change that leads back to the period that the page was of."""
+    """Wrap a change so that it redirects to the page's period."""
 
     async def act(visit: PageVisit) -> Response:
         message = await change(visit)

@@ -1,4 +1,4 @@
-"""The console's pages for solving a problem, and their texts. At a terminal, commands do the same."""
+"""The console pages that solve a problem, and their texts. The command line has equivalent commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RemedyPlace:
 
     label: str
     end: str
-    """Of its address, after the Space's."""
+    """Its path below the Space's."""
 
 
 _ADVICE = {
@@ -26,7 +26,7 @@ _ADVICE = {
     FindingKind.DELIVERIES_LATE: TEXTS[Rule.DELIVERIES_LATE].advice,
     FindingKind.EVENTS_REJECTED: TEXTS[Rule.EVENTS_REJECTED].advice,
 }
-"""What to do on pages, by the kind of finding, in place of commands."""
+"""Advice by kind of finding, with pages instead of commands."""
 
 _ORDERS = RemedyPlace("Orders in", "/orders")
 _SOURCES_HOSTS = RemedyPlace("All your domains and excluded hosts", "/sources#hosts")
@@ -55,7 +55,7 @@ _PLACES = {
 
 
 def advice_of(problem: Alert | Finding) -> str:
-    """Return what to do on pages; what the problem itself says where no page helps."""
+    """Return advice with pages; the problem's own advice if no page helps."""
     if isinstance(problem, Alert):
         return TEXTS[problem.kind].advice
     return _ADVICE.get(problem.kind, problem.remedy)
@@ -67,7 +67,7 @@ def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
 
 
 def place_of_alert(alert: Alert) -> RemedyPlace | None:
-    """Return the page for dealing with an alert, if there is one."""
+    """Return the page that solves an alert, or None."""
     if alert.destination_id is not None:
         is_late = alert.kind is Rule.DELIVERIES_LATE
         end = f"/platforms/{alert.destination_id}"

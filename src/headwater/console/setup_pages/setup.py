@@ -1,6 +1,4 @@
-"""A Space's setup: what is connected and what is missing, the snippets to copy, and what came in
-lately.
-"""
+"""The setup page: connected and missing parts, snippets, and recent events."""
 
 from __future__ import annotations
 
@@ -30,28 +28,28 @@ ROUTES = SpacePages("/setup")
 
 DAYS = 14
 COUNTED = 10_000
-"""The most events of a day that are counted: counting further would take long."""
+"""Maximum events counted per day, to bound the time."""
 BAR_HEIGHT = 96
 ENOUGH = Fraction(4, 5)
-"""The part of orders that should be tied to a visit, and to an e-mail address."""
+"""The share of orders that should have a visit, and an e-mail address."""
 
 
 @dataclass(frozen=True)
 class Day:
-    """The events of one day, by the Space's clock."""
+    """Events of a day in the Space's time zone."""
 
     day: date
     events: int
 
     @property
     def count_text(self) -> str:
-        """The number of events as it is written."""
+        """The event count in words."""
         return counted(self.events)
 
 
 @dataclass(frozen=True)
 class Event:
-    """One of the latest events."""
+    """A recent event."""
 
     id: int
     event_name: str
@@ -63,25 +61,22 @@ class Event:
 
 @dataclass(frozen=True)
 class SpaceStatus:
-    """The state of a Space's processing."""
-
     waiting: int
-    """Events accepted and not processed yet."""
+    """Events accepted and not yet processed."""
     lag_seconds: float
-    """Age of the oldest of them."""
+    """Age of the oldest waiting event."""
     rejected: int
     merges: int
-    """Merges of contacts in the last hour."""
+    """Contact merges in the last hour."""
 
 
 def counted(number: int) -> str:
-    """Return a number that was counted as far as COUNTED."""
+    """Return a count in words, limited to COUNTED."""
     return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
 
 
 @ROUTES.page()
 async def show_setup(visit: PageVisit) -> Response:
-    """Show a Space's setup, and the state of its processing."""
     connection, space, shared = visit.connection, visit.space, visit.services
     setup = await read_setup(connection, space)
     days = await read_days(connection, space)
@@ -112,19 +107,18 @@ async def show_setup(visit: PageVisit) -> Response:
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
-    """Events of the last DAYS days, the oldest first."""
+    """Return the last DAYS days, oldest first."""
     values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": COUNTED + 1}
     cursor = connection.cursor(row_factory=class_row(Day))
     return await fetch_all(cursor, queries["days"], values)
 
 
 async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]:
-    """The latest events, the newest first."""
+    """Return the latest events, newest first."""
     cursor = connection.cursor(row_factory=class_row(Event))
     return await fetch_all(cursor, queries["latest"], {"space_id": space_id})
 
 
 async def read_status(connection: AsyncConnection, space_id: int) -> SpaceStatus:
-    """The state of the Space now."""
     cursor = connection.cursor(row_factory=class_row(SpaceStatus))
     return await fetch_one(cursor, queries["state"], {"space_id": space_id, "most": COUNTED + 1})

@@ -1,6 +1,5 @@
 -- name: days
--- How many events each of the last days had, on the Space's clock: bounded, so that the busiest
--- Space's page is as quick as any.
+-- Count events by day in the Space's time zone, up to a limit so that the busiest Space's page stays fast.
 SELECT day::date AS day,
        (SELECT count(*) FROM (
             SELECT 1 FROM events e
@@ -14,12 +13,11 @@ FROM generate_series(
 ORDER BY day;
 
 -- name: latest
--- The latest events.
 SELECT id, event_name, event_time, amount, currency FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- Waiting rows, rejected rows (each counted up to %(most)s), and recent merges of contacts.
+-- Count waiting and rejected rows, each up to %(most)s, and recent contact merges.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM (

@@ -1,1 +1,1 @@
-"""Pages of sites: the websites that report visits, their snippets, and the test of one."""
+"""Pages of sites: reporting websites, snippets and tests."""

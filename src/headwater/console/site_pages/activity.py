@@ -1,4 +1,4 @@
-"""Page views of each site, among the latest of its Space."""
+"""Page views by site, among the latest of the Space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.spaces.sites.sites import Site
 queries = Queries(__name__, "sites.sql")
 
 MOST_VIEWS = 10_000
-"""The latest page views of a Space that are looked at."""
+"""Latest page views of a Space to read."""
 MOST_ORIGINS = 500
 
 
@@ -30,25 +30,25 @@ class _Seen:
 
 @dataclass(frozen=True)
 class SiteActivity:
-    """The page views of one site among the latest of its Space."""
+    """Page views of a site among the Space's latest."""
 
     seen_at: datetime | None
-    """The last one."""
+    """Time of the last one."""
     views: int
     """In 24 hours."""
     is_all: bool
-    """True when no older page view could change either."""
+    """Whether no older page view could change the figures."""
 
     @property
     def views_text(self) -> str:
-        """The number of page views as it is written."""
+        """The page view count in words."""
         return f"{self.views:,}{'' if self.is_all else '+'}"
 
 
 async def read_activity(
     connection: AsyncConnection, space_id: int, sites: Sequence[Site]
 ) -> dict[int, SiteActivity]:
-    """Return every site's activity, by the site's id."""
+    """Return every site's activity, by site id."""
     cursor = connection.cursor(row_factory=class_row(_Seen))
     values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
     seen = await fetch_all(cursor, queries["seen"], values)
@@ -62,6 +62,6 @@ def _activity(site: Site, seen: Sequence[_Seen], *, is_all: bool) -> SiteActivit
     return SiteActivity(
         max((each.seen_at for each in own), default=None),
         views,
-        # Where some of those that were looked at are older than a day, the day is whole.
+        # If some of the page views are older than a day, the day is complete.
         is_all or any(each.views < each.looked_at for each in seen),
     )

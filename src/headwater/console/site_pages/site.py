@@ -1,6 +1,4 @@
-"""One site: its snippet for each shop system, what was refused of its pages lately, and its
-settings.
-"""
+"""The page of a site: snippets by shop system, recent refusals and settings."""
 
 from __future__ import annotations
 
@@ -24,15 +22,15 @@ from headwater.spaces.sites.snippets import TITLES, Installation, ShopSystem, Sn
 ROUTES = SpacePages("/sites/{site_id}")
 
 CONFIRM = "confirm"
-"""The field into which the site's name is typed."""
+"""Form field for the site's name."""
 CONSENT_REQUIRED = "required"
 REFUSED_DAYS = 7
-"""Refusals of this many days are shown."""
+"""Days of refusals shown."""
 
 
 @ROUTES.page()
 async def show_site(visit: PageVisit) -> Response:
-    """Show a site with the snippet for the shop system that the address names."""
+    """Show a site with the snippet for the chosen shop system."""
     return await _page(visit)
 
 
@@ -47,7 +45,6 @@ async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse_change)
 async def post_change(visit: PageVisit) -> FlashMessage:
-    """Change a site's settings."""
     new = read_site(visit.form)
     change = SiteChange(new.name, new.origins, new.accepts_amounts, new.signed_only)
     await change_site(visit.connection, visit.space.id, visit.id("site_id"), change)
@@ -56,7 +53,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse_end)
 async def post_end(visit: PageVisit) -> Response:
-    """End a site, once its name was typed."""
+    """End a site after its name was typed."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if visit.form.text(CONFIRM).split() != site.name.split():
         raise Invalid({CONFIRM: [f"That is not the name of the site. Type “{site.name}” to end it."]})
@@ -93,12 +90,12 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
 
 
 def installation_of(shared: Services) -> Installation:
-    """Return the addresses of this installation for pages of sites."""
+    """Return this installation's addresses for site pages."""
     return Installation(shared.base_url, shared.settings.tracker_script)
 
 
 def _read_choices(request: Request) -> tuple[ShopSystem, bool]:
-    """Return the shop system and the rule of consent in the address; the usual for unknown ones."""
+    """Return the chosen shop system and consent rule, or the defaults."""
     shop = request.query_params.get("shop", "")
     is_known = shop in {each.value for each in ShopSystem}
     needs_consent = request.query_params.get("consent") == CONSENT_REQUIRED

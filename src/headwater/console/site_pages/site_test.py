@@ -1,4 +1,4 @@
-"""The test of a site: one visit followed from the page to the order, and what is missing."""
+"""The test of a site: follow one visit from the page to the order, and report what is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from headwater.spaces.sites.sites import Site, fetch_site
 ROUTES = SpacePages("/sites/{site_id}/test")
 _START = SentForm("test site", Permission.CHANGE_SETTINGS)
 MOST_STARTS = 20
-"""Tests that may be begun in a Space within START_SECONDS: each has a page fetched."""
+"""Maximum tests started in a Space within START_SECONDS; each fetches a page."""
 START_SECONDS = 600
 STEPS = {
     StepName.PAGE_VIEW: ("Page view", "Open the shop by the link above."),
@@ -48,12 +48,12 @@ STEPS = {
     ),
     StepName.PURCHASE: ("Purchase", "Place an order there: the page, your server or a webhook reports it."),
 }
-"""The title of each step, and what to do for it."""
+"""Titles of the steps, and instructions."""
 
 
 @ROUTES.page()
 async def show_test(visit: PageVisit) -> Response:
-    """Show the latest test of a site as far as it has come."""
+    """Show a site's latest test."""
     return await _page(visit)
 
 
@@ -62,8 +62,8 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 async def post_start(request: Request) -> Response:
-    """Start a test: the server reads the page, then the visitor opens it. No transaction is open
-    while the server reads.
+    """Start a test: the server fetches the page, then the visitor opens it. No transaction is open during the
+    fetch.
     """
     form = await read_sent_form(request, _START)
     try:
@@ -89,7 +89,7 @@ ROUTES.add("/start", post_start, "POST")
 
 
 async def _fetch(visit: PageVisit) -> Site:
-    """Return the site that the path names. Raises NotFound for one that has ended, too."""
+    """Return the site in the path. Raise NotFound, also for an ended one."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if site.revoked_at is not None:
         raise NotFound("Page")
@@ -97,7 +97,7 @@ async def _fetch(visit: PageVisit) -> Site:
 
 
 async def _take_start(connection: AsyncConnection, space_id: int) -> None:
-    """Count a start. Raises Invalid for one too many."""
+    """Count a start. Raise Invalid over the limit."""
     taken = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
     if not taken.admitted:
         wait = wait_text(taken.retry_after)
@@ -135,7 +135,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
 
 
 def _first_page(site: Site, test: SiteTest | None) -> str:
-    """Return the page that a test is proposed with."""
+    """Return the suggested page for a test."""
     if test is not None:
         return test.url
     pages = (origin for origin in site.origins if origin != OPAQUE)

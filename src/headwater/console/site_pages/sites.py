@@ -1,4 +1,4 @@
-"""A Space's sites: listed and created."""
+"""The sites page: list and create."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from headwater.spaces.sites.sites import NewSite, create_site, list_sites
 
 ROUTES = SpacePages("/sites")
 SITE_FIELDS = ("name", "origins", "amounts", "identify")
-"""Of a form that describes a site."""
+"""Fields of a site form."""
 _CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True)
 
 
 @ROUTES.page()
 async def show_sites(visit: PageVisit) -> Response:
-    """Show the sites."""
     return await _page(visit)
 
 
@@ -35,7 +34,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a site, and lead to its snippet."""
     new, key = read_site(visit.form), visit.services.sealing_key
     site, _ = await create_site(visit.connection, visit.space.id, new, key)
     await visit.spend()
@@ -43,7 +41,7 @@ async def post_create(visit: PageVisit) -> Response:
 
 
 def read_site(form: PostedForm) -> NewSite:
-    """Return the site that a form describes. Raises Invalid naming every field at fault."""
+    """Return the site in a form. Raise Invalid with every error."""
     errors: Errors = {}
     name = form.text("name").strip()
     if not name:
@@ -67,7 +65,7 @@ def read_site(form: PostedForm) -> NewSite:
 
 
 def site_errors(errors: Errors) -> Errors:
-    """Return the rules of `sites/` as sentences under the form's fields."""
+    """Return errors of `sites/` as sentences under the form's fields."""
     plain = without_keys(errors)
     return {"origins" if name == "origin" else name: rules for name, rules in plain.items()}
 

@@ -1,1 +1,1 @@
-"""Charts of the report pages, and the notes on them."""
+"""Charts of report pages, and their notes."""

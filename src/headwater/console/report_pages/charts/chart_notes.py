@@ -1,6 +1,4 @@
-"""Notes on days: what somebody remembers of a day, such as a new site or a paused campaign, and its
-mark in the chart of a period.
-"""
+"""Notes on days, such as a new site or a paused campaign, and their marks in charts."""
 
 from __future__ import annotations
 
@@ -24,17 +22,17 @@ queries = Queries(__name__, "chart_notes.sql")
 MOST = 500
 LONGEST = 200
 MARKED = 20
-"""The most notes of a chart."""
+"""Maximum notes of a chart."""
 APART = 5.0
-"""Of a hundred parts of a chart's width, those between two numbers: enough on a phone."""
+"""Minimum distance of two numbers in percent of the width, enough on a phone."""
 LISTED = 50
-"""The notes of a page of the list."""
+"""Notes per page of the list."""
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
 
 
 @dataclass(frozen=True)
 class ChartNote:
-    """A note on a day of the Space's clock."""
+    """A note on a day in the Space's time zone."""
 
     id: int
     day: date
@@ -47,34 +45,32 @@ class ChartNote:
 
 @dataclass(frozen=True)
 class NoteMark:
-    """The mark of one step's notes in a chart."""
+    """The mark of one time bucket's notes in a chart."""
 
     x: str
-    """In the units of the chart."""
+    """In chart units."""
     percent: str
-    """The same, as a part of its width."""
+    """As a percentage of the width."""
     number: str
-    """Of the first of its notes in their list; empty where another mark's is too near."""
+    """The list number of its first note; empty next to another mark."""
     text: str
 
 
 @dataclass(frozen=True)
 class ChartNotes:
-    """The notes of a chart."""
-
     notes: Sequence[ChartNote] = ()
     marks: Sequence[NoteMark] = ()
     authors: Mapping[int, str] = field(default_factory=dict[int, str])
-    """The names of members, by user."""
+    """Member names by user."""
     is_cut: bool = False
-    """True when there may be more notes of the period."""
+    """Whether the period may have more notes."""
 
 
 async def read_chart_notes(
     connection: AsyncConnection, space_id: int, first: date, last: date, steps: Sequence[str]
 ) -> ChartNotes:
-    """Return the notes from `first` to `last`, marked in a chart whose steps begin on the days
-    `steps`; none are marked in one of hours.
+    """Return the notes from `first` to `last`, with marks for time buckets beginning on the days `steps`;
+    hourly charts have no marks.
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "first": first, "last": last, "most": MARKED}
@@ -109,20 +105,20 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
 
 
 async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, str]:
-    """Return the names of the Space's members, by user."""
+    """Return the Space's member names by user."""
     members = await list_members(connection, space_id)
     return {member.user_id: member.display_name for member in members}
 
 
 async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
-    """Return a page of the notes, the latest day first, and one more when another page follows."""
+    """Return a page of notes, latest day first, plus one note if another page follows."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "most": LISTED + 1, "left_out": LISTED * (page - 1)}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -> ChartNote:
-    """Return a note. Raises NotFound."""
+    """Return a note. Raise NotFound."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "id": note_id}
     note = await fetch_optional(cursor, queries["fetch"], values)
@@ -132,7 +128,7 @@ async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -
 
 
 async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str) -> int:
-    """Add a note and return its id. Raises Invalid."""
+    """Add a note and return its id. Raise Invalid."""
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
     row = await fetch_optional(connection, queries["add"], values)
     if row is None:
@@ -143,18 +139,18 @@ async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day
 async def change_note(
     connection: AsyncConnection, space_id: int, user_id: int, note: ChartNote, day: str, text: str
 ) -> None:
-    """Change the day and the text of a note. Raises Invalid."""
+    """Change a note's day and text. Raise Invalid."""
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "id": note.id}
     await connection.execute(queries["change"], values)
 
 
 async def remove_note(connection: AsyncConnection, space_id: int, note_id: int) -> None:
-    """Delete a note, if it is there."""
+    """Delete a note, if it exists."""
     await connection.execute(queries["remove"], {"space_id": space_id, "id": note_id})
 
 
 def _read(day: str, text: str) -> dict[str, Any]:
-    """Return a day and a text that may be kept. Raises Invalid with a sentence for each field."""
+    """Return a valid day and text. Raise Invalid by field."""
     errors: Errors = {}
     text = " ".join(text.split())
     if not 1 <= len(text) <= LONGEST:

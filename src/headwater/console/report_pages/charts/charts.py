@@ -1,7 +1,7 @@
-"""Charts as inline SVG: the table beside each has the figures, a chart is their picture. No styles
-and no scripts are in it, so that it looks the same on a page, in print and in mail. Pure.
+"""Charts as inline SVG, next to a table with the figures. Without styles or scripts, so they look the same on
+a page, in print and in mail. Pure.
 
-Shapes fill a box of WIDTH by HEIGHT units that the page stretches; text is left to the page.
+Shapes use a box of WIDTH by HEIGHT units that the page stretches; the page adds the text.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ SPARK_WIDTH, SPARK_HEIGHT = 120, 28
 
 @dataclass(frozen=True)
 class Series:
-    """One quantity over the steps of a period; its values may be below zero."""
+    """A quantity over time buckets; values may be negative."""
 
     name: str
     values: Sequence[float]
     colour: int = 0
-    """Of the style sheet's `band-0` to `band-7`."""
+    """Index of the style sheet's `band-0` to `band-7`."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """A series as an area on top of those before it."""
+    """A series drawn as an area on top of the earlier ones."""
 
     name: str
     colour: int
@@ -35,19 +35,17 @@ class Band:
 
 @dataclass(frozen=True)
 class StackedChart:
-    """Series stacked on one another, and a line to compare with."""
+    """Stacked series and a comparison line."""
 
     bands: tuple[Band, ...]
     line: str | None
     marks: tuple[float, ...]
-    """Values of the horizontal rules, from the top one down to 0."""
+    """Values of the horizontal rules, from the top down to 0."""
     steps: int
 
 
 def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -> StackedChart:
-    """Return the chart of series of equal length. What is below zero has no area: the picture
-    shows what came in, the table also what was taken back.
-    """
+    """Return the chart of series of equal length. Negative values appear only in the table."""
     steps = len(series[0].values) if series else 0
     floors = [0.0] * steps
     tops: list[list[float]] = []
@@ -67,7 +65,7 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """Return the points of a small line over some steps; unknown values are left out."""
+    """Return the points of a small line; unknown values are skipped."""
     known = [value for value in values if value is not None]
     low, high = min([0.0, *known]), max([0.0, *known])
     scale = (SPARK_HEIGHT - 4) / (high - low) if high > low else 0.0
@@ -117,5 +115,5 @@ def _marks(highest: float) -> tuple[float, ...]:
 
 
 def digits(value: float) -> str:
-    """Return a length as it stands in a picture."""
+    """Return a length for an SVG attribute."""
     return f"{round(value, 1):g}"

@@ -1,6 +1,4 @@
-"""The picture of where paths begin and where they end, as inline SVG in the box and colours of
-other charts. The table beside it has the figures. Pure.
-"""
+"""The flow chart from first to last sources, as inline SVG in the box and colours of other charts. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ class Ribbon:
 
 @dataclass(frozen=True)
 class FlowBar:
-    """All events of one first, or one last, source."""
+    """All events with a first, or last, source."""
 
     x: int
     y: str
@@ -33,12 +31,12 @@ class FlowBar:
 
 @dataclass(frozen=True)
 class FlowChart:
-    """First sources on the left, last ones on the right, and what leads from each to each."""
+    """First sources on the left, last ones on the right, and the ribbons between them."""
 
     ribbons: tuple[Ribbon, ...]
     bars: tuple[FlowBar, ...]
     has_others: bool
-    """True when there are sources without a colour of their own."""
+    """Whether some sources have no colour of their own."""
 
 
 #     first                last
@@ -48,7 +46,7 @@ class FlowChart:
 
 
 def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> FlowChart:
-    """Return the picture of how many events each pair of a first and a last source has."""
+    """Return the flow chart of event counts per pair of first and last source."""
     rows = len(colours)
     totals: Counter[tuple[int, int]] = Counter()
     for (first, last), events in pairs.items():
@@ -76,7 +74,7 @@ def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> Fl
 
 
 def _stacked_starts(events: Mapping[int, int], scale: float, rows: int) -> dict[int, float]:
-    """Return where the bars of one side begin, from the top."""
+    """Return the top of each bar on one side."""
     starts: dict[int, float] = {}
     at = 0.0
     for place in range(rows + 1):
