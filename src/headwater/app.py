@@ -1,7 +1,7 @@
-"""The composition root: puts the packages together into one ASGI application.
+"""The composition root: combines the packages into one ASGI application.
 
-The only module that knows everything. It holds no rules of its own, except which endpoints are
-served before the routes because they carry the traffic.
+The only module that knows all others. Its only rule selects the busy endpoints that are served before the
+routes.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Headwater:
-    """A running API process: what its requests share, and what only one package works with."""
+    """A running API process: shared services, and parts for one package."""
 
     services: Services
     sites: SiteCache
     access: Listener
     inbox: Inbox
     hits: Inbox
-    """The inbox of browsers' reports, apart from the other as they have a limit of their own."""
+    """The inbox of browser events, separate because it has its own limit."""
     readiness: Shared[bool]
     backlog: Shared[bytes]
     clients: ClientDirectory
@@ -100,7 +100,7 @@ class Headwater:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Open connections and begin committing; on leaving, finish what was accepted."""
+        """Open connections and begin committing; on leaving, finish accepted work."""
         await self.services.database.open()
         self.access.start()
         self.services.keys.uses.start()
@@ -131,8 +131,8 @@ def create_app(
     passwords: Passwords | None = None,
     public_egress: Egress | None = None,
 ) -> ASGIApp:
-    """Return the service as one ASGI application on a migrated database; `passwords` may be
-    cheaper, and `public_egress` lead to another network.
+    """Return the service as one ASGI application on a migrated database. `passwords` may hash cheaper, and
+    `public_egress` use another network, for tests.
     """
     egress = public_egress or Egress()
     shared = _services(settings, database_url, base_url, passwords or Passwords(), egress)
@@ -149,7 +149,7 @@ def create_app(
 def serve(
     settings: Settings, database_url: str, listener: socket.socket, base_url: str, began: Callable[[], None]
 ) -> None:
-    """Serve on an open listening socket until stopped; `began` is called once it serves."""
+    """Serve on a listening socket until stopped; `began` is called once it serves."""
     from headwater.http.server import serve as serve_app  # noqa: PLC0415 - needs uvloop, Unix only
 
     cache.resize(settings.report_memory_mb * MEGABYTE)
@@ -217,7 +217,7 @@ def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
 
 
 def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
-    """Return the application of everything that is found by its route, failures included."""
+    """Return the application of all routes, errors included."""
     shared = headwater.services
 
     @asynccontextmanager
@@ -252,7 +252,7 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
 
 
 def _description_routes(shared: Services) -> list[Route]:
-    """Return the routes of the OpenAPI document, for tools, and of the reference, for people."""
+    """Return the routes of the OpenAPI document and of the reference page."""
     document = describe_api(f"{shared.settings.brand} {__version__}")
     add_tags(document)
     add_examples(document)
@@ -266,7 +266,7 @@ def _description_routes(shared: Services) -> list[Route]:
 
 
 def _handler(problem_of: Callable[[Any], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """Return the handler of an exception: it answers in JSON, or with a page where people read."""
+    """Return an exception handler that answers with JSON, or with a page for browsers."""
 
     async def handle(request: Request, error: Exception) -> Response:
         problem = problem_of(error)
@@ -278,8 +278,8 @@ def _handler(problem_of: Callable[[Any], Problem]) -> Callable[[Request, Excepti
 
 
 def _refusal(error: HTTPException) -> Problem:
-    """Say what no route takes. OPTIONS, which browsers send by themselves, is left out of the
-    methods that are allowed.
+    """Return the error for a request without a route. The allowed methods omit OPTIONS, which browsers send
+    by themselves.
     """
     if error.status_code != 405:
         return plain(error.status_code)

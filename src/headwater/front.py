@@ -1,8 +1,7 @@
-"""The first step of every request: it gets its budget, time on the database and memory, and goes to
-its endpoint by the shortest way.
+"""The first step of every request: set limits on database time and memory, and dispatch.
 
-The busiest endpoints are found by method and path alone. Everything else goes through the routes,
-and carries the headers of the quota that was taken for it.
+The busiest endpoints are found by method and path alone. All others use the routes, and get rate limit
+headers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ request_seconds = Histogram(
 
 
 class Front:
-    """The service as one ASGI application: `busiest` by method and path, and before the rest."""
+    """The service as one ASGI application: `busiest` by method and path, before the routes."""
 
     def __init__(self, busiest: Mapping[tuple[str, str], ASGIApp], routed: ASGIApp) -> None:
         self._busiest, self._routed = dict(busiest), routed
@@ -59,8 +58,8 @@ class Front:
         except Exception:
             if not answered:
                 raise
-            # The routes have answered 500 and raise all the same; the server would take that for
-            # an answer cut short and end the connection.
+            # The routes have answered 500 and raise all the same; the server would take that for an answer
+            # cut short and end the connection.
             log.exception("request_failed", method=scope["method"], path=scope["path"][:200])
         finally:
             route = route_template(scope) or "none"

@@ -1,9 +1,9 @@
-"""`headwater serve`: starts PostgreSQL, the API and the workers, and keeps them running.
+"""`headwater serve`: start PostgreSQL, the API and the workers, and keep them running.
 
-It imports little because it stays in memory as long as the service. It restarts a process that dies, at once
-the first time and more slowly after that. Each child holds one end of a pipe as standard input: if the
-supervisor is killed, the pipe closes and the children exit. On a reload it becomes the version on disk, and
-replaces its processes one after the other.
+It imports little because it stays in memory as long as the service. It restarts a process that dies,
+immediately the first time and more slowly after that. Each child holds one end of a pipe as standard input:
+if the supervisor is killed, the pipe closes and the children exit. On a reload it becomes the version on
+disk, and replaces its processes one after the other.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from headwater.spaces.accounts.links import make_set_up_link
 GRACE_SECONDS = 10.0
 HOPELESS = 5
 LOOK_SECONDS = 60.0
-"""Between two checks of the size of PostgreSQL's log."""
+"""Seconds between checks of the size of PostgreSQL's log."""
 ORPHAN_SECONDS = 15.0
-"""The wait for an address after a supervisor that was killed. A process that it was just starting
-holds the socket, and learns that it is an orphan once it has started.
+"""Seconds to wait for the address of a killed supervisor. A process that it was just starting holds the
+socket, and learns that it is an orphan after its start.
 """
 SUCCESSION_SECONDS = 0.02
-"""Between two looks whether a process has begun."""
+"""Seconds between checks whether a process has started."""
 
 
 @dataclass(frozen=True)
 class ServePlan:
-    """The settings, address and processes of one `headwater serve`."""
+    """Settings, address and processes of one `headwater serve`."""
 
     settings: Settings
     host: str
@@ -61,7 +61,7 @@ class ServePlan:
     pipelines: int = 1
     """Workers, which share the Spaces."""
     welcome: bool = True
-    """True to print what to open: the link for the first account while there is none, and the console."""
+    """Whether to print the link for the first account while there is none, and the console's address."""
 
 
 @dataclass
@@ -71,23 +71,23 @@ class Supervisor:
     plan: ServePlan
     bound: socket.socket
     lock: IO[bytes] | None = None
-    """The lock of the data directory, where PostgreSQL is embedded."""
+    """Lock of the data directory, if PostgreSQL is embedded."""
     handover: Handover | None = None
-    """What the version before has left, when this one follows it."""
+    """State inherited from the previous version."""
     wakeups: Wakeups = field(default_factory=Wakeups)
     embedded: Embedded | None = None
     children: dict[str, ChildProcess] = field(default_factory=dict[str, ChildProcess])
     predecessors: list[Predecessor] = field(default_factory=list[Predecessor])
     watched: list[SupervisedProcess] = field(default_factory=list[SupervisedProcess])
     database_url: str | None = None
-    """The address of the prepared database. A supervisor that follows another needs none."""
+    """Address of the prepared database, not needed after a handover."""
 
     def __post_init__(self) -> None:
         self.log = Log(self.plan.settings.log_format)
         self.record = ServiceRecord(os.getpid(), __version__)
 
     def run(self) -> None:
-        """Serve until stopped. Raises ServeError when the start fails."""
+        """Serve until stopped. Raise ServeError if the start fails."""
         try:
             if self.handover is None:
                 self._begin()
@@ -110,7 +110,7 @@ class Supervisor:
         write_record(self.lock, self.record)
 
     def _turn(self, longest: float) -> None:
-        """Start what is due, and wait until something else is, or happens."""
+        """Start due processes, and wait for the next event."""
         delay = self._revive()
         self.wakeups.wait(longest if delay is None else min(delay, longest))
 
@@ -139,16 +139,16 @@ class Supervisor:
         )
 
     def _origin(self) -> str:
-        """The public origin of the service."""
+        """The service's public origin."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _share_counters(self) -> dict[str, str]:
-        """Return the variable with which any API process reports the counters of all processes."""
+        """Return the variable that lets any API process report the counters of all processes."""
         folder = self.plan.settings.data_dir.absolute() / "metrics"
         return make_directory(folder) if self.handover is None else keep_directory(folder)
 
     def _make_children(self) -> dict[str, ChildProcess]:
-        """Return the API processes and the workers by name, in the order of their start."""
+        """Return the API processes and workers by name, in starting order."""
         where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
         counting = self._share_counters()
@@ -185,7 +185,7 @@ class Supervisor:
             self.wakeups.wait(0.02 if delay is None else min(delay, 0.02))
 
     def _announce(self) -> None:
-        """Store the address and print it. A start that fails before this leaves the stored one."""
+        """Store the address and print it. A start that fails earlier leaves the stored one."""
         assert self.database_url is not None
         with psycopg.connect(self.database_url) as connection:
             write_addresses(connection, self.plan.settings, self._origin())
@@ -196,7 +196,7 @@ class Supervisor:
             greet(self.log, self._origin(), None if link is None else self._origin() + link)
 
     def _revive(self) -> float | None:
-        """Start the processes that are due. Returns the seconds until another is, or None."""
+        """Start due processes. Return the seconds until the next one, or None."""
         now = time.monotonic()
         for process in self.watched:
             if process.running and process.died():
@@ -207,8 +207,8 @@ class Supervisor:
         return max(0.0, min(waiting)) if waiting else None
 
     def _reload(self) -> None:
-        """Let the version on disk make the database ready, then become that version. When it
-        cannot, everything stays as it is.
+        """Let the version on disk prepare the database, then become that version. If it fails, everything
+        stays unchanged.
         """
         self.wakeups.reloading = False
         note(self.log, "reloading")
@@ -250,9 +250,7 @@ class Supervisor:
         )
 
     def _follow(self, handover: Handover) -> None:
-        """Replace the processes of the version before, one after the other: each goes on until its
-        successor has begun.
-        """
+        """Replace the previous version's processes one by one; each runs until its successor has started."""
         self.record = replace(self.record, reloads=handover.reloads, failures=handover.failures)
         if self.plan.settings.database_url is None:
             embedded = Embedded(self.plan.settings.data_dir)
@@ -281,14 +279,14 @@ class Supervisor:
                 self._fail_to_reload(f"{name} of the version on disk does not start; see the log")
 
     def _retire(self, predecessors: list[Predecessor]) -> None:
-        """Let processes of the version before finish, and wait until they have ended."""
+        """Let the previous version's processes finish, and wait for their end."""
         while not self.wakeups.stopping and not all(one.died() for one in predecessors):
             for one in predecessors:
                 one.retire()
             self._turn(1.0)
 
     def _stop(self) -> None:
-        """Stop the API and the workers, and then PostgreSQL."""
+        """Stop the API and workers, then PostgreSQL."""
         self.bound.close()  # or new connections would wait, unanswered, as long as it is open
         children = [*self.children.values(), *self.predecessors]
         for child in children:
@@ -307,8 +305,8 @@ class Supervisor:
 
 
 def supervise(plan: ServePlan, handover: Handover | None = None) -> None:
-    """Serve `plan` until SIGTERM or SIGINT, then stop everything in order; with `handover` go on
-    with what the version before has left. Raises ServeError.
+    """Serve `plan` until SIGTERM or SIGINT, then stop everything in order; with `handover` continue from the
+    previous version's state. Raise ServeError.
     """
     patience = listening_socket.BIND_SECONDS
     if was_killed(plan.settings.data_dir):

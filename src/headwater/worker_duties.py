@@ -1,6 +1,6 @@
-"""The background jobs of a worker, from all packages.
+"""A worker's background jobs, from all packages.
 
-Import it only after the process has its place for counters, because it creates them.
+Import it only after counter sharing is set up, because it creates counters.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
 
 WATCH_SECONDS = 1.0
-"""Between two looks whether alerts, reports or messages are due."""
+"""Seconds between checks whether alerts, reports or messages are due."""
 RATES_SECONDS = 6 * 3600.0
-"""Between two fetches of reference rates."""
+"""Seconds between fetches of reference rates."""
 
 
 def make_duties(settings: Settings) -> list[Duty]:
-    """Return the background jobs of a worker, in the order in which it runs them."""
+    """Return a worker's background jobs, in running order."""
     return [
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_JOB,
@@ -60,15 +60,13 @@ def make_duties(settings: Settings) -> list[Duty]:
 
 
 def make_side_duties(settings: Settings) -> list[Duty]:
-    """Return the duties that have a thread of their own, so that they do not wait for a pipeline
-    that stands.
-    """
+    """Return background jobs with a thread of their own, so a stalled pipeline doesn't delay them."""
     watch = make_process_duty("watcher", settings, _spaces_to_watch, WATCH_SECONDS)
     return [watch, make_rates_duty(settings)] if settings.fetch_rates else [watch]
 
 
 def make_rates_duty(settings: Settings) -> Duty:
-    """Return the duty to fetch reference rates, which the bank publishes once a working day."""
+    """Return the job that fetches reference rates, published once a working day."""
     next_fetch = 0.0
 
     def waiting(_: Connection[Any]) -> list[int]:

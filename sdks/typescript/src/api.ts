@@ -1746,7 +1746,7 @@ export abstract class Api {
     } while (cursor);
   }
 
-  /** List what the ids of campaigns, ad sets, ads and accounts are called. */
+  /** List the names of campaigns, ad sets, ads and accounts. */
   async listAds(query: { per_page?: number; cursor?: string } = {}): Promise<AdNamePage> {
     return (await this.call("GET", "/ads", { "per_page": query.per_page, "cursor": query.cursor })) as AdNamePage;
   }
@@ -1756,7 +1756,7 @@ export abstract class Api {
     return this.pages<AdName>("/ads", { "per_page": query.per_page, "cursor": query.cursor });
   }
 
-  /** Name campaigns, ad sets, ads and accounts by their ids, or rename them. */
+  /** Set the names of campaigns, ad sets, ads and accounts by their ids. */
   async putAds(body: PutAdsBody): Promise<Message> {
     return (await this.call("PUT", "/ads", {}, body)) as Message;
   }
@@ -1771,7 +1771,7 @@ export abstract class Api {
     return (await this.call("GET", `/ads/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
-  /** List companies, the newest first. */
+  /** List companies, newest first. */
   async listCompanies(query: { start_date?: string; end_date?: string; per_page?: number; cursor?: string } = {}): Promise<CompanyPage> {
     return (await this.call("GET", "/companies", { "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor })) as CompanyPage;
   }
@@ -1791,7 +1791,7 @@ export abstract class Api {
     return (await this.call("GET", `/companies/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
-  /** Get one company. */
+  /** Get a company. */
   async getCompany(id: number): Promise<Company> {
     return (await this.call("GET", `/companies/${encodeURIComponent(id)}`, {})) as Company;
   }
@@ -1801,7 +1801,7 @@ export abstract class Api {
     return (await this.call("PUT", `/companies/${encodeURIComponent(id)}`, {}, body)) as Company;
   }
 
-  /** List contacts made in a time range, with certain addresses, or both, newest first. */
+  /** List contacts created in a time range, with certain addresses, or both, newest first. */
   async listContacts(query: { email?: Array<string>; start_date?: string; end_date?: string; per_page?: number; cursor?: string; include_trk_tokens?: IncludeTrkTokens; include_all_emails?: IncludeTrkTokens; include_custom_fields?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<ContactPage> {
     return (await this.call("GET", "/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters })) as ContactPage;
   }
@@ -1811,7 +1811,7 @@ export abstract class Api {
     return this.pages<ListedContact>("/contacts", { "email": query.email, "start_date": query.start_date, "end_date": query.end_date, "per_page": query.per_page, "cursor": query.cursor, "include_trk_tokens": query.include_trk_tokens, "include_all_emails": query.include_all_emails, "include_custom_fields": query.include_custom_fields, "use_custom_field_labels": query.use_custom_field_labels, "custom_field_filters": query.custom_field_filters });
   }
 
-  /** Create a new contact, also when others have the same addresses. */
+  /** Create a contact, even if others have the same addresses. */
   async createContact(body: CreateContactBody): Promise<CreatedContact> {
     return (await this.call("POST", "/contacts", {}, body)) as CreatedContact;
   }
@@ -1846,32 +1846,32 @@ export abstract class Api {
     return (await this.call("GET", `/contacts/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
-  /** Have the personal data of the one contact that has or had an address erased for good. */
+  /** Permanently erase the personal data of the only contact that has or had an address. */
   async deleteContactPiiByEmail(query: { email: string }): Promise<Erasure> {
     return (await this.call("DELETE", "/contacts/pii", { "email": query.email })) as Erasure;
   }
 
-  /** Get one contact, also by an id that was merged into it. */
+  /** Get a contact, also by an id that was merged into it. */
   async getContact(id: number, query: { include_trk_tokens?: IncludeTrkTokens; include_events?: IncludeTrkTokens; hide_direct_touchpoints?: IncludeTrkTokens; use_custom_field_labels?: IncludeTrkTokens; include_browsing_session_data?: IncludeTrkTokens } = {}): Promise<Contact> {
     return (await this.call("GET", `/contacts/${encodeURIComponent(id)}`, { "include_trk_tokens": query.include_trk_tokens, "include_events": query.include_events, "hide_direct_touchpoints": query.hide_direct_touchpoints, "use_custom_field_labels": query.use_custom_field_labels, "include_browsing_session_data": query.include_browsing_session_data })) as Contact;
   }
 
-  /** Replace whole collections or all custom fields; whatever is not given stays. */
+  /** Replace a contact's collections or all its custom fields; missing members stay unchanged. */
   async updateContact(id: number, body: UpdateContactBody): Promise<UpdatedContact> {
     return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}`, {}, body)) as UpdatedContact;
   }
 
-  /** Make the contact a member of a company, with all its events, touchpoints and visits. */
+  /** Add the contact to a company, with all its events, touchpoints and visits. */
   async attachContactCompany(id: number, body: AttachContactCompanyBody): Promise<ContactCompany> {
     return (await this.call("PUT", `/contacts/${encodeURIComponent(id)}/company`, {}, body)) as ContactCompany;
   }
 
-  /** Take the contact out of its company, if it has one, with all it has done. */
+  /** Remove the contact from its company, if any, with all its activity. */
   async detachContactCompany(id: number): Promise<ContactCompany> {
     return (await this.call("DELETE", `/contacts/${encodeURIComponent(id)}/company`, {})) as ContactCompany;
   }
 
-  /** List what a contact did: conversions and touchpoints, the most recent first. */
+  /** List a contact's conversions and touchpoints, newest first. */
   async getContactJourney(id: number, query: { hide_direct_touchpoints?: IncludeTrkTokens; per_page?: number; cursor?: string } = {}): Promise<JourneyPage> {
     return (await this.call("GET", `/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor })) as JourneyPage;
   }
@@ -1881,42 +1881,42 @@ export abstract class Api {
     return this.pages<JourneyConversion | Touchpoint>(`/contacts/${encodeURIComponent(id)}/journey`, { "hide_direct_touchpoints": query.hide_direct_touchpoints, "per_page": query.per_page, "cursor": query.cursor });
   }
 
-  /** Have a contact's personal data erased for good. Its events and its id stay. */
+  /** Permanently erase a contact's personal data. Its events and its id remain. */
   async deleteContactPii(id: number): Promise<Erasure> {
     return (await this.call("DELETE", `/contacts/${encodeURIComponent(id)}/pii`, {})) as Erasure;
   }
 
-  /** Get one delivery with its attempts, what was sent and what was answered. */
+  /** Get a delivery with its attempts, requests and responses. */
   async getDelivery(delivery_id: string): Promise<DeliveryDetail> {
     return (await this.call("GET", `/deliveries/${encodeURIComponent(delivery_id)}`, {})) as DeliveryDetail;
   }
 
-  /** List the Space's destinations, the oldest first. */
+  /** List the Space's destinations, oldest first. */
   async listDestinations(): Promise<DestinationList> {
     return (await this.call("GET", "/destinations", {})) as DestinationList;
   }
 
-  /** Forward events to an account of an ad platform from now on. */
+  /** Start forwarding events to an ad platform account. */
   async createDestination(body: CreateDestinationBody): Promise<Destination> {
     return (await this.call("POST", "/destinations", {}, body)) as Destination;
   }
 
-  /** Get one destination. */
+  /** Get a destination. */
   async getDestination(destination_id: string): Promise<Destination> {
     return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}`, {})) as Destination;
   }
 
-  /** Change a destination. Settings and event names are replaced whole, secrets one by one. */
+  /** Change a destination. `settings` and `event_names` are replaced as a whole, secrets one by one. */
   async updateDestination(destination_id: string, body: UpdateDestinationBody): Promise<Destination> {
     return (await this.call("PUT", `/destinations/${encodeURIComponent(destination_id)}`, {}, body)) as Destination;
   }
 
-  /** Remove a destination and its secrets. What is queued for it is skipped. */
+  /** Remove a destination and its secrets. Queued events are skipped. */
   async deleteDestination(destination_id: string): Promise<Message> {
     return (await this.call("DELETE", `/destinations/${encodeURIComponent(destination_id)}`, {})) as Message;
   }
 
-  /** List what became of events at a destination, the latest first. */
+  /** List deliveries of events to a destination, newest first. */
   async listDeliveries(destination_id: string, query: { status?: Status5; reason?: Reason; event_id?: number; per_page?: number; cursor?: string } = {}): Promise<DeliveryPage> {
     return (await this.call("GET", `/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor })) as DeliveryPage;
   }
@@ -1931,7 +1931,7 @@ export abstract class Api {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as Destination;
   }
 
-  /** Queue finished deliveries once more, under the ids that the platform knows them by. */
+  /** Queue finished deliveries again, under the ids that the platform knows. */
   async replayDeliveries(destination_id: string, body: ReplayDeliveriesBody): Promise<ReplayResult> {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/replay`, {}, body)) as ReplayResult;
   }
@@ -1941,12 +1941,12 @@ export abstract class Api {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/resume`, {})) as Destination;
   }
 
-  /** Send one made-up event in the platform's test mode, where it does not count. */
+  /** Send a test event in the platform's test mode, where it doesn't count. */
   async testDestination(destination_id: string): Promise<DestinationCheck> {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/test`, {})) as DestinationCheck;
   }
 
-  /** List events of a time range, or with `sources` what they are credited to, newest first. */
+  /** List events in a time range, or with `sources` their credited sources, newest first. */
   async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<EventPage> {
     return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
   }
@@ -1986,7 +1986,7 @@ export abstract class Api {
     return (await this.call("POST", "/events/track", {}, body)) as Accepted;
   }
 
-  /** Get one event. */
+  /** Get an event. */
   async getEvent(event_id: string): Promise<Event> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}`, {})) as Event;
   }
@@ -1996,72 +1996,72 @@ export abstract class Api {
     return (await this.call("PUT", `/events/${encodeURIComponent(event_id)}`, {}, body)) as Message;
   }
 
-  /** Delete an event for good. An id that does not exist gets the same answer. */
+  /** Permanently delete an event. An unknown id gets the same answer. */
   async deleteEvent(event_id: string): Promise<EventDeleted> {
     return (await this.call("DELETE", `/events/${encodeURIComponent(event_id)}`, {})) as EventDeleted;
   }
 
-  /** Get the path to an event, with the rule that named each source, and the credit of each touchpoint under every attribution model. */
+  /** Get the path to an event with the rule behind each source, and each touchpoint's credit under every attribution model. */
   async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; fit?: string } = {}): Promise<AttributionExplanation> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "fit": query.fit })) as AttributionExplanation;
   }
 
-  /** List what became of one event at each destination; a deleted event's stay. */
+  /** List an event's deliveries to all destinations, even if the event is deleted. */
   async listEventDeliveries(event_id: string): Promise<DeliveryList> {
     return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/deliveries`, {})) as DeliveryList;
   }
 
-  /** List the Space's scheduled exports by name, and how their files stand. */
+  /** List the Space's scheduled exports by name, with the state of their files. */
   async listExportSchedules(): Promise<ExportScheduleList> {
     return (await this.call("GET", "/exports/schedules", {})) as ExportScheduleList;
   }
 
-  /** Write files of a table to the object store, hourly or daily, from now on. */
+  /** Start writing files of a table to the object store, hourly or daily. */
   async createExportSchedule(body: CreateExportScheduleBody): Promise<ExportSchedule> {
     return (await this.call("POST", "/exports/schedules", {}, body)) as ExportSchedule;
   }
 
-  /** Remove a scheduled export. Its files stay. */
+  /** Remove a scheduled export. Its files remain. */
   async deleteExportSchedule(schedule_id: number): Promise<Message> {
     return (await this.call("DELETE", `/exports/schedules/${encodeURIComponent(schedule_id)}`, {})) as Message;
   }
 
-  /** List the folders of a scheduled export, the latest 400 days, and how each stands. */
+  /** List a scheduled export's folders of the last 400 days, with their state. */
   async listExportRuns(schedule_id: number): Promise<ExportRunList> {
     return (await this.call("GET", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {})) as ExportRunList;
   }
 
-  /** Write days of a scheduled export again, for what has changed since. */
+  /** Write days of a scheduled export again, to include later changes. */
   async createExportRuns(schedule_id: number, body: CreateExportRunsBody): Promise<Message> {
     return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as Message;
   }
 
-  /** List the Space's fits, the newest first, without their weights. */
+  /** List the Space's trained models without their weights, newest first. */
   async listFits(): Promise<FitList> {
     return (await this.call("GET", "/fits", {})) as FitList;
   }
 
-  /** Estimate the weights of sources from the journeys of some days, and keep them under a name. Refused with fewer than 300 conversions that have a touchpoint. */
+  /** Train a model: estimate the weights of sources from the journeys of a period, and store them under a name. Needs at least 300 conversions with a touchpoint. */
   async createFit(body: CreateFitBody): Promise<Fit> {
     return (await this.call("POST", "/fits", {}, body)) as Fit;
   }
 
-  /** Get one fit, with the weight of every source and its interval. */
+  /** Get a trained model, with each source's weight and interval. */
   async getFit(fit_id: number): Promise<Fit> {
     return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as Fit;
   }
 
-  /** Make a fit the one that credit of its event name goes by, where no other is named. */
+  /** Make a trained model the current one of its event name. */
   async chooseFit(fit_id: number): Promise<Fit> {
     return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as Fit;
   }
 
-  /** List the ad platforms that events can be forwarded to, and what each asks for. */
+  /** List the ad platforms that can receive events, and their settings. */
   async listPlatforms(): Promise<PlatformList> {
     return (await this.call("GET", "/platforms", {})) as PlatformList;
   }
 
-  /** List the Space's own exchange rates, the latest days first. */
+  /** List the Space's own exchange rates, latest days first. */
   async listRates(query: { per_page?: number; cursor?: string } = {}): Promise<RatePage> {
     return (await this.call("GET", "/rates", { "per_page": query.per_page, "cursor": query.cursor })) as RatePage;
   }
@@ -2071,32 +2071,32 @@ export abstract class Api {
     return this.pages<Rate>("/rates", { "per_page": query.per_page, "cursor": query.cursor });
   }
 
-  /** Store exchange rates of the Space's own, which come before those of the operator. */
+  /** Store exchange rates for the Space, which take precedence over the operator's. */
   async putRates(body: PutRatesBody): Promise<Message> {
     return (await this.call("PUT", "/rates", {}, body)) as Message;
   }
 
-  /** Tell whether an accepted event is queued, stored, a duplicate or rejected. */
+  /** Get the state of an accepted event: queued, stored, duplicate or rejected. */
   async getReceipt(receipt_id: string): Promise<Receipt> {
     return (await this.call("GET", `/receipts/${encodeURIComponent(receipt_id)}`, {})) as Receipt;
   }
 
-  /** Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as CSV. */
+  /** Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV. */
   async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
     return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
-  /** Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV, a line for each cause. */
+  /** Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ReportChanges> {
     return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
   }
 
-  /** Follow customers from the month of their first order: what those of each month and source, or other group, have brought since, and when that covers what they had cost. With `Accept: text/csv`, a line for every month since of every cohort. */
+  /** Follow customers from the month of their first order: their value by month, source or another group, and the payback of their cost. With `Accept: text/csv`, one line per cohort and later month. */
   async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; fit?: string } = {}): Promise<CohortReport> {
     return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as CohortReport;
   }
 
-  /** List the events behind a figure of a report, the newest first, with the credit of their touchpoints. With `Accept: text/csv`, those of the page as CSV. */
+  /** List the events behind a report's figure with their touchpoints' credit, newest first. With `Accept: text/csv`, the page's events as CSV. */
   async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
     return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
   }
@@ -2106,37 +2106,37 @@ export abstract class Api {
     return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
-  /** Count the ways by which people came to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
+  /** Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
   async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<PathReport> {
     return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as PathReport;
   }
 
-  /** Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows as CSV. */
+  /** Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV. */
   async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<AdSpendReport> {
     return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as AdSpendReport;
   }
 
-  /** Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows as CSV, a line for each cause. */
+  /** Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<SpendReportChanges> {
     return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as SpendReportChanges;
   }
 
-  /** List the paid networks that the Space has besides the listed sources, by name. */
+  /** List the Space's own paid networks, in addition to the listed sources, by name. */
   async listNetworks(): Promise<NetworkList> {
     return (await this.call("GET", "/sources/networks", {})) as NetworkList;
   }
 
-  /** Add a paid network, or give one other spellings and another platform. What is stored is classified anew in the background. */
+  /** Add a paid network, or change its spellings and platform. Stored visits are reclassified in the background. */
   async putNetwork(body: PutNetworkBody): Promise<Network> {
     return (await this.call("PUT", "/sources/networks", {}, body)) as Network;
   }
 
-  /** Remove a paid network. What is stored is classified anew in the background. */
+  /** Remove a paid network. Stored visits are reclassified in the background. */
   async deleteNetwork(name: string): Promise<Message> {
     return (await this.call("DELETE", `/sources/networks/${encodeURIComponent(name)}`, {})) as Message;
   }
 
-  /** List what ads have cost, the latest days first. */
+  /** List ad spend, latest days first. */
   async listSpend(query: { start_date?: string; end_date?: string; platform?: string; account_id?: string; campaign_id?: string; currency?: string; per_page?: number; cursor?: string } = {}): Promise<SpendPage> {
     return (await this.call("GET", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "per_page": query.per_page, "cursor": query.cursor })) as SpendPage;
   }
@@ -2146,12 +2146,12 @@ export abstract class Api {
     return this.pages<SpendRow>("/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "per_page": query.per_page, "cursor": query.cursor });
   }
 
-  /** Store what ads have cost, as a platform reports it. A row whose key is known replaces it. */
+  /** Store ad spend as reported by a platform. A row with an existing key replaces the old one. */
   async putSpend(body: PutSpendBody): Promise<Message> {
     return (await this.call("PUT", "/spend", {}, body)) as Message;
   }
 
-  /** Delete rows of some days for good; with `preview` they are only counted. */
+  /** Permanently delete rows by day; with `preview` they are only counted. */
   async deleteSpend(query: { start_date: string; end_date: string; platform?: string; account_id?: string; campaign_id?: string; currency?: string; preview?: boolean }): Promise<SpendDeletion> {
     return (await this.call("DELETE", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "preview": query.preview })) as SpendDeletion;
   }

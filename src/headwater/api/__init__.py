@@ -1,1 +1,1 @@
-"""The endpoints of the public API, by subject: they parse, call the domains and answer."""
+"""The public API's endpoints, by subject. They parse, call the domain packages and answer."""

@@ -1,4 +1,4 @@
-"""The endpoints of the ad catalogue: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of ad names. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.spend.ads.catalogue import list_names, put_names
 
 
 async def list_ads(call: Call) -> AdNamePage:
-    """List what the ids of campaigns, ad sets, ads and accounts are called."""
+    """List the names of campaigns, ad sets, ads and accounts."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
     per_page, at = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
@@ -23,7 +23,7 @@ async def list_ads(call: Call) -> AdNamePage:
 
 
 async def put_ads(call: Call) -> Message:
-    """Name campaigns, ad sets, ads and accounts by their ids, or rename them."""
+    """Set the names of campaigns, ad sets, ads and accounts by their ids."""
     names = inputs.read_names(await call.body())
     async with call.services.database.transaction() as connection:
         await put_names(connection, call.space_id, names)

@@ -1,6 +1,4 @@
-"""The endpoints that show what led somewhere: the attribution of an event and the journey of a
-contact. They parse, call and answer; each handler owns its transaction.
-"""
+"""API endpoints of event attribution and contact journeys. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def get_event_attribution(call: Call) -> AttributionExplanation:
-    """Get the path to an event, with the rule that named each source, and the credit of each
-    touchpoint under every attribution model.
+    """Get the path to an event with the rule behind each source, and each touchpoint's credit under every
+    attribution model.
     """
     event_id = call.path_id("event_id")
     window_days, by_company, fit = read_path(call.query)
@@ -40,7 +38,7 @@ async def get_event_attribution(call: Call) -> AttributionExplanation:
 
 
 async def get_contact_journey(call: Call) -> JourneyPage:
-    """List what a contact did: conversions and touchpoints, the most recent first."""
+    """List a contact's conversions and touchpoints, newest first."""
     contact_id = call.path_id("id")
     signing_key = call.services.signing_key
     cursors = parameters.journey_cursors(call.query, signing_key, call.space_id, contact_id)

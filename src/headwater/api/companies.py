@@ -1,4 +1,4 @@
-"""The endpoints of companies: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of companies. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def list_stored_companies(call: Call) -> CompanyPage:
-    """List companies, the newest first."""
+    """List companies, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     async with call.services.database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
@@ -26,7 +26,7 @@ async def list_stored_companies(call: Call) -> CompanyPage:
 
 
 async def get_stored_company(call: Call) -> str:
-    """Get one company."""
+    """Get a company."""
     company_id = call.path_id("id")
     async with call.services.database.connection() as connection:
         return await fetch_company(connection, call.space_id, company_id)

@@ -1,4 +1,4 @@
-"""The endpoints of contacts: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of contacts. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def list_stored_contacts(call: Call) -> ContactPage:
-    """List contacts made in a time range, with certain addresses, or both, newest first."""
+    """List contacts created in a time range, with certain addresses, or both, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     async with call.services.database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
@@ -37,7 +37,7 @@ async def list_stored_contacts(call: Call) -> ContactPage:
 
 
 async def get_stored_contact(call: Call) -> bytes:
-    """Get one contact, also by an id that was merged into it."""
+    """Get a contact, also by an id that was merged into it."""
     contact_id = call.path_id("id")
     options = parameters.read_get_contact(call.query)
     async with call.services.database.transaction(heavy=options.events) as connection:
@@ -68,7 +68,7 @@ async def _answer_by_email(call: Call, in_path: str) -> bytes:
 
 
 async def create_stored_contact(call: Call) -> CreatedContact:
-    """Create a new contact, also when others have the same addresses."""
+    """Create a contact, even if others have the same addresses."""
     values = inputs.read_new_contact(await call.body())
     async with call.services.database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
@@ -77,7 +77,7 @@ async def create_stored_contact(call: Call) -> CreatedContact:
 
 
 async def update_stored_contact(call: Call) -> UpdatedContact:
-    """Replace whole collections or all custom fields; whatever is not given stays."""
+    """Replace a contact's collections or all its custom fields; missing members stay unchanged."""
     contact_id = call.path_id("id")
     values = inputs.read_changes(await call.body())
     async with call.services.database.transaction() as connection:
@@ -87,7 +87,7 @@ async def update_stored_contact(call: Call) -> UpdatedContact:
 
 
 async def attach_contact_company(call: Call) -> ContactCompany:
-    """Make the contact a member of a company, with all its events, touchpoints and visits."""
+    """Add the contact to a company, with all its events, touchpoints and visits."""
     contact_id = call.path_id("id")
     company_id = inputs.read_company_id(await call.body())
     async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
@@ -96,7 +96,7 @@ async def attach_contact_company(call: Call) -> ContactCompany:
 
 
 async def detach_contact_company(call: Call) -> ContactCompany:
-    """Take the contact out of its company, if it has one, with all it has done."""
+    """Remove the contact from its company, if any, with all its activity."""
     contact_id = call.path_id("id")
     async with call.services.database.transaction(REASSIGNMENT_SECONDS) as connection:
         canonical = await detach_company(connection, call.space_id, contact_id)
@@ -104,7 +104,7 @@ async def detach_contact_company(call: Call) -> ContactCompany:
 
 
 CONTACT_ID = PathParameter("id", "The contact's id, or that of a contact merged into it.", INTEGER_ID)
-# An address can hold a slash, which arrives as one even where it was sent as %2F.
+# An address may contain a slash, which arrives decoded even if it was sent as %2F.
 EMAIL = PathParameter("email", parameters.EMAIL.description, {"pattern": "@"}, REST)
 GETTING = RateLimit("get_contact", 30)
 UPDATING = RateLimit("update_contact", 60)

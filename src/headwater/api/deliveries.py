@@ -1,4 +1,4 @@
-"""The endpoints of deliveries: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of deliveries. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.http.rate_limits import RateLimit
 
 
 async def list_deliveries(call: Call) -> DeliveryPage:
-    """List what became of events at a destination, the latest first."""
+    """List deliveries of events to a destination, newest first."""
     destination_id = call.path_id("destination_id")
     sought = parameters.read_filter(call.query, destination_id)
     cursors = parameters.cursors(call.services.signing_key, call.space_id, sought)
@@ -25,7 +25,7 @@ async def list_deliveries(call: Call) -> DeliveryPage:
 
 
 async def replay_deliveries(call: Call) -> ReplayResult:
-    """Queue finished deliveries once more, under the ids that the platform knows them by."""
+    """Queue finished deliveries again, under the ids that the platform knows."""
     destination_id = call.path_id("destination_id")
     again = parameters.read_replay(await call.body())
     async with call.services.database.transaction() as connection:
@@ -33,7 +33,7 @@ async def replay_deliveries(call: Call) -> ReplayResult:
 
 
 async def list_event_deliveries(call: Call) -> str:
-    """List what became of one event at each destination; a deleted event's stay."""
+    """List an event's deliveries to all destinations, even if the event is deleted."""
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
         lines = await delivery_log.list_of_event(connection, call.space_id, event_id)
@@ -41,7 +41,7 @@ async def list_event_deliveries(call: Call) -> str:
 
 
 async def get_delivery(call: Call) -> str:
-    """Get one delivery with its attempts, what was sent and what was answered."""
+    """Get a delivery with its attempts, requests and responses."""
     delivery_id = call.path_id("delivery_id")
     async with call.services.database.connection() as connection:
         return await delivery_log.fetch_delivery(connection, call.space_id, delivery_id)

@@ -1,4 +1,4 @@
-"""The endpoints of destinations: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of destinations. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from headwater.http.answers import Message
 from headwater.http.rate_limits import RateLimit
 
 StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
-"""A function that changes the state of one destination of a Space, and returns it."""
+"""A function that changes the state of a Space's destination, and returns it."""
 
 
 async def list_platforms(_: Call) -> PlatformList:
-    """List the ad platforms that events can be forwarded to, and what each asks for."""
+    """List the ad platforms that can receive events, and their settings."""
     return PlatformList([describe_platform(platform) for platform in registry.PLATFORMS.values()])
 
 
 async def list_destinations(call: Call) -> DestinationList:
-    """List the Space's destinations, the oldest first."""
+    """List the Space's destinations, oldest first."""
     async with call.services.database.connection() as connection:
         rows = await destinations.list_destinations(connection, call.space_id)
     return DestinationList([describe_destination(row) for row in rows])
 
 
 async def create_destination(call: Call) -> DestinationAnswer:
-    """Forward events to an account of an ad platform from now on."""
+    """Start forwarding events to an ad platform account."""
     new = read_new(await call.body())
     async with call.services.database.transaction() as connection:
         stored = await destinations.create_destination(
@@ -51,7 +51,7 @@ async def create_destination(call: Call) -> DestinationAnswer:
 
 
 async def get_destination(call: Call) -> DestinationAnswer:
-    """Get one destination."""
+    """Get a destination."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.connection() as connection:
         stored = await destinations.fetch_destination(connection, call.space_id, destination_id)
@@ -59,7 +59,7 @@ async def get_destination(call: Call) -> DestinationAnswer:
 
 
 async def update_destination(call: Call) -> DestinationAnswer:
-    """Change a destination. Settings and event names are replaced whole, secrets one by one."""
+    """Change a destination. `settings` and `event_names` are replaced as a whole, secrets one by one."""
     destination_id = call.path_id("destination_id")
     body = await call.body()
     async with call.services.database.transaction() as connection:
@@ -70,7 +70,7 @@ async def update_destination(call: Call) -> DestinationAnswer:
 
 
 async def delete_destination(call: Call) -> Message:
-    """Remove a destination and its secrets. What is queued for it is skipped."""
+    """Remove a destination and its secrets. Queued events are skipped."""
     destination_id = call.path_id("destination_id")
     async with call.services.database.transaction() as connection:
         await removal.remove_destination(connection, call.space_id, destination_id)
@@ -78,7 +78,7 @@ async def delete_destination(call: Call) -> Message:
 
 
 def changes_state(change: StateChange) -> Handler:
-    """Return the handler that brings one destination into another state."""
+    """Return a handler that changes a destination's state."""
 
     async def change_state(call: Call) -> DestinationAnswer:
         destination_id = call.path_id("destination_id")
@@ -90,7 +90,7 @@ def changes_state(change: StateChange) -> Handler:
 
 
 async def test_destination(call: Call) -> DestinationCheck:
-    """Send one made-up event in the platform's test mode, where it does not count."""
+    """Send a test event in the platform's test mode, where it doesn't count."""
     destination_id = call.path_id("destination_id")
     shared = call.services
     check, _ = await check_destination(

@@ -1,4 +1,4 @@
-"""The endpoints that erase a person: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints that erase people. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.privacy.parameters import EMAIL
 
 
 async def erase_contact(call: Call) -> ErasureAnswer:
-    """Have a contact's personal data erased for good. Its events and its id stay."""
+    """Permanently erase a contact's personal data. Its events and its id remain."""
     contact_id = _read_id(call)
     async with call.services.database.transaction() as connection:
         canonical = await resolve(connection, call.space_id, contact_id)
@@ -24,7 +24,7 @@ async def erase_contact(call: Call) -> ErasureAnswer:
 
 
 async def erase_contact_by_email(call: Call) -> ErasureAnswer:
-    """Have the personal data of the one contact that has or had an address erased for good."""
+    """Permanently erase the personal data of the only contact that has or had an address."""
     email = EMAIL.read(call.query)
     call.query.finish()
     assert email is not None
@@ -35,7 +35,7 @@ async def erase_contact_by_email(call: Call) -> ErasureAnswer:
 
 
 def _read_id(call: Call) -> int:
-    """The id in the path, which must be all that says who is meant. Raises Invalid."""
+    """Return the path's id, which alone must identify the contact. Raise Invalid."""
     contact_id = call.path_id("id")
     if contact_id == 0:
         raise Invalid.of("id", "must be 1 or more.")

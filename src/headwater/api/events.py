@@ -1,4 +1,4 @@
-"""The endpoints of stored events: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of stored events. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def list_stored_events(call: Call) -> EventPage:
-    """List events of a time range, or with `sources` what they are credited to, newest first."""
+    """List events in a time range, or with `sources` their credited sources, newest first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     heavy = parameters.is_by_amount(call.query)
     async with call.services.database.transaction(heavy=heavy) as connection:
@@ -38,7 +38,7 @@ async def list_stored_events(call: Call) -> EventPage:
 
 
 async def get_stored_event(call: Call) -> str:
-    """Get one event."""
+    """Get an event."""
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
         return await fetch_event(connection, call.space_id, event_id)
@@ -54,7 +54,7 @@ async def update_stored_event(call: Call) -> Message:
 
 
 async def delete_stored_event(call: Call) -> EventDeleted:
-    """Delete an event for good. An id that does not exist gets the same answer."""
+    """Permanently delete an event. An unknown id gets the same answer."""
     event_id = call.path_id("event_id")
     async with call.services.database.transaction() as connection:
         await remove_event(connection, call.space_id, event_id)

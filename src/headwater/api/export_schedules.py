@@ -1,4 +1,4 @@
-"""The endpoints of scheduled exports: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of scheduled exports. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def list_export_schedules(call: Call) -> ExportScheduleList:
-    """List the Space's scheduled exports by name, and how their files stand."""
+    """List the Space's scheduled exports by name, with the state of their files."""
     async with call.services.database.connection() as connection:
         rows = await schedules.list_schedules(connection, call.space_id)
     return ExportScheduleList([describe_schedule(call.space_id, row) for row in rows])
 
 
 async def create_export_schedule(call: Call) -> ExportScheduleAnswer:
-    """Write files of a table to the object store, hourly or daily, from now on."""
+    """Start writing files of a table to the object store, hourly or daily."""
     body = await call.body()
     async with call.services.database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
@@ -37,7 +37,7 @@ async def create_export_schedule(call: Call) -> ExportScheduleAnswer:
 
 
 async def delete_export_schedule(call: Call) -> Message:
-    """Remove a scheduled export. Its files stay."""
+    """Remove a scheduled export. Its files remain."""
     schedule_id = call.path_id("schedule_id")
     async with call.services.database.transaction() as connection:
         await schedules.remove_schedule(connection, call.space_id, schedule_id)
@@ -45,7 +45,7 @@ async def delete_export_schedule(call: Call) -> Message:
 
 
 async def list_export_runs(call: Call) -> ExportRunList:
-    """List the folders of a scheduled export, the latest 400 days, and how each stands."""
+    """List a scheduled export's folders of the last 400 days, with their state."""
     schedule_id = call.path_id("schedule_id")
     async with call.services.database.connection() as connection:
         schedule = await schedules.fetch_schedule(connection, call.space_id, schedule_id)
@@ -54,7 +54,7 @@ async def list_export_runs(call: Call) -> ExportRunList:
 
 
 async def create_export_runs(call: Call) -> Message:
-    """Write days of a scheduled export again, for what has changed since."""
+    """Write days of a scheduled export again, to include later changes."""
     schedule_id = call.path_id("schedule_id")
     days = inputs.read_days(await call.body())
     async with call.services.database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""The endpoints of exports: ask for one, see how far it is. Each handler owns its transaction."""
+"""API endpoints of exports: request one, and read its progress. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINK_LIVES = timedelta(minutes=15)
 
 
 def creates(kind: str) -> Handler:
-    """Return the handler that queues an export of a kind."""
+    """Return a handler that queues an export of a kind."""
 
     async def create_export(call: Call) -> QueuedExport:
         body = await call.body()
@@ -41,7 +41,7 @@ def creates(kind: str) -> Handler:
 
 
 def gets(kind: str) -> Handler:
-    """Return the handler that shows an export of a kind."""
+    """Return a handler that shows an export of a kind."""
 
     async def get_export(call: Call) -> Export:
         export_id = call.path_id("export_id")
@@ -66,7 +66,7 @@ def gets(kind: str) -> Handler:
 
 
 def message_of(job: ExportJob) -> str:
-    """Return how far a job is, or why there is no file."""
+    """Return a job's progress, or the reason for a missing file."""
     if job.status == "failed":
         return job.error or "The export failed."
     if job.status == "queued":
@@ -78,7 +78,7 @@ def message_of(job: ExportJob) -> str:
 
 
 async def _link(shared: Services, job: ExportJob, file: str, expires: datetime) -> str:
-    # In a thread, as it may have to fetch credentials from a cloud first.
+    # In a thread, because it may first fetch credentials from a cloud.
     link = await asyncio.to_thread(shared.storage.link, file, LINK_LIVES)
     if link is not None:
         return link

@@ -1,4 +1,4 @@
-"""The endpoints of fits: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of trained models. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from headwater.spaces.spaces import fetch_space
 
 
 async def list_all_fits(call: Call) -> FitList:
-    """List the Space's fits, the newest first, without their weights."""
+    """List the Space's trained models without their weights, newest first."""
     async with call.services.database.connection() as connection:
         fits = await list_fits(connection, call.space_id)
     return FitList([describe_fit(fit) for fit in fits])
 
 
 async def create_fit(call: Call) -> FitAnswer:
-    """Estimate the weights of sources from the journeys of some days, and keep them under a name.
-    Refused with fewer than 300 conversions that have a touchpoint.
+    """Train a model: estimate the weights of sources from the journeys of a period, and store them under a
+    name. Needs at least 300 conversions with a touchpoint.
     """
     sent, database = await call.body(), call.services.database
     async with database.connection() as connection:
@@ -44,7 +44,7 @@ async def create_fit(call: Call) -> FitAnswer:
 
 
 async def get_fit(call: Call) -> FitAnswer:
-    """Get one fit, with the weight of every source and its interval."""
+    """Get a trained model, with each source's weight and interval."""
     fit_id = call.path_id("fit_id")
     async with call.services.database.connection() as connection:
         fit = await fetch_fit(connection, call.space_id, fit_id)
@@ -53,7 +53,7 @@ async def get_fit(call: Call) -> FitAnswer:
 
 
 async def choose_current_fit(call: Call) -> FitAnswer:
-    """Make a fit the one that credit of its event name goes by, where no other is named."""
+    """Make a trained model the current one of its event name."""
     fit_id = call.path_id("fit_id")
     async with call.services.database.transaction() as connection:
         fit = await choose_fit(connection, call.space_id, fit_id)

@@ -1,4 +1,4 @@
-"""The endpoints of imports: send a file, read its progress. Each handler owns its transactions."""
+"""API endpoints of imports: send a file, and read its progress. Each handler owns its transactions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
 
 LISTED = 100
-"""The refused rows that an answer lists."""
+"""Refused rows listed in an answer."""
 FORM = "The body must be the file itself, not a form with it (curl: --data-binary @FILE)."
 ASK = "The import is queued. Ask for its status until it is finished."
 ENCODING_OPEN = "The encoding must be given, such as windows-1252: the bytes are ambiguous."
 
 
 def creates(kind: str) -> Handler:
-    """Return the handler that takes a file of a kind."""
+    """Return a handler that accepts a file of a kind."""
 
     async def create_import(call: Call) -> QueuedImport:
         request = read_request(kind, call.query)
@@ -64,7 +64,7 @@ def _refuse_forms(headers: Mapping[str, str]) -> None:
 
 
 def _invalid(error: UnreadableError) -> Invalid:
-    """Return the refusal of a file that is not a table, or has an ambiguous encoding."""
+    """Return the error for a file that is not a table, or has an ambiguous encoding."""
     if isinstance(error, OpenEncodingError):
         return Invalid({"encoding": [ENCODING_OPEN]})
     name = "encoding" if isinstance(error, WrongEncodingError) else "file"
@@ -72,7 +72,7 @@ def _invalid(error: UnreadableError) -> Invalid:
 
 
 def gets(kind: str) -> Handler:
-    """Return the handler that shows an import of a kind."""
+    """Return a handler that shows an import of a kind."""
 
     async def get_import(call: Call) -> ImportAnswer:
         import_id = call.path_id("import_id")

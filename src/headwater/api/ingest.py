@@ -1,7 +1,6 @@
-"""The endpoints that take events and touchpoints in, and the one that tells what became of them.
+"""API endpoints that accept events and touchpoints, and the one that reports their processing.
 
-The first three carry the traffic: they are applications of their own, which the service serves
-before it looks for a route.
+The first three carry the traffic. They are applications of their own, served before the routes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from headwater.intake.ingest.receipts import fetch_receipt
 
 
 async def get_receipt(call: Call) -> Receipt:
-    """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
+    """Get the state of an accepted event: queued, stored, duplicate or rejected."""
     receipt_id = call.path_id("receipt_id")
     async with call.services.database.connection() as connection:
         return await fetch_receipt(connection, call.space_id, receipt_id)
@@ -91,7 +90,7 @@ OPERATIONS = (CREATE_EVENT, CREATE_EVENTS, CREATE_TOUCHPOINTS, GET_RECEIPT)
 
 
 def ingest_endpoints(ingest: Ingest) -> dict[Operation, ASGIApp]:
-    """Return the applications of the operations that have no handler."""
+    """Return the applications of operations without a handler."""
     return {
         CREATE_EVENT: TrackEndpoint(ingest),
         CREATE_EVENTS: BatchEndpoint(ingest, EVENTS),

@@ -1,4 +1,4 @@
-"""The endpoints of a Space's own paid networks: parse, call, answer."""
+"""API endpoints of a Space's paid networks."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from headwater.spaces.networks import (
 
 
 async def list_own_networks(call: Call) -> NetworkList:
-    """List the paid networks that the Space has besides the listed sources, by name."""
+    """List the Space's own paid networks, in addition to the listed sources, by name."""
     async with call.services.database.connection() as connection:
         sources = await fetch_sources(connection, call.space_id)
     return NetworkList(sorted(map(describe_network, sources.networks), key=lambda network: network.name))
 
 
 async def put_own_network(call: Call) -> Network:
-    """Add a paid network, or give one other spellings and another platform. What is stored is
-    classified anew in the background.
+    """Add a paid network, or change its spellings and platform. Stored visits are reclassified in the
+    background.
     """
     wanted = read_network(await call.body())
     async with call.services.database.transaction() as connection:
@@ -38,7 +38,7 @@ async def put_own_network(call: Call) -> Network:
 
 
 async def delete_own_network(call: Call) -> Message:
-    """Remove a paid network. What is stored is classified anew in the background."""
+    """Remove a paid network. Stored visits are reclassified in the background."""
     name = call.path_text("name")
     async with call.services.database.transaction() as connection:
         await remove_network(connection, call.space_id, name)

@@ -1,7 +1,6 @@
-"""The whole public API: every operation, the rate limits, and the document made of them.
+"""The complete public API: operations, rate limits and the OpenAPI document.
 
-Adding an operation to the table of its subject is all it takes for it to be served, documented
-and limited.
+To serve, document and limit an operation, add it to the table of its subject.
 """
 
 from __future__ import annotations
@@ -60,11 +59,11 @@ OPERATIONS: tuple[Operation, ...] = (
 RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
     [*(operation.limit for operation in OPERATIONS), REPORTING, CALLING]
 )
-"""Every rate limit of a Space, by bucket: the operations', and those of browsers and assistants."""
+"""A Space's rate limits by bucket, including those of browsers and assistants."""
 
 
 def describe_api(product: str) -> Schema:
-    """Return the OpenAPI document; `product` is the name and version of the service."""
+    """Return the OpenAPI document; `product` is the service's name and version."""
     document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
     document["info"] |= {"summary": product, "description": ABOUT}
     return document

@@ -1,4 +1,4 @@
-"""The endpoints of a Space's own exchange rates: parse, call, answer."""
+"""API endpoints of a Space's exchange rates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.spend.rates.store import list_rates, put_rates
 
 
 async def list_own_rates(call: Call) -> RatePage:
-    """List the Space's own exchange rates, the latest days first."""
+    """List the Space's own exchange rates, latest days first."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
     per_page, at = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
@@ -23,7 +23,7 @@ async def list_own_rates(call: Call) -> RatePage:
 
 
 async def put_own_rates(call: Call) -> Message:
-    """Store exchange rates of the Space's own, which come before those of the operator."""
+    """Store exchange rates for the Space, which take precedence over the operator's."""
     rates = inputs.read_rates(await call.body())
     async with call.services.database.transaction() as connection:
         await put_rates(connection, call.space_id, rates)

@@ -1,4 +1,4 @@
-"""The endpoints of reports. They parse, call and answer; a handler owns its transactions."""
+"""API endpoints of reports. Each handler owns its transactions."""
 
 from __future__ import annotations
 
@@ -67,33 +67,27 @@ class Reader(Protocol[Q_co]):
 
 
 async def get_report(call: Call) -> Report | Response:
-    """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
-    CSV.
-    """
+    """Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV."""
     _, report, hints = await _load(call, read_report_query, load_report)
     return _csv_response(report_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_paths(call: Call) -> PathReport | Response:
-    """Count the ways by which people came to events: sequences of sources or channels. With
-    `Accept: text/csv`, the listed paths as CSV.
+    """Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as
+    CSV.
     """
     _, report, hints = await _load(call, read_paths_query, load_paths)
     return _csv_response(paths_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_spend_report(call: Call) -> AdSpendReport | Response:
-    """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
-    as CSV.
-    """
+    """Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV."""
     _, report, hints = await _load(call, read_spend_query, load_spend)
     return _csv_response(spend_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_spend_changes(call: Call) -> SpendReportChanges | Response:
-    """Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows as CSV, a
-    line for each cause.
-    """
+    """Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause."""
     _, report, hints = await _load(call, read_spend_change_query, query_spend_changes)
     if _wants_csv(call):
         return _csv_response(spend_changes_csv(report))
@@ -101,18 +95,15 @@ async def get_spend_changes(call: Call) -> SpendReportChanges | Response:
 
 
 async def get_cohorts(call: Call) -> CohortReport | Response:
-    """Follow customers from the month of their first order: what those of each month and source, or
-    other group, have brought since, and when that covers what they had cost. With
-    `Accept: text/csv`, a line for every month since of every cohort.
+    """Follow customers from the month of their first order: their value by month, source or another group,
+    and the payback of their cost. With `Accept: text/csv`, one line per cohort and later month.
     """
     _, report, hints = await _load(call, read_cohort_query, load_cohorts)
     return _csv_response(cohorts_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_changes(call: Call) -> ReportChanges | Response:
-    """Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV, a line for
-    each cause.
-    """
+    """Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause."""
     query, report, hints = await _load(call, read_change_query, query_changes)
     if _wants_csv(call):
         return _csv_response(changes_csv(query, report))
@@ -120,8 +111,8 @@ async def get_changes(call: Call) -> ReportChanges | Response:
 
 
 async def list_credits(call: Call) -> CreditPage | Response:
-    """List the events behind a figure of a report, the newest first, with the credit of their
-    touchpoints. With `Accept: text/csv`, those of the page as CSV.
+    """List the events behind a report's figure with their touchpoints' credit, newest first. With `Accept:
+    text/csv`, the page's events as CSV.
     """
     cursors = credit_cursors(call.query, call.services.signing_key, call.space_id)
     query, page, hints = await _load(call, partial(read_credits_query, cursors=cursors), query_credits)
@@ -131,8 +122,8 @@ async def list_credits(call: Call) -> CreditPage | Response:
 
 
 async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, Hints]:
-    """Return the query of a call, read with its Space's settings, the report, and hints on its
-    filters. A report needs a transaction of its own, in which nothing has been read yet.
+    """Return the query with its Space's settings, the report, and hints on its filters. A report needs a new
+    transaction.
     """
     database = call.services.database
     async with database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""The endpoints of the spend ledger: parse, call, answer. Each handler owns its transaction."""
+"""API endpoints of the spend ledger. Each handler owns its transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headwater.spend.ledger import count_spend, delete_spend, list_spend, put_re
 
 
 async def list_ledger(call: Call) -> SpendPage:
-    """List what ads have cost, the latest days first."""
+    """List ad spend, latest days first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
     choice, per_page, at = parameters.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
@@ -30,7 +30,7 @@ async def list_ledger(call: Call) -> SpendPage:
 
 
 async def put_ledger(call: Call) -> Message:
-    """Store what ads have cost, as a platform reports it. A row whose key is known replaces it."""
+    """Store ad spend as reported by a platform. A row with an existing key replaces the old one."""
     sent = await call.body(MAX_BATCH_BODY)
     async with call.services.database.transaction() as connection:
         sources = await fetch_sources(connection, call.space_id)
@@ -41,7 +41,7 @@ async def put_ledger(call: Call) -> Message:
 
 
 async def delete_ledger(call: Call) -> SpendDeletion:
-    """Delete rows of some days for good; with `preview` they are only counted."""
+    """Permanently delete rows by day; with `preview` they are only counted."""
     choice = parameters.read_choice(call.query, days_required=True)
     preview = parameters.PREVIEW.read(call.query)
     call.query.finish()

@@ -1,1 +1,1 @@
-"""AI assistants: MCP, and the OAuth server that admits them."""
+"""AI assistants: the MCP server and its OAuth authorization server."""

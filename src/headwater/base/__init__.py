@@ -1,1 +1,1 @@
-"""The foundation of everything else: settings, logs, files, telemetry, the way out."""
+"""Foundations: settings, logs, files, telemetry, outgoing requests."""

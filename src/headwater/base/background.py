@@ -1,4 +1,4 @@
-"""A task that runs beside the requests of a process, from its start to its end."""
+"""A task that runs alongside a process's requests, from start to end."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 
 class BackgroundTask:
-    """A coroutine that is run until it is stopped."""
+    """A coroutine that runs until stopped."""
 
     def __init__(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._run = run
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to run it in the event loop of the caller."""
+        """Start it in the caller's event loop."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Cancel it, and wait until it has ended. Without effect unless it was started."""
+        """Cancel it and wait for its end. No effect unless it was started."""
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Named points in the code where a process dies as if the power failed, for crash tests.
+"""Named points in the code where a process dies as in a power failure, for crash tests.
 
 `HEADWATER_FAILPOINT=<name>` arms one permanently. `HEADWATER_FAILPOINT_FILE=<path>` lets a test arm them in a
 running service: while the file contains a failpoint's name, the first process to reach that point removes the
@@ -16,13 +16,13 @@ _FILE = os.environ.get("HEADWATER_FAILPOINT_FILE", "")
 
 
 def failpoint(name: str) -> None:
-    """End this process at once, with no clean-up, when the failpoint `name` is armed."""
+    """End this process immediately, without clean-up, if the failpoint `name` is armed."""
     if name == _ARMED or (_FILE and _taken(Path(_FILE), name)):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _taken(file: Path, name: str) -> bool:
-    """True when the file arms `name` and it was this process that removed it."""
+    """Return whether the file arms `name` and this process removed it."""
     try:
         if file.read_text() != name:
             return False

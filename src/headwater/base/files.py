@@ -1,7 +1,6 @@
-"""Files and directories for this account alone, which are whole or absent after a power cut.
+"""Private files and directories, complete or absent after a power failure.
 
-A name is on disk only once its directory has been synced: so each step here syncs what it
-wrote, then the directory that names it.
+A name is on disk only after syncing its directory, so each function syncs its data, then the directory.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ OURS_ALONE = 0o700
 
 
 def keep_private() -> None:
-    """Make the files that this process creates from now on private to its own account."""
+    """Make files created by this process private to its account."""
     os.umask(0o077)
 
 
 def make_private(directory: Path, mode: int = OURS_ALONE) -> None:
-    """Make a directory, with those missing above it, or close one that is there to others."""
+    """Create a private directory with its parents, or make an existing one private."""
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(exist_ok=True)
         path.chmod(mode)  # overrides the umask
         sync_directory(path.parent)
-    directory.mkdir(exist_ok=True)  # raises when it is something else
+    directory.mkdir(exist_ok=True)  # raises if it is something else
     close_to_others(directory, mode)
 
 
 def close_to_others(directory: Path, mode: int = OURS_ALONE) -> None:
-    """Take away from other accounts what `mode` does not give them.
+    """Remove other accounts' permissions beyond `mode`.
 
-    Only the owner can; and a sticky directory is one that accounts share, such as /tmp.
+    Only the owner can. A sticky directory is shared by accounts, such as /tmp, and stays.
     """
     status = directory.stat()
     theirs = status.st_mode & 0o077 & ~mode
@@ -56,7 +55,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Write the names in a directory to disk."""
+    """Sync a directory's names to disk."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,5 +1,5 @@
-"""The listening socket: bound once, then shared by every API process, so that while one is
-started again its connections wait instead of being refused.
+"""The listening socket, bound once and shared by all API processes, so connections wait during a restart
+instead of being refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
     """Return a bound TCP socket that does not listen yet. Port 0 takes a free one.
 
     A port in use is retried for `patience` seconds because it may belong to a Headwater that is being
-    replaced. Raises OSError.
+    replaced. Raise OSError.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -43,14 +43,14 @@ def base_url(bound: socket.socket) -> str:
 
 
 def reachable(bound: socket.socket) -> tuple[str, int]:
-    """Host and port to connect to: for "every address", the local one."""
+    """Return the host and port to connect to: for "every address", the local one."""
     host, port = cast("tuple[str, int]", bound.getsockname()[:2])
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 # a comparison
 
 
 def answers(bound: socket.socket, path: str, timeout: float = 2.0) -> bool:
-    """True when the server behind the socket answers GET `path` with 200. Written by hand because
-    the supervisor, which lives as long as the service, would carry an HTTP client for nothing.
+    """Return whether the server behind the socket answers GET `path` with 200. Written by hand to spare the
+    long-lived supervisor an HTTP client.
     """
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     try:

@@ -1,7 +1,7 @@
-"""One line of the log: JSON for programs, aligned text for a terminal.
+"""Format log lines: JSON for programs, aligned text for a terminal.
 
-It imports only the standard library. The supervisor also writes its lines here, and it must stay small
-because it runs as long as the service.
+It imports only the standard library because the long-lived supervisor, which must stay small, also writes its
+lines here.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Render = Callable[[Mapping[str, Any]], str]
 _COLOURS = {"warning": "33", "error": "31", "critical": "1;31"}
 _OWN = ("event", "level", "timestamp", "exception", "stack")
 _NAME = re.compile("[a-z0-9_]{1,80}")
-"""An event name of our own, as opposed to a sentence from a library."""
+"""An event name of ours, unlike a library's sentence."""
 
 
 def is_text(log_format: str) -> bool:
-    """True when lines are text, for people; `auto` is that where standard error is a terminal."""
+    """Return whether lines are text; `auto` means text if standard error is a terminal."""
     return log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
 
 
 def renderer(log_format: str) -> Render:
-    """Return the renderer of a format: JSON, or text, with colour where a terminal has it."""
+    """Return a format's renderer: JSON, or text, coloured if the terminal allows it."""
     if not is_text(log_format):
         return as_json
     return _coloured if _has_colour() else as_text
 
 
 def _has_colour() -> bool:
-    """True when standard error is a terminal with colours whose owner did not turn them off."""
+    """Return whether standard error is a terminal with colours enabled."""
     knows_colour = os.environ.get("TERM", "dumb") != "dumb"
     return sys.stderr.isatty() and knows_colour and not os.environ.get("NO_COLOR")
 
@@ -47,14 +47,12 @@ def as_json(line: Mapping[str, Any]) -> str:
 
 
 def as_text(line: Mapping[str, Any]) -> str:
-    """The time of day, the level, the event in words and its values on one line; a traceback
-    below.
-    """
+    """Return time, level, event in words and values on one line, followed by any traceback."""
     return _lay_out(line, f"{line['level']:<8}")
 
 
 def _coloured(line: Mapping[str, Any]) -> str:
-    """The same text, with the level in a colour when it is one to look at."""
+    """Return the text, with an important level in colour."""
     level = str(line["level"])
     colour, space = _COLOURS.get(level), " " * (8 - len(level))
     return _lay_out(line, f"\x1b[{colour}m{level}\x1b[0m{space}" if colour else level + space)
@@ -76,22 +74,19 @@ def _quoted(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape line breaks and characters that control a terminal."""
+    """Escape line breaks and terminal control characters."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class Log:
-    """Writes the lines of a process that goes without structlog. It masks nothing: no value given
-    to it may be a secret.
-    """
+    """Writes a process's lines without structlog. It masks nothing, so values must not be secrets."""
 
     def __init__(self, log_format: str) -> None:
         self._render = renderer(log_format)
         self.is_text = is_text(log_format)
-        """True when lines are text, which people read as it is written."""
+        """Whether lines are text for people."""
 
     def write(self, level: str, event: str, **values: Any) -> None:
-        """Write one line."""
         moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")
         line = {**values, "event": event, "level": level, "timestamp": moment}
         sys.stderr.write(self._render(line) + "\n")

@@ -1,6 +1,6 @@
-"""Logs on standard error: one JSON object a line, or text at a terminal, without secrets or personal data.
+"""Logs on standard error: one JSON object per line, or text at a terminal, without secrets or personal data.
 
-All loggers use one chain, including those of the standard library. Both forms escape line breaks and terminal
+All loggers, including the standard library's, use one chain. Both forms escape line breaks and terminal
 controls, so a value cannot forge a line. `mask` removes secrets and personal data anywhere in a text, because
 database errors quote the row that failed.
 """
@@ -27,7 +27,7 @@ _SENSITIVE = r"(?:password|passwd|secret|token|cookie|authorization|api[_-]?key|
 _SENSITIVE_NAME = re.compile(rf"{_SENSITIVE}|^(?:e?mail|phone|ip|key|dsn)$|database_url", re.IGNORECASE)
 
 # Each pattern starts only at the start of a word and never backtracks over text that it has read. This keeps
-# the time linear in the text, whoever wrote it.
+# the time linear for any text.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"trk_sk_[\w-]*|trk_[a-z]{2,4}_[\w-]{20,}"), MASKED),
     # PostgreSQL quotes the row that an error is about.
@@ -54,7 +54,7 @@ _ADDRESS = re.compile(
 
 
 def configure(level: str = "info", log_format: str = "json") -> None:
-    """Send the whole process's logs through this module, from `level` on; `log_format` is one of
+    """Send the process's logs through this module, from `level` up; `log_format` is one of
     `log_lines.FORMATS`.
     """
     shared: list[structlog.typing.Processor] = [
@@ -90,15 +90,15 @@ def configure(level: str = "info", log_format: str = "json") -> None:
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        # Not cached: a logger follows the configuration whenever it was made, and lines are few.
+        # Not cached: loggers follow a later configuration too, and lines are few.
         cache_logger_on_first_use=False,
     )
     sys.excepthook = _log_uncaught
 
 
 def _settle_libraries(*, is_brief: bool) -> None:
-    """Let loggers of libraries write through the root handler, and leave out what is no news;
-    when brief also that a server process starts and ends, which is its supervisor's business.
+    """Let library loggers write through the root handler, without trivia; when brief also without a server's
+    start and end, which its supervisor logs.
     """
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio", "psycopg", "psycopg.pool"):
         logger = logging.getLogger(name)
@@ -112,12 +112,12 @@ def _settle_libraries(*, is_brief: bool) -> None:
 
 
 def is_sensitive(name: str) -> bool:
-    """True when values of this name are secrets, or identify a person."""
+    """Return whether values of this name are secrets or personal data."""
     return _SENSITIVE_NAME.search(name) is not None
 
 
 def mask(text: str) -> str:
-    """`text` without keys, tokens, passwords, database URLs, e-mail and IP addresses."""
+    """Return `text` without keys, tokens, passwords, database URLs, e-mail and IP addresses."""
     if len(text) > MAX_TEXT:
         text = f"{text[: MAX_TEXT // 2]} … {text[-MAX_TEXT // 2 :]}"
     for pattern, replacement in _PATTERNS:
@@ -134,7 +134,7 @@ def _mask_address(match: re.Match[str]) -> str:
 
 
 def _add_ids(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Add the ids of the span under way, so that lines are found by a trace and the reverse."""
+    """Add the current span's ids, to link lines and traces."""
     event.update(current_ids())
     return event
 

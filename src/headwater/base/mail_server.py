@@ -1,4 +1,4 @@
-"""The operator's mail server and sender, read from settings."""
+"""The operator's mail server and sender, from settings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ TLS_CHOICES = ("required", "optional", "never")
 
 @dataclass(frozen=True)
 class MailServer:
-    """The server that mail is handed to."""
-
     host: str
     port: int
     is_tls: bool
@@ -24,12 +22,12 @@ class MailServer:
 
     @property
     def name(self) -> str:
-        """The server as messages name it."""
+        """The server's name in messages."""
         return f"{self.host}:{self.port}"
 
 
 def read_mail_server(url: str) -> MailServer:
-    """Return the server of an smtp:// or smtps:// URL. Raises ValueError with the broken rule."""
+    """Return the server of an smtp:// or smtps:// URL. Raise ValueError with the broken rule."""
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
         raise ValueError("must be an smtp:// or smtps:// URL that names a host")
@@ -49,9 +47,7 @@ def read_mail_server(url: str) -> MailServer:
 
 
 def read_sender(text: str) -> tuple[str, str]:
-    """Return the name and the address of a sender, as `Name <address>` or an address alone. Raises
-    ValueError.
-    """
+    """Return the name and address of a sender, as `Name <address>` or an address. Raise ValueError."""
     name, address = parseaddr(text)
     local, at, domain = address.rpartition("@")
     if not (at and local and domain) or not text.isprintable() or not address.isascii():

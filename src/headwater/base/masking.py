@@ -1,6 +1,5 @@
-"""Masks what must not be kept in texts that come back from other services: a platform's answer or
-a complaint about a webhook's body may quote what it was sent. Logs mask by the same patterns
-(`logs.mask`); here the values that were sent are known as well. Pure.
+"""Mask secrets and personal data in texts from other services: a platform's answer or a webhook's error may
+quote what it was sent. Uses the patterns of `logs.mask`, and the sent values. Pure.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ LONGEST_ANSWER = 4096
 LONGEST_ERROR = 500
 
 _WINDOW = 8192
-"""The characters of a text that are read: more than is ever kept of one."""
+"""Maximum characters of a text to read, more than is ever stored."""
 _LONGEST_VALUE = 2048
 _SHORTEST_VALUE = 2
 """In characters; a single character identifies no person."""
 _WHOLE_WORD = 8
-"""Values shorter than this are masked only as whole words: `Al` must not take a bite of `All`."""
+"""Values shorter than this are masked only as whole words, so `Al` doesn't damage `All`."""
 
-# Every repetition is bounded, so that a text made for it costs no more than its length.
+# Every repetition is bounded, so even a malicious text costs only its length.
 _PERSONAL = re.compile(
     r"[^\s\"'<>()\[\]{},;:=&@\\]{1,64}(?:@|%40|\\u0040)[^\s\"'<>()\[\]{},;:=&@\\]{1,255}"
     r"|\b[0-9a-fA-F]{64}\b"
@@ -34,10 +33,10 @@ _PERSONAL = re.compile(
 
 
 class Mask:
-    """Masks secrets and personal data: patterns that look like them, and the values that were sent."""
+    """Masks secrets and personal data: typical patterns, and the sent values."""
 
     def __init__(self, values: Iterable[str] = (), quotes: frozenset[str] = frozenset()) -> None:
-        """`quotes` are names of JSON members whose values are always masked."""
+        """`quotes` are JSON members whose values are always masked."""
         self._quotes = quotes
         forms = (form for value in values for form in _forms(value))
         self._values = frozenset(form for form in forms if len(form) >= _SHORTEST_VALUE)
@@ -45,8 +44,8 @@ class Mask:
         for value in self._values:
             lengths.setdefault(value[:_SHORTEST_VALUE], set()).add(len(value))
         self._lengths = {start: sorted(known, reverse=True) for start, known in lengths.items()}
-        """The lengths of values with these first characters: a text is walked through once, and
-        each place in it costs a few look-ups however many values there are.
+        """Lengths of values with these first characters. A text is scanned once, with a few look-ups per
+        position for any number of values.
         """
 
     def text(self, text: str, most: int = LONGEST_ERROR) -> str:
@@ -54,11 +53,11 @@ class Mask:
         masked = self.without_values(_PERSONAL.sub(MASKED, mask(text[:_WINDOW])))
         if len(text) > _WINDOW:
             masked = masked[:-_LONGEST_VALUE]  # the cut may have split a value
-        return masked.replace("\0", "")[:most]  # PostgreSQL keeps no NUL in a text
+        return masked.replace("\0", "")[:most]  # PostgreSQL can't store NUL in a text
 
     def answer(self, body: bytes) -> str | None:
-        """The beginning of an answer's body, masked; None where nothing of it may be kept. Of one
-        that may quote, but is no whole JSON, nothing may.
+        """Return the beginning of an answer's body, masked; None if nothing may be stored. That includes a
+        body that may quote values but isn't complete JSON.
         """
         try:
             document = self._document(msgspec.json.decode(body))
@@ -85,7 +84,7 @@ class Mask:
         return MASKED if hidden else self._document(value)
 
     def without_values(self, text: str) -> str:
-        """A text of our own with only the values masked: it quotes nothing else."""
+        """Return a text of ours with only the values masked; it quotes nothing else."""
         pieces: list[str] = []
         kept = position = 0
         while position < len(text):
@@ -109,9 +108,8 @@ class Mask:
 
 
 def mask_fields(fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]) -> dict[str, Any]:
-    """Mask a message so that people may see it: values stay under the names in `kept`, URLs under
-    those in `urls` lose their query, and every other value is masked, so that a field added later
-    is, too.
+    """Mask a message for display. Values under `kept` stay, URLs under `urls` lose their query, and all
+    others are masked, including fields added later.
     """
     return {name: _mask_field(name, value, kept, urls) for name, value in fields.items()}
 
@@ -136,7 +134,7 @@ def _page(url: Any) -> str:
 
 
 def _forms(value: str) -> set[str]:
-    """A value as it may be quoted: as it is, in lower case, in a URL, in JSON, without its `+`."""
+    """Return how a value may be quoted: unchanged, lower case, in a URL, in JSON, without its `+`."""
     plain = {value, value.lower(), value.removeprefix("+")}
     encoded = {quote(form, safe="") for form in plain}
     in_json = {msgspec.json.encode(form).decode()[1:-1] for form in plain}

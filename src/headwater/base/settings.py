@@ -1,7 +1,7 @@
-"""Everything an operator can set, read once from HEADWATER_* variables.
+"""All operator settings, read once from HEADWATER_* variables.
 
-A value that cannot be used stops the start with a sentence naming the variable: a service
-that guesses at a mistyped setting is worse than one that does not start.
+An unusable value stops the start with an error naming the variable: guessing at a mistyped setting is worse
+than not starting.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from headwater.base.mail_server import read_mail_server, read_sender
 
 PREFIX = "HEADWATER_"
 _PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
-"""A platform's own variable; the platforms themselves are not known here."""
+"""A platform's own variable; this package doesn't know the platforms."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500
-"""Merges an hour: more than corrections by hand and people who log in on a second device make."""
+"""Merges per hour: more than manual corrections and logins on second devices cause."""
 TAKEN = (
     ".well-known",
     "console",
@@ -39,45 +39,43 @@ TAKEN = (
     "readyz",
     "webhooks",
 )
-"""The beginnings of Headwater's own paths."""
+"""Prefixes of Headwater's own paths."""
 
 
 class SettingError(ValueError):
-    """A HEADWATER_* variable has a value that cannot be used."""
+    """A HEADWATER_* variable has an unusable value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One process's configuration. Field names are the variables' names in lower case."""
+    """A process's configuration. Field names are the variables' names in lower case."""
 
     database_url: str | None = None
     """PostgreSQL to use, as a libpq URL; None runs the embedded one in `data_dir`."""
     data_dir: Path = Path("headwater-data")
-    """The directory of the embedded PostgreSQL and of locally stored files."""
+    """Directory of the embedded PostgreSQL and local files."""
     base_url: str | None = None
-    """The origin people reach the service under; None derives it from host and port."""
+    """Public origin of the service; None derives it from host and port."""
     secret_key: str | None = None
-    """Signs cursors and links; None uses the secret made when the database was set up."""
+    """Signs cursors and links; None uses the secret created with the database."""
     storage_url: str | None = None
-    """The URL of the object store for exports: s3://, gs://, az:// or file://. None uses a folder in
-    `data_dir`.
-    """
+    """Object store URL for exports: s3://, gs://, az:// or file://. None uses a folder in `data_dir`."""
     backup_dir: Path | None = None
-    """The folder of backups. The worker keeps the journal of erasures there."""
+    """Folder of backups and, written by the worker, the journal of erasures."""
     rate_limit_factor: float = 1.0
     """Multiplies every rate limit."""
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
-    """Networks whose X-Forwarded-For is believed."""
+    """Networks whose X-Forwarded-For is trusted."""
     brand: str = "Headwater"
     """The name shown to people."""
     geoip_db: Path | None = None
-    """A MaxMind database of cities or countries, used to locate visitors."""
+    """MaxMind database of cities or countries, to locate visitors."""
     tracker_script: str = "/t.js"
-    """The path of the tracker's script."""
+    """Path of the tracker's script."""
     tracker_endpoint: str = "/t"
-    """The path that the tracker reports to."""
+    """Path that the tracker reports to."""
     hosted_clients: bool = True
-    """True when assistants may name themselves by the URL of a metadata document."""
+    """Whether assistants may identify themselves by the URL of a metadata document."""
     assistant_hosts: tuple[str, ...] = (
         "antigravity.google",
         "chatgpt.com",
@@ -90,39 +88,37 @@ class Settings:
     )
     """Hosts of assistants that may register themselves."""
     merge_alert: int = MERGE_ALERT
-    """The number of contact merges in one Space within an hour that raises an alert."""
+    """Contact merges per Space and hour that raise an alert."""
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Ad platform → the origin of its interface, where it is not the platform's own (for tests). Each is read
-    from HEADWATER_<PLATFORM>_URL.
-    """
+    """Ad platform → its API's origin, if not the default (for tests). Read from HEADWATER_<PLATFORM>_URL."""
     max_upload_mb: int = 200
-    """The largest file that can be uploaded in the console, in megabytes."""
+    """Largest file that can be uploaded in the console, in megabytes."""
     report_memory_mb: int = 40
-    """What an API process keeps of what reports have added up, in megabytes; 0 keeps nothing."""
+    """Report cache of an API process, in megabytes; 0 disables it."""
     fetch_rates: bool = False
-    """True to fetch the European Central Bank's reference rates every day."""
+    """Whether to fetch the European Central Bank's reference rates daily."""
     rates_url: str = "https://www.ecb.europa.eu"
-    """The origin that they are fetched from."""
+    """Origin of the reference rates."""
     smtp_url: str | None = field(default=None, repr=False)
     """The smtp:// or smtps:// URL of the mail server; None sends no mail."""
     mail_from: str | None = None
-    """The sender of mail, as `Name <address>` or an address alone."""
+    """Sender of mail, as `Name <address>` or an address."""
     notify_hosts: tuple[str, ...] = ()
-    """Hosts of webhooks for alerts that may have private addresses, or be called without TLS."""
+    """Hosts of alert webhooks that may have private addresses, or be called without TLS."""
     max_connections: int = 800
-    """The most connections that an API process keeps open at a time."""
+    """Maximum open connections of an API process."""
     log_level: str = "info"
     """debug, info, warning or error."""
     log_format: str = "auto"
     """text, json, or auto: text at a terminal and JSON elsewhere."""
 
     def with_data_dir(self, data_dir: str | None) -> Settings:
-        """These settings with `--data-dir`, which wins over the variable."""
+        """Return the settings with `--data-dir`, which overrides the variable."""
         return replace(self, data_dir=Path(data_dir)) if data_dir else self
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from the environment. Raises SettingError naming the first bad variable."""
+    """Return settings from the environment. Raise SettingError naming the first bad variable."""
     texts = {name: text.strip() for name, text in environ.items() if text.strip()}
     variables = {PREFIX + name.upper(): name for name in READERS}
     values: dict[str, Any] = {

@@ -1,8 +1,7 @@
-"""The store of files that are made or uploaded: a local folder, or a bucket of S3, Google or Azure
-by URL.
+"""Storage of generated and uploaded files: a local folder, or a bucket of S3, Google or Azure by URL.
 
-A file appears under its name whole or not at all: locally it is written beside and moved into
-place, in a bucket a multipart upload is completed at its end.
+A file appears complete or not at all: a local file is moved into place, a bucket's multipart upload is
+completed at the end.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ CONTENT_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".parquet": "application/vnd.apache.parquet",
 }
-"""By file suffix. Files with other suffixes are compressed with gzip, or are internal."""
+"""By file suffix. Files with other suffixes are gzip-compressed, or internal."""
 BUFFER_BYTES = 8 * 1024 * 1024
-"""The part of a file held in memory on its way to a bucket; this size allows files of 80 GB."""
+"""Buffer size of a file on its way to a bucket; it allows files of 80 GB."""
 
 _PARTIAL = ".partial"
 
 
 def content_type(name: str) -> str:
-    """The content type of a file, by its name."""
+    """Return a file's content type, by name."""
     return CONTENT_TYPES.get(Path(name).suffix, "application/gzip")
 
 
 class Sink(Protocol):
-    """A file that bytes are written to."""
+    """A file open for writing."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -51,34 +50,32 @@ class Storage(ABC):
     @abstractmethod
     def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
         """Open a new file for writing; an error inside the context leaves no file. `download_name` is the
-        name under which browsers save it. Raises OSError.
+        name under which browsers save it. Raise OSError.
         """
 
     @abstractmethod
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Open a file for reading from any position. Raises OSError."""
+        """Open a file for reading from any position. Raise OSError."""
 
     @abstractmethod
     def read_head(self, name: str, size: int) -> bytes:
-        """The first bytes of a file. Raises OSError."""
+        """Return a file's first bytes. Raise OSError."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove a file, or what a killed process left of it, if it is there."""
+        """Remove a file, or a killed process's leftovers, if it exists."""
 
     @abstractmethod
     def move(self, name: str, target: str) -> None:
-        """Give a file another name, which may have folders, in place of what is there. Raises
-        OSError.
-        """
+        """Move a file to another name, which may have folders, replacing any file there. Raise OSError."""
 
     @abstractmethod
     def link(self, name: str, expires_in: timedelta) -> str | None:
-        """A link to a file that the store itself serves; None where Headwater serves it."""
+        """Return a link to a file served by the store; None if Headwater serves it."""
 
 
 class LocalFolder(Storage):
-    """A folder on this machine."""
+    """A local folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -88,7 +85,7 @@ class LocalFolder(Storage):
 
     @contextmanager
     def create(self, name: str, download_name: str) -> Generator[Sink]:
-        del download_name  # it is sent when the file is served
+        del download_name  # used when the file is served
         self.folder.mkdir(mode=OURS_ALONE, parents=True, exist_ok=True)
         partial = self.path(name + _PARTIAL)
         try:
@@ -139,7 +136,7 @@ class Bucket(Storage):
             "Content-Type": content_type(name),
             "Content-Disposition": f'attachment; filename="{download_name}"',
         }
-        # Left by an error, the writer gives the upload up and no object appears.
+        # After an error the writer cancels the upload, and no object appears.
         with obstore.open_writer(
             self._store,
             name,
@@ -172,15 +169,15 @@ class Bucket(Storage):
 
 
 def open_storage(settings: Settings) -> Storage:
-    """The store that the settings name."""
+    """Return the configured store."""
     if settings.storage_url is None:
         folder = settings.data_dir.absolute() / "exports"
-        with suppress(FileNotFoundError):  # it is made for the first file
+        with suppress(FileNotFoundError):  # created with the first file
             close_to_others(folder)  # it may have come from a copy or another user
         return LocalFolder(folder)
     if settings.storage_url.startswith("file://"):
         return LocalFolder(Path(settings.storage_url.removeprefix("file://")))
     # Credentials, region and endpoint come from the cloud's own variables, such as AWS_REGION.
     store = from_url(settings.storage_url)
-    assert isinstance(store, S3Store | GCSStore | AzureStore)  # settings let no other scheme in
+    assert isinstance(store, S3Store | GCSStore | AzureStore)  # settings allow no other scheme
     return Bucket(store)

@@ -1,5 +1,5 @@
-"""Replacing processes while the service runs: the signals involved, how a successor reports that it has
-started, and how a new program adopts the children of its predecessor.
+"""Replacing processes while the service runs: signals, the successor's start report, and adopting the
+predecessor's children.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from contextlib import suppress
 from typing import Protocol
 
 RELOAD = signal.SIGUSR2
-"""To the supervisor: go on with the version that is on disk. No SIGHUP, which a terminal that is
-closed sends to what runs in it.
+"""To the supervisor: switch to the version on disk. Not SIGHUP, which closing a terminal sends to its
+programs.
 """
 RETIRE = signal.SIGUSR1
-"""To an API process or a worker: take nothing new, finish what is under way, and end. Unlike
-SIGTERM it leaves as long as the work needs, within bounds.
+"""To an API process or a worker: accept nothing new, finish current work, and end. Unlike SIGTERM it leaves
+the time that the work needs, within bounds.
 """
 _LOOK_SECONDS = 0.02
 
 
 class Process(Protocol):
-    """A child process, as `subprocess.Popen` is one."""
+    """A child process, like `subprocess.Popen`."""
 
     @property
     def pid(self) -> int: ...
@@ -36,7 +36,7 @@ class Process(Protocol):
 
 
 class InheritedProcess:
-    """A child that this process has from the program that it was before."""
+    """A child inherited from the program that this process ran before."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -44,7 +44,6 @@ class InheritedProcess:
 
     @property
     def pid(self) -> int:
-        """The process id."""
         return self._pid
 
     def poll(self) -> int | None:
@@ -52,7 +51,7 @@ class InheritedProcess:
         if self._exit_code is None:
             try:
                 ended, status = os.waitpid(self._pid, os.WNOHANG)
-            except ChildProcessError:  # it was no child of ours after all
+            except ChildProcessError:  # it was not our child after all
                 self._exit_code = -1
             else:
                 self._exit_code = os.waitstatus_to_exitcode(status) if ended else None
@@ -65,7 +64,7 @@ class InheritedProcess:
                 os.kill(self._pid, number)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end and return its exit code. Raises TimeoutExpired."""
+        """Wait for its end and return its exit code. Raise TimeoutExpired."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if deadline is not None and time.monotonic() > deadline:
@@ -75,7 +74,7 @@ class InheritedProcess:
 
 
 def announce(descriptor: int | None) -> None:
-    """Report to the parent process, through a pipe, that this one has started its work."""
+    """Report to the parent process, through a pipe, that this one has started."""
     if descriptor is not None:
         with suppress(OSError):  # the parent is gone
             os.write(descriptor, b"+")

@@ -16,8 +16,8 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns its exit code: 0 done, 1 for "no" where a command answers a
-    question (`queue wait` that timed out), 2 for what could not be done, with the reason on stderr.
+    """Run one command and return its exit code: 0 for success, 1 for a negative answer (`queue wait` that
+    timed out), 2 for a failure, with the reason on stderr.
     """
     words = sys.argv[1:] if argv is None else argv
     first = next((word for word in words if not word.startswith("-")), "")
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Raise SettingError for a variable whose name is close to a setting's."""
+    """Raise SettingError for a variable similar to a setting's name."""
     names = {name.removeprefix(PREFIX).lower(): name for name in variables if name.startswith(PREFIX)}
     unknown = {name: full for name, full in names.items() if name not in READERS}
     if not unknown:

@@ -1,4 +1,4 @@
-"""`headwater alerts …`: what needs attention in a Space, and its channels."""
+"""`headwater alerts …`: a Space's open alerts, and its channels."""
 
 from __future__ import annotations
 

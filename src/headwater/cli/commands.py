@@ -1,5 +1,5 @@
-"""Every command by its first word. A command's module is imported only when the command is used:
-so `key create` starts fast, and the supervisor stays small.
+"""All commands by first word. A command's module is imported only when used, so `key create` starts fast and
+the supervisor stays small.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from headwater.operations.terminal.command import Command, CommandGroup
 
 
 class CommandEntry(NamedTuple):
-    """A command or a group of them."""
+    """A command or command group."""
 
     name: str
     about: str
@@ -68,8 +68,8 @@ COMMANDS = (
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line; with `only`, the options of that command alone, which leaves the
-    modules of the others unread.
+    """Return the command line's parser; with `only`, with the options of that command alone, which avoids
+    importing the others' modules.
     """
     parser = argparse.ArgumentParser(prog="headwater", description="Conversion tracking.")
     parser.add_argument("--version", action="version", version=f"headwater {__version__}")

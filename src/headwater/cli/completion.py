@@ -1,4 +1,4 @@
-"""`headwater completion SHELL`: prints the script with which a shell completes Headwater's commands."""
+"""`headwater completion SHELL`: print a shell's completion script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def complete(_settings: Settings, arguments: Namespace) -> int:
-    """Print the script of a shell, made from the whole command line."""
+    """Print a shell's script for the complete command line."""
     print_text(shtab.complete(build_parser(), arguments.shell))
     return 0
 

@@ -1,4 +1,4 @@
-"""`headwater contact …`: merges of contacts with their reasons, undoing a merge, and erasures."""
+"""`headwater contact …`: merges with reasons, undoing a merge, and erasures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def unmerge(settings: Settings, arguments: Namespace) -> Row:
 @group.command("erasures", "list a Space's erasures", SPACE, JSON)
 @prints
 async def list_erasures(settings: Settings, arguments: Namespace) -> Output:
-    # It brings the pipeline along, which the other commands of the group can do without.
+    # Imports the pipeline, which other commands of the group don't need.
     from headwater.privacy import erasures  # noqa: PLC0415
 
     async with transaction(settings) as connection:

@@ -1,4 +1,4 @@
-"""`headwater delivery …`: the deliveries of events to ad platforms."""
+"""`headwater delivery …`: deliveries of events to ad platforms."""
 
 from __future__ import annotations
 
@@ -105,9 +105,7 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
     SPACE,
 )
 def wait(settings: Settings, arguments: Namespace) -> int:
-    """Return 0 when nothing of the Space is queued or due at an active destination, 1 when time
-    ran out.
-    """
+    """Return 0 when nothing of the Space is queued or due at an active destination, 1 after the timeout."""
     with autocommit_connection(settings) as connection:
         done = delivery_log.wait_until_sent(connection, arguments.space, arguments.timeout)
     return 0 if done else 1

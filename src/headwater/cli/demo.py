@@ -1,4 +1,4 @@
-"""`headwater demo`: everything in one, on sample data."""
+"""`headwater demo`: the complete service with sample data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headwater destination …`: the accounts of ad platforms that events are forwarded to."""
+"""`headwater destination …`: ad platform accounts that receive events."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def create_destination(settings: Settings, arguments: Namespace) -> Output
 )
 @prints
 async def change_destination(settings: Settings, arguments: Namespace) -> Output:
-    """Change what the options name; other settings and event names stay."""
+    """Change the given options; other settings and event names stay."""
     changes = read_pairs(arguments.changes)
     secrets = read_secrets(arguments.secret)
     key = load_encryption_key(settings)
@@ -151,7 +151,7 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
 
 
 def _apply(action: Action) -> Run:
-    """A command that applies an action to a destination and describes the destination."""
+    """Return a command that applies an action to a destination and describes it."""
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
@@ -167,8 +167,8 @@ group.add("show", "show a destination", _apply(destinations.fetch_destination), 
 
 @group.command("test", "send a made-up event that does not count", *EXISTING)
 def test(settings: Settings, arguments: Namespace) -> int:
-    """Return 0 when the platform accepted the test event, 1 when it did not."""
-    # The client takes its time to import, and only this command sends something.
+    """Return 0 if the platform accepted the test event, 1 otherwise."""
+    # The client is slow to import, and only this command sends anything.
     from headwater.base.egress.client import Egress  # noqa: PLC0415
     from headwater.forwarding.destinations.destination_check import DestinationCheck, check_destination  # noqa: PLC0415
     from headwater.forwarding.platforms.origins import named_hosts  # noqa: PLC0415
@@ -205,7 +205,7 @@ async def remove(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _missing_test_codes(settings: Any) -> list[str]:
-    """The settings for test events that a destination lacks."""
+    """Return the test event settings that a destination lacks."""
     values = msgspec.to_builtins(settings)
     return [name for name, value in values.items() if name.startswith("test_") and value is None]
 
@@ -213,7 +213,7 @@ def _missing_test_codes(settings: Any) -> list[str]:
 def _change_names(
     own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
 ) -> dict[str, str | None]:
-    """A destination's own event names after changes to some, and others set back to the default."""
+    """Return a destination's own event names after changes and resets to the default."""
     for name in defaults:
         if name not in own or name in changes:
             raise Failure(f"{name}: has no name of its own to be given up")
@@ -222,7 +222,7 @@ def _change_names(
 
 def read_secrets(texts: list[str]) -> dict[str, str]:
     """Read KEY=VALUE arguments. A VALUE of @FILE or @- is read from a file, because arguments are visible to
-    other users. Raises Failure, which never repeats a value.
+    other users. Raise Failure, which never repeats a value.
     """
     if any("=" not in text for text in texts):
         raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")
@@ -253,7 +253,7 @@ def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
 
 
 def _as_text(destination: Row) -> str:
-    """A destination in sections, from the object that `--json` prints."""
+    """Return a destination in sections, from the object that `--json` prints."""
     platform = registry.PLATFORMS[destination["platform"]]
     mapping = destination["mapping"]
     sent = [
@@ -277,7 +277,7 @@ def _as_text(destination: Row) -> str:
 
 
 def _tested(destination: Row) -> str:
-    """When a destination was tested, and how that went."""
+    """Return the time and result of a destination's last test."""
     if destination["tested_at"] is None:
         return "no"
     return f"{destination['tested_at']}, {'ok' if destination['test_ok'] else 'failed'}"

@@ -1,4 +1,4 @@
-"""`headwater export …`: the same exports as the API's, written to a file here."""
+"""`headwater export …`: the API's exports, written to a local file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from headwater.operations.terminal.output import print_output
 from headwater.spaces.spaces import fetch_space
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
-"""Fields that every row has, whether they are chosen or not."""
+"""Fields in every row, selected or not."""
 
 FILE = Option(
     "--output",
@@ -53,7 +53,7 @@ ROWS_PER_FILE = Option(
 
 
 def export(kind: str, settings: Settings, arguments: Namespace) -> int:
-    """Write an export to a file: whole, or not at all."""
+    """Write an export to a file, completely or not at all."""
     request = asyncio.run(_read_request(kind, settings, arguments))
     url = database_url(settings)
     target = Path(arguments.output).absolute()
@@ -137,9 +137,7 @@ async def _read_request(kind: str, settings: Settings, arguments: Namespace) -> 
 
 
 def _read_days(arguments: Namespace) -> tuple[str, str | None]:
-    """The first and the last day of an export of events; no last one for a single day. Raises
-    Failure.
-    """
+    """Return the first and last day of an event export; no last one for a single day. Raise Failure."""
     first, last = arguments.start_date, arguments.end_date
     if bool(first) != bool(last) or bool(arguments.date) == bool(first):
         raise Failure("give either --date, or --start-date and --end-date, or --whole-range")
@@ -147,7 +145,7 @@ def _read_days(arguments: Namespace) -> tuple[str, str | None]:
 
 
 def _read_last_day(first: str, last: str) -> date:
-    """The last day. Raises Failure for what is no day, or one before the first."""
+    """Return the last day. Raise Failure for an invalid one, or one before the first."""
     try:
         day = parse_day(last)
     except ValueError as error:
@@ -161,8 +159,8 @@ _ANSWERS = ("heard_about_us", "self_reported_source")
 
 
 def _all_columns(*, with_sources: bool) -> list[str]:
-    """Every column of events, for people who open the file as a table, except the Space, which is
-    the same in every row, and with sources the answers of buyers: a file has 20 chosen columns.
+    """Return every event column except the Space, which is the same in every row, and with sources except
+    buyers' answers: a file can have 20 selected columns.
     """
     left_out = {*IMPLIED, "space_id", *(_ANSWERS if with_sources else ())}
     return [
@@ -173,7 +171,7 @@ def _all_columns(*, with_sources: bool) -> list[str]:
 
 
 def _form_of(arguments: Namespace) -> FileForm:
-    """The form of the file: by the option, else by the file's name, else lines of JSON."""
+    """Return the file format: from the option, the file name, or else JSON lines."""
     target = Path(arguments.output)
     by_gzip = target.suffix == ".gz"
     ending = target.with_suffix("").suffix if by_gzip else target.suffix
@@ -187,7 +185,7 @@ def _form_of(arguments: Namespace) -> FileForm:
 def _write(
     connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, target: Path
 ) -> list[int]:
-    """Write the files, all of them or none, and return the rows of each."""
+    """Write all files or none, and return the rows of each."""
     folder = LocalFolder(target.parent)
     made: list[str] = []
 
@@ -201,7 +199,7 @@ def _write(
     connection.execute(queries["snapshot"])
     lines = KINDS[request.kind].lines(connection, space_id, request)
     total = connection.execute(lines.count, lines.parameters).fetchone()
-    # A credited export has another number of rows than the events it comes from.
+    # A credited export has a different number of rows than events.
     known = total[0] if total and "sources" not in request.body else None
     files = FileSet(request.form, request.rows_per_file, open_file)
     with tqdm(total=known, unit=" rows", unit_scale=True, disable=None) as bar:

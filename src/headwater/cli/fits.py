@@ -1,4 +1,4 @@
-"""`headwater fit …`: weights of sources by data-driven models, kept as snapshots."""
+"""`headwater fit …`: train data-driven models, stored as snapshots."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def _find(connection: AsyncConnection, arguments: Namespace) -> Fit:
 
 
 def _time(space: Space, arguments: Namespace) -> TimeRange:
-    """Return the days on the Space's clock. Raises Failure."""
+    """Return the days in the Space's time zone. Raise Failure."""
     try:
         first, last = (parse_day(text) for text in (arguments.start_date, arguments.end_date))
     except ValueError as error:

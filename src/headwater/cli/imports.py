@@ -1,4 +1,4 @@
-"""`headwater import …`: events, touchpoints, contacts and ad names from a file."""
+"""`headwater import …`: events, touchpoints, contacts, spend and ad names from a file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SPEND_OPTIONS = (
 
 
 def import_file(kind: str, settings: Settings, arguments: Namespace) -> int:
-    """Import a file. Returns 1 when some of its rows were refused."""
+    """Import a file. Return 1 if rows were refused."""
     url = database_url(settings)
     try:
         with (
@@ -102,7 +102,7 @@ group.add("ads", "names for the ids of ad platforms", partial(import_file, "ads"
 group.add("spend", "what ads have cost", partial(import_file, "spend"), *SPEND_OPTIONS)
 
 Preparation = Callable[[Space], Import]
-"""What makes an import of a file, once the Space is known."""
+"""Builds a file's import, given the Space."""
 
 
 def _prepare(kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace) -> Preparation:
@@ -120,7 +120,7 @@ def _choices(arguments: Namespace, layout: str | None = None) -> FileChoices:
 def _prepare_spend(
     kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
 ) -> Preparation:
-    """Read a file of spend by its header, and by what is said of it."""
+    """Read a spend file by its header and the options."""
     fixed = {"currency": arguments.currency, "platform": arguments.platform}
     if arguments.timezone is not None:
         fixed["timezone"] = _read_zone(arguments.timezone).key
@@ -141,7 +141,7 @@ def _prepare_spend(
 
 
 def _read_moment(text: str) -> str:
-    """Return a time as it was written. Raises Failure for an invalid or future one."""
+    """Return a given time. Raise Failure for an invalid or future one."""
     try:
         parse_as_of(parse_iso(text), datetime.now(UTC))
     except ValueError as error:
@@ -152,7 +152,7 @@ def _read_moment(text: str) -> str:
 
 
 def _time_of_file(file: str) -> str:
-    """Return when a file was last written; now for standard input."""
+    """Return a file's modification time; now for standard input."""
     now = time.time()
     seconds = now if file == STANDARD_INPUT else min(now, Path(file).stat().st_mtime)
     return datetime.fromtimestamp(seconds, UTC).isoformat()
@@ -176,7 +176,7 @@ async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
 
 
 def _read_zone(name: str) -> ZoneInfo:
-    """The zone of a name. Raises Failure."""
+    """Return a time zone by name. Raise Failure."""
     if name not in zone_names():
         raise Failure(f"--timezone {name}: must be an IANA time zone, such as Europe/Berlin")
     return ZoneInfo(name)
@@ -211,7 +211,7 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 
 def _explain_local_times(job: Import) -> str:
-    """Return the time zone of the rows, and the option that changes it."""
+    """Return the rows' time zone, and the option that changes it."""
     zone, own = job.zone.key, job.space.timezone
     many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
     hint = "" if zone == own else f" The Space's own zone is {own}: --timezone {own} reads them so."

@@ -1,4 +1,4 @@
-"""`headwater key …`: the API keys of a Space."""
+"""`headwater key …`: a Space's API keys."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _summarize(key: keys.ApiKey) -> dict[str, Any]:
-    """A key as a row: short enough for a terminal, with all that distinguishes keys."""
+    """Return a key as a row: short, with everything that distinguishes keys."""
     return {
         "id": key.id,
         "name": _shorten(key.name),

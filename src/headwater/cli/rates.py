@@ -44,7 +44,7 @@ def _content(file: str) -> bytes:
 )
 @prints
 async def import_rates(settings: Settings, arguments: Namespace) -> Row:
-    """Store the rates of a file. Raises Failure for one that holds none."""
+    """Store a file's rates. Raise Failure for a file without any."""
     try:
         rates = read_file(_content(arguments.file))
     except ValueError as error:
@@ -58,10 +58,8 @@ async def import_rates(settings: Settings, arguments: Namespace) -> Row:
 
 @group.command("fetch", "the same from the bank's own server", JSON, LEASH)
 def fetch(settings: Settings, arguments: Namespace) -> int:
-    """Store the latest rates; below a worker the result is logged. Raises Failure when no rates can be
-    fetched.
-    """
-    # The client takes its time to import, and only this command sends something.
+    """Store the latest rates; under a worker the result is logged. Raise Failure if fetching fails."""
+    # The client is slow to import, and only this command sends anything.
     from headwater.spend.rates.download import RatesUnavailableError  # noqa: PLC0415
 
     leash.hold(arguments)
@@ -84,7 +82,7 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
 
 @contextmanager
 def _counted() -> Generator[None]:
-    """Count a fetch by its outcome, in a span."""
+    """Count a fetch by outcome, in a span."""
     outcome = "failed"
     try:
         with span("rates"):

@@ -1,4 +1,4 @@
-"""`headwater reports …`: the derived data that reports are computed from."""
+"""`headwater reports …`: derived data behind reports."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ group = CommandGroup()
 
 @group.command("check", "compare the data of reports with the events", SPACES, JSON)
 def check(settings: Settings, arguments: Namespace) -> int:
-    """Return 0 when every report is right, 1 when one would be wrong. Days that reports read from the tables,
-    because they are pending, damaged or missing, are not wrong.
+    """Return 0 if every report is right, 1 otherwise. Days read from the tables, because they are pending,
+    damaged or missing, are right.
     """
     lines: list[dict[str, object]] = []
     with autocommit_connection(settings) as connection:
@@ -47,7 +47,7 @@ def check(settings: Settings, arguments: Namespace) -> int:
 
 @group.command("rebuild", "make the data of reports anew from the events", SPACES, JSON)
 def rebuild(settings: Settings, arguments: Namespace) -> int:
-    """Build all segments from nothing; reports stay right meanwhile."""
+    """Rebuild all segments; reports stay right meanwhile."""
     lines: list[dict[str, object]] = []
     with autocommit_connection(settings) as connection:
         for space_id in _spaces(connection, arguments):

@@ -1,4 +1,4 @@
-"""`headwater site …`: the sites whose pages may report visits."""
+"""`headwater site …`: sites whose pages may report visits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`headwater source …`: the source of a visit and the rule that named it, without a database; and a
-Space's own names of sources.
-"""
+"""`headwater source …`: classify a visit without a database; a Space's own source names."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def explain(_settings: Settings, arguments: Namespace) -> int:
 @group.command("names", "list a Space's own names of sources", SPACE, JSON)
 @prints
 async def list_names(settings: Settings, arguments: Namespace) -> Output:
-    """Return the names, and those that were removed and still count for some of the past."""
+    """Return the names, including removed ones still used for past visits."""
     async with transaction(settings) as connection:
         names = (await fetch_space(connection, arguments.space)).source_names
         left = await list_reclassified_names(connection, arguments.space)

@@ -1,4 +1,4 @@
-"""`headwater space …`: the businesses whose data is kept apart."""
+"""`headwater space …`: businesses with separate data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
-"""The settings that a new Space may be created with."""
+"""Settings for creating a Space."""
 _COLUMNS = ("id", *_SETTINGS, "subscription")
 
 DRY_RUN = Option("--dry-run", action="store_true", help="only say which steps are left")
@@ -59,7 +59,7 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
 )
 @prints
 async def set_space(settings: Settings, arguments: Namespace) -> Row:
-    # With every endpoint of the API, which the other commands of the group can do without.
+    # Imports every endpoint of the API, which other commands of the group don't need.
     from headwater.api.operations import RATE_LIMITS  # noqa: PLC0415
 
     changes = read_changes(read_pairs(arguments.changes), RATE_LIMITS)
@@ -107,7 +107,7 @@ def isolate_space(settings: Settings, arguments: Namespace) -> int:
 
 
 def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> int:
-    """Take the steps that are left until a Space is where it should be, and print them."""
+    """Run and print the remaining steps of moving a Space."""
     with autocommit_connection(settings) as connection:
         try:
             steps = moves.plan_steps(connection, arguments.space, address)

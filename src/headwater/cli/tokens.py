@@ -1,4 +1,4 @@
-"""`headwater pat …`: the personal access tokens of assistants and scripts."""
+"""`headwater pat …`: personal access tokens of assistants and scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headwater user …`: people who may log in to the console, and the Spaces that they see."""
+"""`headwater user …`: console users and their Spaces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ group = CommandGroup()
 )
 @prints
 async def create_user(settings: Settings, arguments: Namespace) -> Noted:
-    """Make an account unless there is one, and a member of the Space."""
+    """Create an account unless it exists, and make it a member of the Space."""
     password_hash = await _read_password_hash() if arguments.password_stdin else None
     role = Role(arguments.role)
     async with transaction(settings) as connection:
@@ -82,7 +82,7 @@ async def invite(settings: Settings, arguments: Namespace) -> Row:
 @group.command("remove", "take a member out of a Space", EMAIL, SPACE, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    """Take a member out of the Space; the account stays."""
+    """Remove a member from the Space; the account stays."""
     async with transaction(settings) as connection:
         user = await fetch_user(connection, arguments.email)
         await members.remove_member(connection, arguments.space, user.id)
@@ -102,7 +102,7 @@ async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
 @group.command("set-up-link", "make a link for the first account", JSON)
 @prints
 async def make_set_up_link(settings: Settings, arguments: Namespace) -> Row:
-    """Make the link that the service printed at its start once more; that one ends."""
+    """Create a new set-up link and invalidate the one printed at the start."""
     del arguments
     async with transaction(settings) as connection:
         url = await fetch_base_url(connection, settings)
@@ -116,7 +116,7 @@ async def make_set_up_link(settings: Settings, arguments: Namespace) -> Row:
 
 
 async def fetch_user(connection: AsyncConnection, email: str) -> User:
-    """The user of an e-mail address. Raises Failure."""
+    """Return a user by e-mail address. Raise Failure."""
     user = await users.find_user(connection, email)
     if user is None:
         raise Failure(f"{email}: there is no such user")
@@ -136,7 +136,7 @@ def _describe(user: User, space_id: int) -> dict[str, Any]:
 
 
 async def _read_password_hash() -> str:
-    """The hash of the first line of standard input."""
+    """Hash the first line of standard input."""
     password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     check_password(password)
     return await Passwords().hash(password)

@@ -1,4 +1,4 @@
-"""`headwater webhook …`: webhooks for the events of other services, and their deliveries."""
+"""`headwater webhook …`: webhooks for events of other services, and their deliveries."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ async def replay(settings: Settings, arguments: Namespace) -> Row:
     JSON,
 )
 def try_mapping(settings: Settings, arguments: Namespace) -> int:
-    """Show the outcome of a body, and store nothing."""
+    """Show a body's outcome without storing anything."""
     headers = {name.lower(): text for name, text in read_pairs(arguments.header).items()}
     request = WebhookRequest(headers, _read_body(arguments.file), time.time())
     with explain_failures(settings):

@@ -1,1 +1,1 @@
-"""The public API as data: a table of operations, and what is made of it."""
+"""The public API as data: a table of operations, and its products."""

@@ -1,4 +1,4 @@
-"""One request of an operation: let in first, then read and answered."""
+"""A request of an operation: authorized first, then read and answered."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Call:
 
     @property
     def space_id(self) -> int:
-        """The Space that the key belongs to."""
+        """The key's Space."""
         return self.caller.space_id
 
     @cached_property
@@ -40,39 +40,39 @@ class Call:
         return Query(self.request.scope["query_string"])
 
     def path_text(self, name: str) -> str:
-        """A parameter of the path, as it was sent."""
+        """Return a path parameter unparsed."""
         return self.request.path_params[name]
 
     def path_id(self, name: str) -> int:
-        """A parameter of the path that is an id. Raises Invalid."""
+        """Return an id in the path. Raise Invalid."""
         return parse_id(name, self.path_text(name))
 
     async def body(self, limit: int = MAX_BODY) -> dict[str, Any]:
-        """The body, a JSON object of at most so many bytes. Raises Invalid, or a 413 or 415."""
+        """Return the body, a JSON object of at most `limit` bytes. Raise Invalid, or a 413 or 415."""
         return await read_json(self.request, limit)
 
     def page_link(self, cursors: Cursors) -> PageLink:
-        """The address of the list, for the links to its other pages."""
+        """Return the list's address, for links to its other pages."""
         url = self.services.base_url + self.request.scope["path"]
         return PageLink(url, self.query, cursors)
 
 
 def respond(answer: Struct | bytes | str | Response, status: int) -> Response:
-    """Return the response of a handler's answer. Text and bytes are JSON already."""
+    """Return the response for a handler's answer. Text and bytes are JSON already."""
     if isinstance(answer, Response):
         return answer
     return json_response(encode_answer(answer) if isinstance(answer, Struct) else answer, status)
 
 
 def json_response(content: bytes | str, status: int = 200) -> Response:
-    """Return a response whose JSON is encoded already."""
+    """Return a response with encoded JSON."""
     return Response(content, status, media_type="application/json")
 
 
 async def admit(request: Request, shared: Services, scope: str, limit: RateLimit) -> Call:
-    """Let a request in whose key has `scope`, and count it against `limit`.
+    """Authorize a request whose key has `scope`, and count it against `limit`.
 
-    Raises Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
+    Raise Unauthorized, Forbidden or RateLimited, in this order and before the request is read.
     """
     authorization = request.headers.get("authorization")
     caller = await shared.keys.caller(authorization.encode("latin-1") if authorization else None)

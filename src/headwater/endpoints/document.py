@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the operations."""
+"""Generate the OpenAPI document from the operations."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def build_document(
 
 
 def _copy(part: Any) -> Any:
-    """Return a part of the document as one that nothing else shares: whoever adds an example to an
-    operation must change neither another one nor the tables. Members that are null say nothing.
+    """Return an independent copy of a part of the document, without null members. Adding an example to an
+    operation must not change another one or the tables.
     """
     if isinstance(part, Mapping):
         members = cast("Mapping[str, Any]", part)
@@ -117,9 +117,7 @@ def _parameter(parameter: PathParameter) -> Schema:
 
 
 def _responses(operation: Operation) -> Schema:
-    """Return the responses: the operation's own with the limit's headers, the errors that all
-    operations share by name.
-    """
+    """Return the responses: the operation's own with the limit's headers, and shared errors by name."""
     beside = {"headers": operation.headers, "links": operation.links}
     own = {operation.status: beside | _describe_answer(operation.answer)}
     if operation.conflict is not None:

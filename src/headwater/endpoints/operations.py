@@ -1,5 +1,7 @@
-"""The one definition of an endpoint. Each package that has endpoints keeps a table of these beside its
-handlers; the routes, the OpenAPI document and the rate limits are all made of the tables.
+"""Endpoint definitions.
+
+Each package has a table of operations beside its handlers. Routes, the OpenAPI document and rate limits are
+generated from the tables.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from headwater.spaces.keys import Scope
 Schema = dict[str, Any]
 Method = Literal["DELETE", "GET", "PATCH", "POST", "PUT"]
 Answer = Struct | bytes | str
-"""What a handler returns: the struct, or its JSON where the database has made it."""
+"""A handler's result: the struct, or JSON made by the database."""
 Handler = Callable[[Call], Awaitable[Answer | Response]]
 
 ERRORS_OF_ALL = (401, 403, 422, 429, 503)
@@ -28,67 +30,65 @@ ERRORS_OF_BODIES = (413, 415)
 
 @dataclass(frozen=True)
 class PathParameter:
-    """A parameter in a path."""
-
     name: str
     description: str
     schema: Schema
     convertor: str = ""
-    """The router's pattern for it, where it is not one segment of the path."""
+    """The router's pattern, if it isn't one path segment."""
 
     @property
     def pattern(self) -> str:
-        """The parameter as the router writes it."""
+        """Return the parameter in the router's syntax."""
         return f"{{{self.name}:{self.convertor}}}" if self.convertor else f"{{{self.name}}}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
-    """An endpoint of the API."""
+    """An API endpoint."""
 
     id: str
     method: Method
     path: str
-    """The path below the API's prefix, with `{name}` for each of `path_parameters`."""
+    """Path below the API's prefix, with `{name}` for each of `path_parameters`."""
     tag: str
     """Its subject in the reference."""
     summary: str
     description: str = ""
-    """A sentence or two for the reference; the handler's docstring where none is written here."""
+    """A sentence or two for the reference, by default the handler's docstring."""
     scope: Scope
     """The scope that a key needs."""
     limit: RateLimit
     path_parameters: Sequence[PathParameter] = ()
     parameters: Sequence[Schema] = ()
-    """The query parameters, as the document describes them."""
+    """Query parameters, as OpenAPI."""
     body: Schema | None = None
-    """The request body, as the document describes it."""
+    """Request body, as OpenAPI."""
     status: int = 200
     answer: type[Struct] | Schema
-    """The type of the answer with this status, or the response as the document describes it."""
+    """The answer's type, or an OpenAPI response."""
     headers: Schema = field(default_factory=Schema)
     """Headers of the answer besides those of the rate limit."""
     links: Schema | None = None
     """Operations that continue with the answer's values."""
     conflict: type[Struct] | Schema | None = None
-    """The type of the answer 409, for an operation that can conflict."""
+    """Type of the 409 answer, if there can be one."""
     errors: Sequence[int] = ()
-    """The statuses of the errors that not every operation has."""
+    """Statuses of errors that not every operation has."""
     handler: Handler | None
-    """None for an operation that a package serves by an ASGI application of its own."""
+    """None if a package serves the operation with its own ASGI application."""
 
     def describe(self) -> str:
-        """Return the description, or nothing where there is none."""
+        """Return the description, or an empty string."""
         return self.description or cleandoc(getattr(self.handler, "__doc__", None) or "")
 
     def error_statuses(self) -> list[int]:
-        """Return the statuses of all errors but the conflict."""
+        """Return the statuses of all errors except the conflict."""
         of_bodies = ERRORS_OF_BODIES if self.body is not None else ()
         return sorted({*ERRORS_OF_ALL, *of_bodies, *self.errors})
 
 
 def limits_by_bucket(limits: Iterable[RateLimit]) -> Mapping[str, RateLimit]:
-    """Return the rate limits by bucket. Raises ValueError for two numbers of one bucket."""
+    """Return the rate limits by bucket. Raise ValueError for two limits of one bucket."""
     by_bucket: dict[str, RateLimit] = {}
     for limit in limits:
         if by_bucket.setdefault(limit.bucket, limit) != limit:

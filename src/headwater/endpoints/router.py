@@ -1,7 +1,7 @@
-"""The routes of the API, made of its operations: one for each path, which knows all its methods.
+"""The API's routes, generated from its operations: one per path, for all its methods.
 
-A path of fixed segments is tried before one that has a parameter in their place, so that
-/events/exports is never taken for the event with the id `exports`.
+Fixed paths precede those with a parameter, so /events/exports isn't taken for the event with the id
+`exports`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from headwater.http.errors import NotAllowed
 
 
 class PathEndpoint:
-    """The endpoints of one path, by method. HEAD is answered as GET: the server leaves the body out
-    (RFC 9110 §9.3.2).
-    """
+    """Endpoints of a path by method. HEAD works like GET; the server omits the body (RFC 9110 §9.3.2)."""
 
     def __init__(self, by_method: Mapping[str, ASGIApp]) -> None:
         self._by_method = dict(by_method)
@@ -42,8 +40,8 @@ Endpoints = Mapping[tuple[str, str], ASGIApp]
 def operation_endpoints(
     operations: Iterable[Operation], prefix: str, own: Mapping[Operation, ASGIApp]
 ) -> dict[tuple[str, str], ASGIApp]:
-    """Return the endpoint of each operation, by method and the router's path. Operations without a
-    handler have their application in `own`.
+    """Return each operation's endpoint, by method and router path. `own` has the applications of operations
+    without a handler.
     """
     return {
         (operation.method, prefix + _router_path(operation)): (
@@ -54,7 +52,7 @@ def operation_endpoints(
 
 
 def path_routes(endpoints: Endpoints) -> list[Route]:
-    """Return a route for every path, those of fixed segments first."""
+    """Return a route for every path, fixed paths first."""
     by_path: dict[str, dict[str, ASGIApp]] = {}
     for (method, path), endpoint in endpoints.items():
         by_path.setdefault(path, {})[method] = endpoint

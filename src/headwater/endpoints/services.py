@@ -1,6 +1,5 @@
-"""The services that the requests of a process share: made once by the composition root, and
-reached from a request with their type. A part that only one package needs is handed to the function
-that builds its routes.
+"""Services shared by a process's requests, created by the composition root and looked up by type. Parts for
+only one package are passed to its route function.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from headwater.spaces.accounts.passwords import Passwords
 
 @dataclass(frozen=True)
 class Services:
-    """The parts of a running API process that more than one package works with."""
+    """Parts of an API process used by more than one package."""
 
     settings: Settings
     database: Database
     keys: KeyCache
     base_url: str
-    """The origin under which people reach the service, without a slash at its end."""
+    """The service's public origin, without a trailing slash."""
     signing_key: bytes
     """Signs cursors, links and cookies."""
     sealing_key: bytes
-    """Encrypts secrets where they are stored."""
+    """Encrypts stored secrets."""
     egress: Egress
-    """Sends what we send of our own accord; hosts that the operator named may have any address."""
+    """Sends requests of our own; hosts named by the operator may have any address."""
     public_egress: Egress
-    """Fetches from addresses that others name: no host is exempt from its checks."""
+    """Fetches addresses given by others, with all checks for every host."""
     storage: Storage
     passwords: Passwords
 
 
 def provide(app: Starlette, shared: Services) -> None:
-    """Make the services known to the requests of an application."""
+    """Attach the services to an application."""
     app.state.services = shared
 
 
 def services(request: HTTPConnection) -> Services:
-    """Return the services of the application that a request came to."""
+    """Return the services of the request's application."""
     shared: Services = request.app.state.services
     return shared

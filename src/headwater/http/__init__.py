@@ -1,1 +1,1 @@
-"""Parts that every route shares: bodies, parameters, errors, access, paging. No domain words."""
+"""HTTP parts shared by all routes: bodies, parameters, errors, limits, paging. No domain terms."""

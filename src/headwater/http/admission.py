@@ -1,8 +1,8 @@
-"""A limit on the bytes of request bodies that one process holds at a time.
+"""A limit on the request body bytes in one process.
 
-A body is admitted by its declared length before it is read, and counts until its request is answered, because
-the values parsed from it stay in memory until then. So memory is bounded for any number of clients. A body
-without room gets a 503, and its connection stays open.
+A body is admitted by its declared length before it is read, and counts until its request is answered because
+the parsed values stay in memory. This bounds memory for any number of clients. A body without room gets a
+503, and its connection stays open.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater.http.errors import Unavailable, plain
 
 MAX_BYTES = 48 * 1024 * 1024
 RESERVED_BYTES = 8 * 1024 * 1024
-"""Of these, the part for small bodies: a few senders of large ones must not shut out all others."""
+"""Reserved for small bodies, so a few senders of large ones can't block all others."""
 SMALL_BYTES = 256 * 1024
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -24,18 +24,18 @@ FULL = "The service holds as many requests as it can; try again."
 
 
 class BodyBudget:
-    """The bytes that requests under way may hold together."""
+    """The bytes that current requests may hold together."""
 
     def __init__(self, size: int = MAX_BYTES, reserved: int = RESERVED_BYTES) -> None:
         self._size, self._reserved = size, reserved
         self.held = 0
 
     def request(self, headers: Headers) -> BodyShare:
-        """Account for the body of a request with these headers while a block runs."""
+        """Account for the body of a request with these headers inside the block."""
         return BodyShare(self, headers)
 
     def take(self, more: int, size: int) -> None:
-        """Take `more` bytes for a body that has `size` then. Raises Unavailable without room."""
+        """Take `more` bytes for a body that then has `size`. Raise Unavailable without room."""
         room = self._size if size <= SMALL_BYTES else self._size - self._reserved
         if self.held + more > room:
             raise Unavailable(FULL)
@@ -43,7 +43,7 @@ class BodyBudget:
 
 
 class BodyShare:
-    """The part of the budget that one request holds, until its block ends."""
+    """A request's part of the budget, until its block ends."""
 
     __slots__ = ("_budget", "_headers", "size")
 
@@ -62,14 +62,14 @@ class BodyShare:
 
     @property
     def declared(self) -> int:
-        """The body's length by the request's head, whose form the server has checked."""
+        """The body's length from the head, whose format the server has checked."""
         for name, value in self._headers:
             if name == b"content-length":
                 return int(value)
         return 0
 
     def hold(self, size: int) -> None:
-        """Make room for a body of `size` bytes so far. Raises Unavailable without room."""
+        """Make room for a body of `size` bytes so far. Raise Unavailable without room."""
         more = size - self.size
         if more > 0:
             self._budget.take(more, size)
@@ -80,9 +80,8 @@ _current: ContextVar[BodyShare | None] = ContextVar("share", default=None)
 
 
 def admit_stream(held: int, limit: int) -> None:
-    """Make room for the part of the current request's body that is held at a time while it is
-    streamed on. Raises a 413 when the body is declared as longer than `limit`, and Unavailable when
-    there is no room now.
+    """Make room for the buffered part of the current request's streamed body. Raise a 413 if its declared
+    length exceeds `limit`, and Unavailable without room.
     """
     share = _current.get()
     if share is not None:
@@ -92,9 +91,8 @@ def admit_stream(held: int, limit: int) -> None:
 
 
 def admit_body(limit: int) -> BodyShare | None:
-    """Make room for the whole body of the current request before any of it is read, and return what
-    counts its bytes. Raises a 413 when it is declared as longer than `limit`, and Unavailable when
-    there is no room now.
+    """Make room for the current request's complete body before reading it, and return its byte counter. Raise
+    a 413 if its declared length exceeds `limit`, and Unavailable without room.
     """
     share = _current.get()
     if share is None:

@@ -1,5 +1,7 @@
-"""Answers by status. A shared counter costs more than a short request may, so that a process counts
-in a list, and adds it to the counter once a second.
+"""Answers by status.
+
+A shared counter is too expensive for a short request, so a process counts in a list and publishes once a
+second.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ _fresh = [0] * 600
 
 
 def count_answer(status: int) -> None:
-    """Count an answer."""
     _fresh[status] += 1
 
 
 def publish_answers() -> None:
-    """Add what was counted since to the counter."""
+    """Add the new counts to the counter."""
     for status, number in enumerate(_fresh):
         if number:
             _fresh[status] -= number

@@ -1,8 +1,9 @@
-"""Answers of the API as typed structs. A struct's fields are the members of the JSON, in order;
-`Annotated[type, Meta(description=...)]` adds what name and type can't say, and the default `UNSET` marks
-a member that can be absent. The JSON, the component of the OpenAPI document and the clients' types, both
-named after the struct, are made from it. A name that another class has too ends in `Answer`, which the
-component's name leaves out.
+"""API answers as typed structs.
+
+Fields are the JSON members, in order. `Annotated[type, Meta(description=...)]` adds what name and type can't
+say; the default `UNSET` marks an optional member. The JSON, the OpenAPI component and the client types are
+generated from the struct and share its name, except for a final `Answer`, added if another class has the
+name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SUFFIX = re.compile(rb'("(?:#/components/schemas/)?\w+?)Answer"')
 
 Uri = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""An instant that the database or the caller has written as text."""
+"""An instant already formatted as text."""
 Instant = Annotated[datetime, Meta(tz=True)]
 """An instant, with its offset from UTC."""
 
@@ -63,12 +64,12 @@ def encode_answer(answer: Any) -> bytes:
 
 
 def describe_answer(kind: type[Struct]) -> Schema:
-    """Return a response of the OpenAPI document. The struct's docstring describes it."""
+    """Return an OpenAPI response, described by the struct's docstring."""
     return answer(cleandoc(kind.__doc__ or ""), _refer(kind))
 
 
 def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
-    """Return the schemas of answers and of the structs in them, by name."""
+    """Return the schemas of answers and their nested structs, by name."""
     _, named = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
     text = msgspec.json.encode(named).replace(b'"type":"string","format":"decimal"', b'"type":"number"')
     components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', text))
@@ -80,7 +81,7 @@ def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
 
 
 def inline_schema(kind: type[Struct]) -> Schema:
-    """Return the schema of an answer, with the schemas of the structs in it inside."""
+    """Return an answer's schema with nested structs inline."""
     return _inline(_refer(kind), describe_components([kind]))
 
 
@@ -97,7 +98,7 @@ def _inline(part: Any, components: dict[str, Schema]) -> Any:
     reference = members.get("$ref")
     if isinstance(reference, str):
         component = components[reference.removeprefix(COMPONENTS)]
-        # A struct's docstring is about the struct, not about the member that holds it.
+        # A struct's docstring describes the struct, not the member that holds it.
         members = {name: part for name, part in component.items() if name != "description"} | members
         del members["$ref"]
     return {name: _inline(member, components) for name, member in members.items()}

@@ -1,8 +1,6 @@
-"""The one way request bodies become values: bounded while they arrive, UTF-8 JSON, nothing else.
-Files pass through, piece by piece.
+"""The one way to turn request bodies into values: size limits, UTF-8 and JSON. Files are streamed.
 
-All bodies pass here, and a text that PostgreSQL could not store is refused with the name of its
-field.
+Text that PostgreSQL can't store is refused with its field's name.
 """
 
 from __future__ import annotations
@@ -18,28 +16,28 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_storable
 
 MEGABYTE = 1_000_000
 UPLOAD_SECONDS = 15 * 60.0
-"""The seconds within which a file must arrive: 200 MB at 2 Mbit/s."""
+"""Seconds for a file to arrive: 200 MB at 2 Mbit/s."""
 HELD_BYTES = 4 * 1024 * 1024
-"""Of an upload, what may be held at a time: what is gathered to be written, and as much again."""
+"""Bytes of an upload in memory: the buffer to write, and as much again."""
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 MAX_BODY = 1024 * 1024
 MAX_BATCH_BODY = 8 * 1024 * 1024
-"""Of thousands of rows at once."""
+"""For batches of thousands of rows."""
 BODY_SECONDS = "headwater.body_seconds"
-"""In a request's scope: other seconds for its body to arrive in than the server's own."""
+"""Scope key with the seconds for this request's body, if they differ from the server's."""
 
 
 class Disconnected(Problem):
-    """The client disconnected before its body was complete; there is no reader for an answer."""
+    """The client disconnected before its body was complete, so no one reads an answer."""
 
     def __init__(self) -> None:
         super().__init__("The request body was not complete.", 400)
 
 
 class FileTooLarge(Problem):
-    """A file that is longer than the limit."""
+    """A file longer than the limit."""
 
     def __init__(self, limit: int) -> None:
         most = limit // MEGABYTE
@@ -47,8 +45,8 @@ class FileTooLarge(Problem):
 
 
 async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
-    """The whole body, admitted before it is read and counted as it arrives. Raises a 413 past
-    `limit` bytes, and Unavailable when the process has no room for it.
+    """Return the complete body, counted as it arrives. Raise a 413 past `limit` bytes, and Unavailable
+    without room.
     """
     share = admit_body(limit)
     pieces: list[bytes] = []
@@ -69,7 +67,7 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
 
 
 async def read_json(request: Request, limit: int = MAX_BODY) -> dict[str, Any]:
-    """Return a request's JSON object of at most `limit` bytes; fractions become Decimal. Raises Invalid, or a
+    """Return a request's JSON object of at most `limit` bytes; fractions become Decimal. Raise Invalid, or a
     413 or 415.
     """
     refuse_encoding(request.headers.get("content-encoding"))
@@ -81,22 +79,22 @@ async def read_json(request: Request, limit: int = MAX_BODY) -> dict[str, Any]:
 
 
 def refuse_encoding(encoding: str | None) -> None:
-    """Raise a 415 for a compressed body: its size is not bounded by the bytes that arrive."""
+    """Raise a 415 for a compressed body, whose size the arriving bytes don't bound."""
     if encoding not in (None, "", "identity"):
         raise plain(415)
 
 
 def admit_upload(request: Request, longest: int) -> None:
-    """Make room and time for a body that is streamed on. Raises a 413 for one that is declared as
-    longer than `longest`, and Unavailable when there is no room now.
+    """Make room and time for a streamed body. Raise a 413 if its declared length exceeds `longest`, and
+    Unavailable without room.
     """
     request.scope[BODY_SECONDS] = UPLOAD_SECONDS
     admit_stream(HELD_BYTES, longest)
 
 
 def stream_file(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """Admit a body that is a file, and return its pieces. Raises Unavailable, or a 413 or 415; the
-    iterator raises FileTooLarge past `limit` bytes, and Disconnected.
+    """Admit a file and return its chunks. Raise Unavailable, or a 413 or 415; the iterator raises
+    FileTooLarge past `limit` bytes, and Disconnected.
     """
     refuse_encoding(request.headers.get("content-encoding"))
     admit_upload(request, limit)

@@ -1,4 +1,4 @@
-"""The address a request comes from: the connection's, or the one that trusted proxies name."""
+"""The client's address: the connection's, or the one from trusted proxies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
 
 
 def client_address(scope: Any, trusted: Networks) -> str | None:
-    """The address of the client that sent a request to the outermost trusted proxy, or to us.
+    """Return the address of the client of the outermost trusted proxy, or ours.
 
-    Proxies append to X-Forwarded-For, so it is read from its end: an address is believed when the
-    one after it is trusted. None where a trusted proxy names no address.
+    Proxies append to X-Forwarded-For, so it is read from the end: an address is trusted if the next one is.
+    None if a trusted proxy gives no address.
     """
     client = scope.get("client")
     address = _read(client[0]) if client else None
@@ -32,7 +32,7 @@ def client_address(scope: Any, trusted: Networks) -> str | None:
 
 
 def address_subject(address: str | None) -> str:
-    """The subject of attempts from an address: of IPv6, the network that one line has."""
+    """Return the subject for counting attempts; for IPv6, the subscriber's network."""
     if address is None:
         return "unknown"
     parsed = ip_address(address)
@@ -42,7 +42,7 @@ def address_subject(address: str | None) -> str:
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:
-    """An address as proxies write it: perhaps with a port, brackets or a zone."""
+    """Return an address in a proxy's format, with optional port, brackets or zone."""
     text = text.strip()
     match = _WITH_PORT.fullmatch(text)
     if match:

@@ -1,7 +1,7 @@
-"""Pages and their files are sent compressed to browsers that accept gzip.
+"""Gzip compression of pages and their files.
 
-A page that contains a secret and repeats text from its request must mask the secret anew in each answer: the
-compressed length reveals what the two have in common.
+A page with a secret that repeats request text must mask the secret anew in each answer, because the
+compressed length reveals common text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 MIN_BYTES = 1000
-"""A shorter body fits into one packet as it is."""
+"""A shorter body fits into one packet uncompressed."""
 LEVEL = 6
 
 COMPRESSED = [Middleware(GZipMiddleware, minimum_size=MIN_BYTES, compresslevel=LEVEL)]
-"""The `middleware` of a route whose answers are compressed."""
+"""`middleware` for routes with compressed answers."""

@@ -1,9 +1,8 @@
-"""One connection of the HTTP server: uvicorn's on httptools, with what it leaves out.
+"""An HTTP connection: uvicorn's on httptools, with additional limits.
 
-httptools refuses the request-smuggling forms that other parsers let through. Missing from
-uvicorn are a bound on headers, a single Host, a bound on connections that answers, and any deadline
-for a request to arrive or an answer to be taken: a client that sends or reads one byte now and then
-would hold its connection for ever.
+httptools refuses request smuggling that other parsers allow. uvicorn lacks a header limit, a check for a
+single Host, a limit on connections that still answers, and deadlines for a request to arrive and an answer to
+be read: a client that sends or reads a byte now and then would hold its connection forever.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from headwater.http.exchange import Exchange, begin_exchange, final_answer
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
 WRITE_SECONDS = 30.0
-"""The seconds within which a client must read LEAST_TAKEN bytes of its answer, or all of it."""
+"""Seconds for a client to read LEAST_TAKEN bytes of its answer, or all of it."""
 LEAST_TAKEN = 16 * 1024
 LINGER_SECONDS = 2.0
-"""How many seconds a client may stay silent after an early answer."""
+"""Seconds that a client may stay silent after an early answer."""
 DISCARD_SECONDS = 15.0
 MAX_DISCARDED = 64 * 1024 * 1024
-"""The time and the bytes for the rest of a body whose request was answered before it arrived."""
+"""Maximum bytes of a body read after its request was answered."""
 IDLE_SECONDS = 30
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
@@ -37,7 +36,7 @@ FRAMING = (b"content-length", b"transfer-encoding")
 
 
 class State(ServerState):
-    """The state that the connections of a server share."""
+    """State shared by a server's connections."""
 
     def __init__(self, max_connections: int) -> None:
         super().__init__()
@@ -46,18 +45,18 @@ class State(ServerState):
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection. `arriving_since` is when the request now arriving began, or None."""
+    """A connection. `arriving_since` is when the current request began to arrive, or None."""
 
     app: Any
     server_state: State
     answering: RequestResponseCycle | None = None
-    """The request at work; `cycle` is the latest to arrive, which may wait for it."""
+    """The request in progress; `cycle` is the latest to arrive, which may wait for it."""
     arriving_since: float | None = None
     idle_since = 0.0
-    """The time when the latest answer was complete, or seen to be still on its way out."""
+    """Time when the latest answer was complete, or seen still being sent."""
     unsent = 0
     taken_at = 0.0
-    """The time when the client last took a part of its answer; `unsent` bytes were left then."""
+    """Time when the client last read a part of its answer, with `unsent` bytes left."""
     resuming = False
     in_head = False
     head_done = False
@@ -65,7 +64,7 @@ class Protocol(HttpToolsProtocol):
     refused = False
     lingering = False
     discarding = False
-    """True while the rest of a body arrives whose request was answered already."""
+    """Whether it is reading the rest of a body whose request was answered."""
     discarded = 0
     discarded_at = 0.0
 
@@ -85,8 +84,8 @@ class Protocol(HttpToolsProtocol):
             self.answering.message_event.set()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """True when the connection stays open for the answers to whole requests: a client may end
-        its own side once it has sent all.
+        """Return True to keep the connection open for the remaining answers: a client may end its own side
+        once it has sent everything.
         """
         cycle = cast("Exchange | None", self.cycle)
         if cycle is None or cycle.response_complete or cycle.more_body:
@@ -105,7 +104,7 @@ class Protocol(HttpToolsProtocol):
             cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        if not self.in_head:  # or it is closed by its answer, or with the grace time
+        if not self.in_head:  # or its answer, or the grace time, closes it
             super().shutdown()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -114,7 +113,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Continue with the next request, or wait for one. Unlike uvicorn this starts no timer per request:
-        the periodic check for overdue connections also ends idle ones.
+        the periodic check for overdue connections also closes idle ones.
         """
         self.server_state.total_requests += 1
         if self.transport.is_closing():
@@ -131,8 +130,8 @@ class Protocol(HttpToolsProtocol):
             self.idle_since = self.loop.time()
 
     def _discard(self, cycle: RequestResponseCycle) -> None:
-        """Read the rest of the body before closing: closing while the client still sends would
-        reset the connection, and most clients read no answer before they have sent everything.
+        """Read the rest of the body before closing. Closing while the client sends would reset the
+        connection, and most clients read an answer only after sending everything.
         """
         self.discarding = True
         self.discarded, self.discarded_at = 0, self.loop.time()
@@ -156,7 +155,7 @@ class Protocol(HttpToolsProtocol):
             self.arriving_since = self.loop.time()
         continued = self.in_head
         self._parse(data)
-        # The parser gathers a header until it ends, and reports none that never does.
+        # The parser buffers a header until it ends, so it never reports an endless one.
         if continued and self.in_head and not self.refused:
             self.head_bytes_waiting += len(data)
             if self.head_bytes_waiting > MAX_URL + MAX_HEADER_BYTES:
@@ -172,9 +171,9 @@ class Protocol(HttpToolsProtocol):
             self._end()
 
     def _stay(self, rest: bytes) -> None:
-        """Keep reading after a request that offers to change the protocol, as Java's client sends. The parser
-        stops there and treats the body as the other protocol, so a new parser, given the headers that frame
-        the body, reads it.
+        """Keep reading after a request that offers a protocol upgrade, as Java's client does. The parser
+        stops there and takes the body for the other protocol, so a new parser reads it, given the headers
+        that frame the body.
         """
         framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in FRAMING]
         self.parser = httptools.HttpRequestParser(self)
@@ -187,7 +186,7 @@ class Protocol(HttpToolsProtocol):
         if self.resuming:
             return
         super().on_message_begin()
-        if self.arriving_since is None:  # it came in the same bytes as the end of the one before
+        if self.arriving_since is None:  # it came in the same bytes as the end of the previous one
             self.arriving_since = self.loop.time()
         self.in_head = True
         self.head_done = False
@@ -205,7 +204,7 @@ class Protocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.resuming:
             return
-        name, value = name.lower(), value.rstrip(b" \t")  # llhttp takes off only what is before it
+        name, value = name.lower(), value.rstrip(b" \t")  # llhttp strips only leading blanks
         self.headers.append((name, value))
         self.head_bytes += len(name) + len(value)
         if name == b"host":
@@ -227,7 +226,7 @@ class Protocol(HttpToolsProtocol):
             self.answer_last()
 
     def _begin(self) -> None:
-        """Begin with the request whose head is complete, or after the one that is at work."""
+        """Start the request whose head is complete, or queue it after the current one."""
         before = cast("Exchange | None", self.cycle)
         self.cycle = begin_exchange(self)
         if before is None or before.response_complete:
@@ -237,7 +236,7 @@ class Protocol(HttpToolsProtocol):
             self.pipeline.appendleft((self.cycle, self.app))
 
     def on_message_complete(self) -> None:
-        if self.parser.should_upgrade():  # its body has yet to come
+        if self.parser.should_upgrade():  # its body is still to come
             return
         super().on_message_complete()
         self.arriving_since = None
@@ -249,8 +248,8 @@ class Protocol(HttpToolsProtocol):
                 self.transport.close()
 
     def overdue(self, now: float) -> bool:
-        """True when the connection has waited longer than it may: for the request now arriving, for
-        the client to take its refusal, or for it to take what was written.
+        """Return whether the connection has exceeded a deadline: for the arriving request, for reading its
+        refusal, or for reading written data.
         """
         if self._stalled(now):
             return True
@@ -263,11 +262,11 @@ class Protocol(HttpToolsProtocol):
         return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 
     def _seconds_for_body(self) -> float:
-        """The seconds for a request to arrive; an endpoint may have allowed more for a file."""
+        """Return the seconds for a request to arrive; an endpoint may allow more for a file."""
         return cast("dict[str, Any]", self.scope).get(BODY_SECONDS, REQUEST_SECONDS)
 
     def _is_idle(self, now: float) -> bool:
-        """True when nothing has come for IDLE_SECONDS since the client took all of its answer."""
+        """Return whether nothing has arrived for IDLE_SECONDS since the client read all of its answer."""
         cycle = cast("Exchange | None", self.cycle)
         if cycle is None or not cycle.response_complete:
             return False
@@ -285,14 +284,14 @@ class Protocol(HttpToolsProtocol):
         self.unsent, self.taken_at = self.transport.get_write_buffer_size(), now
 
     def _refuse(self, status: HTTPStatus) -> NoReturn:
-        """From a callback of the parser: stop it with `status`."""
+        """From a parser callback: stop it with `status`."""
         self.fault = status
         raise ValueError(status.phrase)
 
     def _end(self) -> None:
-        """Stop reading, and answer the input that could not be parsed with `fault`.
+        """Stop reading, and answer unparseable input with `fault`.
 
-        An earlier request that is still being answered gets its answer first.
+        An earlier request in progress is answered first.
         """
         self.refused = True
         cycle = cast("Exchange | None", self.cycle)
@@ -304,15 +303,15 @@ class Protocol(HttpToolsProtocol):
             cycle.keep_alive = False
             self.arriving_since = None
         elif self.pipeline or cycle.response_started:
-            self.transport.close()  # too late for an answer of its own
-        else:  # the request at fault is being worked on, and waits for its body
+            self.transport.close()  # too late for its own answer
+        else:  # the faulty request is in progress and waits for its body
             cycle.disconnected = True
             cycle.message_event.set()
             self._answer_fault()
 
     def _answer_fault(self) -> None:
-        """Answer and close our side only: closing both while the client still sends would reset
-        the connection, and the client might never see the answer.
+        """Answer and close only our side. Closing both while the client sends would reset the connection, and
+        the client might never see the answer.
         """
         self.transport.write(final_answer(self.fault))
         self.transport.write_eof()

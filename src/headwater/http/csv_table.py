@@ -1,6 +1,4 @@
-"""CSV for people: the cells of every table that Headwater writes for a spreadsheet come from here.
-A spreadsheet shows them and never runs them.
-"""
+"""CSV tables for spreadsheets, whose cells are never run as formulas."""
 
 from __future__ import annotations
 
@@ -12,25 +10,25 @@ from collections.abc import Iterable
 from headwater.http.decimals import number_pattern
 
 FORMULA = "=+\\-@＝＋－＠"  # noqa: RUF001 # the wide forms, which some spreadsheets take for the same
-"""The characters that begin a formula, for the inside of a pattern's brackets."""
+"""Characters that begin a formula, for a regex class."""
 BEFORE = r"\s'\"\x00-\x1f\u200b-\u200f\u2060\ufeff"
-"""The characters that a spreadsheet may pass over before one."""
+"""Characters that a spreadsheet may skip before one."""
 _RISKY = re.compile(f"[{BEFORE}]*[{FORMULA}]|'*[\t\r\n]")
 _NUMBER = re.compile(rf"[+-]?[\d\s().,-]+|{number_pattern()}", re.ASCII)
 
 
 def safe_cell(text: str) -> str:
     """Return the text, with a leading apostrophe if a spreadsheet would run it as a formula. Names and pages
-    come from browsers, so they are not trusted. Numbers and phone numbers stay unchanged.
+    come from browsers, so they aren't trusted. Numbers and phone numbers stay unchanged.
 
-    A text that already has apostrophes before a formula gets one more. To restore the texts, remove one
-    apostrophe from each cell that starts with one and would run as a formula.
+    A text with apostrophes before a formula gets one more. To restore texts, remove one apostrophe from each
+    cell that starts with one and would run as a formula.
     """
     return f"'{text}" if _RISKY.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 class CsvTable:
-    """A table as CSV in memory."""
+    """A CSV table in memory."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self._text = io.StringIO()
@@ -42,5 +40,5 @@ class CsvTable:
         self._writer.writerow(["" if cell is None else safe_cell(f"{cell}") for cell in cells])
 
     def content(self, encoding: str = "utf-8") -> bytes:
-        """Return the file. A half of a character becomes a question mark."""
+        """Return the file. A lone surrogate becomes a question mark."""
         return self._text.getvalue().encode(encoding, "replace")

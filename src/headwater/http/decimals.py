@@ -1,11 +1,11 @@
-"""Decimal numbers in bodies: how they are written, their bounds, and text that no float touches."""
+"""Decimal numbers in bodies: format, limits, and text without float rounding."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 MAX_AMOUNT = Decimal(10) ** 14
-"""The largest amount of money, either way."""
+"""The largest amount of money, positive or negative."""
 AMOUNT_STEP = Decimal("0.0001")
 
 _context = Context(prec=60)
@@ -13,8 +13,8 @@ _ZERO = Decimal(0)
 
 
 def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) -> str:
-    """Return the pattern of an ASCII number with a limited number of digits before and after the point and in
-    the exponent. Computing time grows with all three.
+    """Return the regex of an ASCII number with limited digits before and after the point and in the exponent.
+    Computing time grows with all three.
     """
     whole, fraction = rf"[0-9]{{1,{digits}}}", rf"\.[0-9]{{0,{digits}}}"
     part_alone = rf"\.[0-9]{{1,{digits}}}"

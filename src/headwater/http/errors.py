@@ -1,4 +1,4 @@
-"""The errors of a request, and the one shape of their answers.
+"""Request errors and their common answer format.
 
 Domain functions raise them; only `respond` turns them into HTTP.
 """
@@ -15,21 +15,19 @@ import msgspec
 Errors = dict[str, list[str]]
 
 MAX_FAULTS = 20
-"""The most broken rules that an answer names: its reader mends those and sends again."""
+"""Maximum errors in an answer."""
 LONGEST_NAME = 100
 LONGEST_RULE = 1000
 LEFT_OUT = "…"
 
 
 def shorten(text: str, most: int = LONGEST_NAME) -> str:
-    """Return a text from outside, short enough for an answer or a log to repeat it."""
+    """Return outside text, shortened for an answer or a log."""
     return text if len(text) <= most else text[:most] + LEFT_OUT
 
 
 def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
-    """Return the first MAX_FAULTS rules, with names and sentences shortened. The iterator is not read any
-    further than that.
-    """
+    """Return the first MAX_FAULTS errors, with shortened texts. Reads the iterator no further."""
     kept: Errors = {}
     left = MAX_FAULTS
     for name, rules in errors:
@@ -43,7 +41,7 @@ def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """A request that gets an answer other than the one asked for."""
+    """A request that can't be answered as requested."""
 
     message: str
     status: int = 500
@@ -51,27 +49,27 @@ class Problem(Exception):
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
     def body(self) -> bytes:
-        """The JSON error body: `message`, and what the particular error adds."""
+        """Return the JSON error body: `message` and the error's own members."""
         return msgspec.json.encode({"message": self.message, **self.extra})
 
 
 class Unauthorized(Problem):
-    """401: no credential, or one that is not known."""
+    """401: a missing or unknown credential."""
 
     def __init__(self, message: str = "Missing or invalid API key.") -> None:
         super().__init__(message, 401, headers={"WWW-Authenticate": "Bearer"})
 
 
 class Forbidden(Problem):
-    """403: a known credential that may not do this."""
+    """403: a valid credential without the permission."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, 403)
 
 
 class NotFound(Problem):
-    """404: nothing by that id in this Space. Takes no id, so that an id of another Space and an
-    unknown one get the same bytes.
+    """404: no such id in this Space. It takes no id, so an id of another Space and an unknown one get the
+    same bytes.
     """
 
     def __init__(self, noun: str) -> None:
@@ -79,14 +77,14 @@ class NotFound(Problem):
 
 
 class Conflict(Problem):
-    """409: several rows match, or another row holds the identifier; `extra` names them."""
+    """409: several rows match, or another row has the identifier; `extra` lists them."""
 
     def __init__(self, message: str, **extra: Any) -> None:
         super().__init__(message, 409, extra)
 
 
 class Invalid(Problem):
-    """422: input that breaks a rule, with the rule named under each field; of many, the first."""
+    """422: invalid input, with errors by field, limited in number."""
 
     def __init__(self, errors: Errors, message: str | None = None) -> None:
         errors = bound(errors.items())
@@ -98,12 +96,12 @@ class Invalid(Problem):
 
     @classmethod
     def of(cls, name: str, rule: str) -> Invalid:
-        """One field breaking one rule. `rule` completes the sentence "The <name> …"."""
+        """Return an error for one field. `rule` completes the sentence "The <name> …"."""
         return cls({name: [f"The {name} {rule}"]})
 
 
 class RateLimited(Problem):
-    """429: the Space's minute is used up. `seconds` is when the next one begins."""
+    """429: the Space's rate limit is used up. `seconds` is the time to the next minute."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(
@@ -114,8 +112,8 @@ class RateLimited(Problem):
 
 
 class Unavailable(Problem):
-    """503: the database cannot take this now. Nothing was acknowledged; trying again
-    with the same idempotency key is safe.
+    """503: the database can't accept this now. Nothing was acknowledged; retrying with the same idempotency
+    key is safe.
     """
 
     def __init__(self, message: str = "The service is temporarily unavailable; try again.") -> None:
@@ -131,5 +129,5 @@ class NotAllowed(Problem):
 
 
 def plain(status: int) -> Problem:
-    """An error of the protocol itself (404, 413, …) in the shape of all others."""
+    """Return an HTTP protocol error (404, 413, …) in the common format."""
     return Problem(f"{HTTPStatus(status).phrase}.", status)

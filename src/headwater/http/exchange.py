@@ -1,4 +1,4 @@
-"""One request and its answer, as the server passes them to the application.
+"""A request and its answer between server and application.
 
 An answer with a declared length is written at once, head and body together. uvicorn writes them separately
 and matches every header against two patterns, which takes 5 to 9 µs of CPU time.
@@ -19,7 +19,7 @@ from headwater.http.answer_counts import count_answer
 from headwater.http.errors import Unavailable, plain
 
 WRITTEN_APART = 64 * 1024
-"""Bodies of at least this many bytes are written on their own instead of copied behind the head."""
+"""Bodies of at least this many bytes are written separately instead of copied behind the head."""
 
 _STATUS_LINES = {int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
@@ -29,7 +29,7 @@ _CONTROL = bytes({*range(32), 127} - {ord("\t")})
 
 
 def begin_exchange(connection: HttpToolsProtocol) -> Exchange:
-    """Return the exchange of the request whose head a connection has just received."""
+    """Return the exchange of the request whose head has just arrived."""
     parser: Any = connection.parser
     version = parser.get_http_version()
     url: Any = httptools.parse_url(connection.url)
@@ -55,7 +55,7 @@ def begin_exchange(connection: HttpToolsProtocol) -> Exchange:
 
 
 def final_answer(status: HTTPStatus) -> bytes:
-    """Return the whole answer to what is no request that can be taken: none follows it."""
+    """Return the complete answer to an unacceptable request; no other follows."""
     count_answer(status)
     problem = Unavailable() if status == HTTPStatus.SERVICE_UNAVAILABLE else plain(status)
     body, headers = problem.body(), problem.headers.items()
@@ -70,15 +70,15 @@ def final_answer(status: HTTPStatus) -> bytes:
 
 
 class Exchange(RequestResponseCycle):
-    """uvicorn's, with an answer of its own making."""
+    """uvicorn's cycle with faster answers."""
 
     _unsent = b""
-    """The head of the answer, while it waits for the body."""
+    """The answer's head, until the body arrives."""
     _left = 0
-    """The bytes of the declared length that are still to come."""
+    """Remaining bytes of the declared length."""
 
     async def send(self, message: Any) -> None:
-        """Send a part of the answer, as ASGI defines it. Does nothing once the client has disconnected."""
+        """Send a part of the answer, per ASGI. Does nothing after the client has disconnected."""
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected:
@@ -95,7 +95,7 @@ class Exchange(RequestResponseCycle):
         self.response_started = True
         count_answer(status)
         if self.waiting_for_100_continue and self.more_body:
-            self.keep_alive = False  # whether the body follows now is the client's choice
+            self.keep_alive = False  # the client decides whether the body follows
         self.waiting_for_100_continue = False
         lines = [_STATUS_LINES[status]]
         length = None
@@ -116,7 +116,7 @@ class Exchange(RequestResponseCycle):
         if len(text.translate(None, _CONTROL)) != len(text):
             raise RuntimeError("A header of the answer holds a control character.")
         self._unsent = b"\r\n".join((*lines, b"\r\n"))
-        if length is None:  # the first part of what is streamed may be long in coming
+        if length is None:  # the first part of a stream may take long
             self._write(b"")
 
     def _send_body(self, body: bytes, more: bool) -> None:

@@ -1,4 +1,4 @@
-"""/healthz, /readyz and /metrics: for the machinery around the service, without a key."""
+"""/healthz, /readyz and /metrics for monitoring, without a key."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ from headwater.http.shared import Shared
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
-"""The seconds during which one check answers every request."""
+"""Seconds for which a check answers all requests."""
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:
-    """Answer that this process runs: an ASGI application that does nothing else, and so also the
-    measure of what any other answer costs.
-    """
+    """Answer that this process runs. A bare ASGI application, so also the baseline cost of any answer."""
     body = b'{"status":"ok"}'
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -38,14 +36,14 @@ async def healthz(_: Scope, __: Receive, send: Send) -> None:
 
 
 async def readyz(readiness: Shared[bool], _: Request) -> Response:
-    """Answer whether this process can do its work."""
+    """Answer whether this process can work."""
     if await readiness.get():
         return JSONResponse({"status": "ready"})
     return JSONResponse({"status": "database unavailable"}, 503, {"Retry-After": "2"})
 
 
 async def metrics(backlog: Shared[bytes], _: Request) -> Response:
-    """Answer Prometheus text: this machine's counters, and the queue as the database has it."""
+    """Answer Prometheus text: this machine's counters, and the queue in the database."""
     publish_answers()
     text = render_counters()
     with suppress(*UNAVAILABLE):  # the counters are useful without it
@@ -54,7 +52,7 @@ async def metrics(backlog: Shared[bytes], _: Request) -> Response:
 
 
 async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
-    """Return the backlog of the database as Prometheus text. Raises one of UNAVAILABLE."""
+    """Return the database's backlog as Prometheus text. Raise one of UNAVAILABLE."""
     stored = CollectorRegistry()
     async with database.connection(SECONDS) as connection:
         row = await fetch_optional(connection, queries["queue"])
@@ -76,11 +74,11 @@ _GAUGES = (
 
 
 Figures = Callable[[AsyncConnection], Awaitable[Sequence[Metric]]]
-"""The metrics that a higher package makes of its stored rows."""
+"""Metrics that a higher package reads from its tables."""
 
 
 class _Stored(Collector):
-    """Figures that have been read from the database."""
+    """Metrics read from the database."""
 
     def __init__(self, figures: Sequence[Metric]) -> None:
         self._figures = figures
@@ -90,7 +88,7 @@ class _Stored(Collector):
 
 
 def _queue(row: Sequence[float] | None) -> list[Metric]:
-    """The queue's figures, in the order of the statement that reads them."""
+    """Return the queue's metrics, in the statement's order."""
     return [
         GaugeMetricFamily(name, about, figure)
         for (name, about), figure in zip(_GAUGES, row or (), strict=True)
@@ -98,5 +96,5 @@ def _queue(row: Sequence[float] | None) -> list[Metric]:
 
 
 def health_routes(readiness: Shared[bool], backlog: Shared[bytes]) -> list[Route]:
-    """Return the routes of the endpoints that need more than this process."""
+    """Return the routes that need more than this process."""
     return [Route("/readyz", partial(readyz, readiness)), Route("/metrics", partial(metrics, backlog))]

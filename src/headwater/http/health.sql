@@ -1,7 +1,7 @@
 -- name: queue
--- The backlog of the whole installation: waiting rows, the age of the oldest, rejected rows; waiting
--- erasures and the age of the oldest; the same for exports. The oldest row of a Space is its first,
--- so a long queue takes no longer to read than a short one.
+-- Return the backlog of the installation: waiting rows and the oldest one's age, rejected rows, and waiting
+-- erasures and exports with the oldest one's age. A Space's first row is its oldest, so a long queue is as
+-- fast to read.
 SELECT (SELECT count(*) FROM inbox),
        coalesce((SELECT extract(epoch FROM now() - min(oldest.received_at))
                  FROM (SELECT (SELECT i.received_at FROM inbox i

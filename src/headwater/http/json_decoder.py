@@ -1,7 +1,7 @@
-"""Decodes untrusted JSON: one decoder for all bodies, one depth limit, bounded error texts.
+"""Decode untrusted JSON with one decoder, depth limit and bounded error texts.
 
-JSON libraries accept different things (NaN, lone surrogates, NUL, endless nesting), and each of those fails
-later. Decoding and explaining take time linear in the body, and an explanation stays small for any input.
+JSON libraries disagree about NaN, lone surrogates, NUL and endless nesting, and each of those fails later.
+Decoding and explaining take linear time, and an explanation stays small for any input.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from headwater.http.errors import MAX_FAULTS, Invalid, shorten
 T = TypeVar("T")
 
 MAX_DEPTH = 32
-"""Arrays and objects inside each other; no sender needs half of it."""
+"""Maximum nesting of arrays and objects; no sender needs half of it."""
 MAX_CONTAINERS = 50_000
-"""Arrays and objects in all: each costs far more than the bytes that it is written with."""
+"""Maximum arrays and objects in all, because each takes far more memory than its text."""
 MOST_COUNTED = 8 * 1024
-"""Bytes of a body that most often holds few brackets."""
+"""Bytes of a body that rarely holds many brackets."""
 LONGEST_REREAD = 256 * 1024
-"""The longest body that is read a second time to name the field that is at fault."""
+"""Maximum bytes of a body that is read again to name the faulty field."""
 
 NOT_AN_OBJECT = {"body": ["The body must be a JSON object."]}
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
@@ -41,8 +41,8 @@ _Path = tuple[str | int, ...]
 
 
 def decode_json(raw: bytes, decode: Callable[[bytes], Any] = _decode_any) -> Any:
-    """The value in a JSON text; fractions are Decimal unless the decoder makes something else of
-    them. Raises Invalid that says what is wrong.
+    """Return the value of a JSON text; fractions become Decimal unless the decoder differs. Raise Invalid
+    with the reason.
     """
     try:
         return decode_typed(raw, decode)
@@ -51,19 +51,18 @@ def decode_json(raw: bytes, decode: Callable[[bytes], Any] = _decode_any) -> Any
 
 
 def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
-    """Decode a JSON text with a decoder of ours. Raises Invalid for what is no JSON that we take
-    (naming the field whose text is at fault, if `name_fields`), and msgspec.ValidationError for
-    JSON of other types than the decoder's.
+    """Decode a JSON text with a typed decoder. Raise Invalid for unacceptable JSON (with the field of faulty
+    text if `name_fields`), and msgspec.ValidationError for other types.
     """
     _check_form(raw)
     return decode_part(raw, decode, name_fields=name_fields)
 
 
 def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
-    """As decode_typed, for a text that was a part of one whose brackets have been counted."""
+    """Like decode_typed, for a part of a text whose brackets have been counted."""
     try:
         if not raw.isascii():
-            raw.decode()  # the decoder does not look into what it skips
+            raw.decode()  # the decoder doesn't check what it skips
         return decode(raw)
     except msgspec.ValidationError:
         raise
@@ -74,15 +73,15 @@ def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool =
 
 
 def decode_storable(raw: bytes) -> Any:
-    """As decode_json, for text to be stored: raises Invalid naming the fields with a NUL."""
+    """Like decode_json, for text to be stored: raises Invalid with the fields that contain a NUL."""
     value = decode_json(raw)
-    if b"\\u0000" in raw:  # what else cannot be stored has not been decoded
+    if b"\\u0000" in raw:  # other unstorable text has failed to decode
         refuse_bad_text(value)
     return value
 
 
 def refuse_bad_text(value: Any) -> None:
-    """Raise Invalid naming the fields whose text holds NUL or is not Unicode."""
+    """Raise Invalid with the fields whose text contains NUL or is not Unicode."""
     faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
     if faults:
         named = [(_path_text(path), fault) for path, fault in faults]
@@ -90,10 +89,10 @@ def refuse_bad_text(value: Any) -> None:
 
 
 def _check_form(raw: bytes) -> None:
-    """Raise Invalid for too many brackets outside strings, or too many inside each other. Takes a
-    few passes over the text; what is no JSON is left to the decoder.
+    """Raise Invalid for too many brackets outside strings, or too deep nesting. Takes a few passes over the
+    text; invalid JSON is left to the decoder.
     """
-    # Counting takes as long as what follows, so it pays only where it often ends the matter.
+    # Counting costs as much as the check below, so it pays only if it often settles it.
     if len(raw) <= MOST_COUNTED and raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return
     if b"\\" in raw:
@@ -102,7 +101,7 @@ def _check_form(raw: bytes) -> None:
     brackets = b"".join(outside_strings)
     if brackets.count(b"(") > MAX_CONTAINERS:
         raise _not_json(_TOO_MANY)
-    for _ in range(MAX_DEPTH):  # each pass takes the innermost level out
+    for _ in range(MAX_DEPTH):  # each pass removes the innermost level
         if b"()" not in brackets:
             break
         brackets = brackets.replace(b"()", b"")
@@ -111,9 +110,7 @@ def _check_form(raw: bytes) -> None:
 
 
 def _refuse_text_of(raw: bytes) -> None:
-    """Raise Invalid naming the fields whose text the decoder stumbled over, where a lenient second
-    reading finds any.
-    """
+    """Raise Invalid with the fields whose text the decoder refused, if a lenient second pass finds any."""
     if len(raw) > LONGEST_REREAD:
         return
     try:

@@ -1,6 +1,4 @@
-"""Parts of the OpenAPI document: how a body and its answers are described, and every way in
-which a request can fail.
-"""
+"""Parts of the OpenAPI document: bodies, answers and every error."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ PROBLEMS = {
     431: ("HeadersTooLarge", "More than 100 headers, or 32 KB of them."),
     503: ("Unavailable", "Temporarily unavailable; nothing was acknowledged, try again."),
 }
-"""Every way to fail in the same words everywhere: its name among the document's responses, and what
-it means.
-"""
+"""Errors in the same words everywhere: the response's name in the document, and its meaning."""
 
 CONFLICT = 409
 
@@ -38,13 +34,13 @@ MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 
 
 def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
-    """Return the schema of an object with these members, all required but the optional ones."""
+    """Return the schema of an object, with all but the optional members required."""
     required = [name for name in members if name not in optional]
     return {"type": "object", "required": required, "properties": dict(members)}
 
 
 def with_optional(schema: Schema, **members: Schema) -> Schema:
-    """Return the schema of an object with members that it may have besides."""
+    """Return an object schema with additional optional members."""
     return {**schema, "properties": {**schema["properties"], **members}}
 
 
@@ -54,24 +50,24 @@ def data_schema(row: Schema) -> Schema:
 
 
 def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a response of JSON, for an operation's `answer`."""
+    """Return a JSON response, for an operation's `answer`."""
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def body(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a request's body of JSON, for an operation's `body`."""
+    """Return a JSON request body, for an operation's `body`."""
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 def file_body(description: str) -> dict[str, Any]:
-    """Return a request's body that is a file, for an operation's `body`: sent as it is."""
+    """Return a request body that is a raw file, for an operation's `body`."""
     content = {"schema": {"type": "string", "format": "binary"}}
     types = ("text/csv", "application/octet-stream")
     return {"required": True, "description": description, "content": dict.fromkeys(types, content)}
 
 
 def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation's `conflict`: its condition, and the members of its body beside `message` with
-    their schemas, because every operation's conflict differs.
+    """Return an operation's `conflict`: its condition, and the schemas of members besides `message`, which
+    differ by operation.
     """
     return answer(description, object_schema({"message": TEXT, **properties}))

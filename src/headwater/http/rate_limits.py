@@ -1,8 +1,7 @@
-"""Rate limits: one count per Space and bucket and minute, exact across all processes.
+"""Rate limits: one count per Space, bucket and minute, exact across all processes.
 
-The count lives in the database, so it does not matter which process a request reaches. Minutes
-are the database's minutes. Taking is one statement for any number of Spaces; costs that do not
-fit are cut to what is left, and what a caller cannot use it gives back.
+The database stores the count and defines the minute. Taking is one statement for any number of Spaces. Costs
+are cut to the remaining units; callers return unused ones.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ queries = Queries(__name__, "rate_limits.sql")
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """The units that a Space has in a minute, counted under the name of a bucket."""
+    """Units per minute of a Space, counted in a bucket."""
 
     bucket: str
     per_minute: int
-    """The limit of a Space without its own."""
+    """Default limit of a Space."""
 
     def for_space(self, own: Mapping[str, int], factor: float) -> int:
-        """Return the limit of a Space, given its own limits by bucket; `factor` scales them all."""
+        """Return a Space's limit, given its own limits by bucket; `factor` scales all."""
         return int(own.get(self.bucket, self.per_minute) * factor)
 
 
 class QuotaRequest(msgspec.Struct, frozen=True):
-    """Take `cost` units from one Space's minute, which has `limit` units."""
+    """A request for `cost` units of a Space's minute, which has `limit` units."""
 
     space_id: int
     cost: int
@@ -44,18 +43,18 @@ class QuotaRequest(msgspec.Struct, frozen=True):
 
 
 class Quota(msgspec.Struct):
-    """The units that a Space was granted, and the state of its minute."""
+    """The units granted to a Space, and the state of its minute."""
 
     limit: int
     granted: int
     remaining: int
     reset_at: int
-    """The beginning of the next minute, in Unix seconds."""
+    """Start of the next minute, in Unix seconds."""
     reset_in: int
-    """The same as seconds from now."""
+    """Seconds until then."""
 
     def with_more(self, units: int) -> Quota:
-        """The quota as it was with this many units not yet used."""
+        """Return the quota with this many unused units added back."""
         return Quota(self.limit, self.granted, self.remaining + units, self.reset_at, self.reset_in)
 
     def admit(self, cost: int) -> None:
@@ -64,7 +63,7 @@ class Quota(msgspec.Struct):
             raise RateLimited(self.reset_in)
 
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """The headers that every limited answer carries."""
+        """Return the headers of every limited answer."""
         return [
             (b"x-ratelimit-limit", b"%d" % self.limit),
             (b"x-ratelimit-remaining", b"%d" % self.remaining),
@@ -73,8 +72,8 @@ class Quota(msgspec.Struct):
 
 
 async def take(connection: AsyncConnection, bucket: str, demands: Iterable[QuotaRequest]) -> dict[int, Quota]:
-    """Take from every Space in `demands` (each once) as much as its minute holds, by Space."""
-    # In one order everywhere, so that two processes never wait for each other in a circle.
+    """Take as much of each demand as the Space's minute has left, by Space. Each Space occurs once."""
+    # Always in the same order, so two processes can't deadlock.
     ordered = sorted(demands, key=lambda demand: demand.space_id)
     spaces = [demand.space_id for demand in ordered]
     allowed = [demand.limit for demand in ordered]
@@ -97,14 +96,14 @@ _TAKE = queries["take"].format(rows=queries["many"]).as_bytes()
 
 
 def _quota(allowed: int, granted: int, used: int, reset_at: int, now: float) -> Quota:
-    """Return a quota. The end of the minute is by the database's clock, which may be another
-    machine's, and the seconds until then by ours: never more than a minute has.
+    """Return a quota. The minute ends by the database's clock, the remaining seconds are by ours and capped
+    at a minute, because the clocks may differ.
     """
     reset_in = min(max(0, math.ceil(reset_at - now)), 60)
     return Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
 
 
 async def give_back(connection: AsyncConnection, bucket: str, space_id: int, cost: int) -> None:
-    """Return units that were granted but not used."""
+    """Return granted but unused units."""
     parameters = {"bucket": bucket, "space_id": space_id, "cost": cost}
     await connection.execute(queries["give_back"], parameters)

@@ -1,6 +1,4 @@
-"""The HTTP server: uvicorn, which here closes connections that take too long, and stops without
-failing what was accepted.
-"""
+"""The HTTP server: uvicorn, with deadlines for connections and a graceful stop."""
 
 from __future__ import annotations
 
@@ -16,19 +14,19 @@ from headwater.base.succession import RETIRE
 from headwater.http.connection import Protocol, State
 
 LAST_CALL_SECONDS = 1.0
-"""How many seconds a stopping server still takes requests on open connections."""
+"""Seconds that a stopping server still accepts requests on open connections."""
 GRACE_SECONDS = 6
 RETIREMENT_SECONDS = 60
-"""The grace time of a server whose successor serves already: the longest report has room in it."""
+"""Grace period of a server whose successor is running, enough for the longest report."""
 MAX_CONNECTIONS = 800
 NEW_OBJECTS = 10_000
-"""New objects between two runs of the garbage collector. A few dozen concurrent requests create the usual
-700, most of them still in use: collecting took a tenth of a request's time.
+"""New objects between garbage collections. A few dozen concurrent requests create the default 700, mostly in
+use, and collecting took a tenth of a request's time.
 """
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that closes connections which take too long, and stops without haste."""
+    """A uvicorn server that closes overdue connections and stops gracefully."""
 
     server_state: State
 
@@ -43,14 +41,14 @@ class Server(uvicorn.Server):
         self._began = began
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, and say that this has begun."""
+        """Accept connections, and report the start."""
         await super().startup(sockets)
         if self.started and self._began is not None:
             asyncio.get_running_loop().add_signal_handler(RETIRE, self.retire)
             self._began()
 
     def retire(self) -> None:
-        """Stop without haste: another process accepts what comes."""
+        """Stop gracefully; another process accepts new connections."""
         self.config.timeout_graceful_shutdown = RETIREMENT_SECONDS
         self.should_exit = True
 
@@ -60,18 +58,18 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def close_overdue(self, now: float) -> None:
-        """End every connection that is overdue at `now`, on the clock of the event loop."""
+        """Close every connection overdue at `now`, on the event loop's clock."""
         connections = cast("set[Protocol]", self.server_state.connections)
         overdue = [connection for connection in connections if connection.overdue(now)]
         for connection in overdue:
             if connection.transport.get_write_buffer_size():
-                connection.transport.abort()  # closing would wait for it to be taken
+                connection.transport.abort()  # closing would wait for the client to read it
             else:
                 connection.transport.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing more, and answer what was accepted: a connection whose request is still on
-        its way would otherwise be closed without a word.
+        """Stop accepting, and answer accepted requests: a connection whose request is still arriving would
+        otherwise be closed silently.
         """
         for server in self.servers:
             server.close()
@@ -89,8 +87,8 @@ class Server(uvicorn.Server):
 def make_server(
     app: Any, max_connections: int = MAX_CONNECTIONS, began: Callable[[], None] | None = None
 ) -> Server:
-    """Return a server for `app` that runs on listening sockets. If it is alone in its process, it calls
-    `began` once it accepts connections, and retires on a signal.
+    """Return a server for `app` on listening sockets. Alone in its process, it calls `began` once it accepts
+    connections, and retires on a signal.
     """
     config = uvicorn.Config(
         app,
@@ -111,8 +109,8 @@ def make_server(
 
 
 def serve(app: Any, listener: socket.socket, max_connections: int, began: Callable[[], None]) -> None:
-    """Serve `app` until SIGTERM or SIGINT, then finish what has begun within the grace time."""
-    # The program itself is no garbage: it need not be looked through again and again.
+    """Serve `app` until SIGTERM or SIGINT, then finish current work within the grace period."""
+    # The program's own objects never become garbage, so exclude them from collections.
     gc.collect()
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)

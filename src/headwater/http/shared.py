@@ -1,4 +1,4 @@
-"""Answers that many requests need at a time, read once for all of them."""
+"""Cached answers shared by concurrent requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ Answer = TypeVar("Answer")
 
 
 class Shared(Generic[Answer]):
-    """The answer of `read`, called once for all who wait at a time, and again once the answer is
-    `seconds` old.
-    """
+    """Calls `read` once for all concurrent callers, and again once the answer is `seconds` old."""
 
     def __init__(self, read: Callable[[], Awaitable[Answer]], seconds: float = 0.0) -> None:
         self._read, self._seconds = read, seconds
@@ -22,9 +20,9 @@ class Shared(Generic[Answer]):
         self._read_at = 0.0
 
     async def get(self) -> Answer:
-        """Return the answer. Raises what `read` raises."""
+        """Return the answer. Raises the errors of `read`."""
         if self._reading is None or self._is_old(self._reading):
-            # It belongs to no request: none pays for it alone, and none that goes away ends it.
+            # Independent of any request, so none pays for it alone or ends it by disconnecting.
             self._reading = asyncio.create_task(self._run(), context=Context())
         return await asyncio.shield(self._reading)
 

@@ -2068,7 +2068,7 @@ class Api:
             query = {**query, "cursor": page["next_cursor"]}
 
     def list_ads(self, *, per_page: int | None = None, cursor: str | None = None) -> AdNamePage:
-        """List what the ids of campaigns, ad sets, ads and accounts are called."""
+        """List the names of campaigns, ad sets, ads and accounts."""
         return cast("AdNamePage", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_ads(self, *, per_page: int | None = None) -> Iterator[AdName]:
@@ -2076,7 +2076,7 @@ class Api:
         return self.pages("/ads", {"per_page": per_page})
 
     def put_ads(self, body: PutAdsBody) -> Message:
-        """Name campaigns, ad sets, ads and accounts by their ids, or rename them."""
+        """Set the names of campaigns, ad sets, ads and accounts by their ids."""
         return cast("Message", self.call("PUT", "/ads", {}, body))
 
     def create_ad_import(
@@ -2116,7 +2116,7 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
     ) -> CompanyPage:
-        """List companies, the newest first."""
+        """List companies, newest first."""
         return cast(
             "CompanyPage",
             self.call(
@@ -2143,7 +2143,7 @@ class Api:
         return cast("Export", self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}))
 
     def get_company(self, id: int) -> Company:
-        """Get one company."""
+        """Get a company."""
         return cast("Company", self.call("GET", f"/companies/{quote(str(id), safe='')}", {}))
 
     def update_company(self, id: int, body: UpdateCompanyBody) -> Company:
@@ -2164,7 +2164,7 @@ class Api:
         use_custom_field_labels: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> ContactPage:
-        """List contacts made in a time range, with certain addresses, or both, newest first."""
+        """List contacts created in a time range, with certain addresses, or both, newest first."""
         return cast(
             "ContactPage",
             self.call(
@@ -2215,7 +2215,7 @@ class Api:
         )
 
     def create_contact(self, body: CreateContactBody) -> CreatedContact:
-        """Create a new contact, also when others have the same addresses."""
+        """Create a contact, even if others have the same addresses."""
         return cast("CreatedContact", self.call("POST", "/contacts", {}, body))
 
     def find_contact_by_email(
@@ -2318,7 +2318,7 @@ class Api:
         return cast("Import", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {}))
 
     def delete_contact_pii_by_email(self, email: str) -> Erasure:
-        """Have the personal data of the one contact that has or had an address erased for good."""
+        """Permanently erase the personal data of the only contact that has or had an address."""
         return cast("Erasure", self.call("DELETE", "/contacts/pii", {"email": email}))
 
     def get_contact(
@@ -2331,7 +2331,7 @@ class Api:
         use_custom_field_labels: Literal[0, 1] | None = None,
         include_browsing_session_data: Literal[0, 1] | None = None,
     ) -> Contact:
-        """Get one contact, also by an id that was merged into it."""
+        """Get a contact, also by an id that was merged into it."""
         return cast(
             "Contact",
             self.call(
@@ -2348,17 +2348,17 @@ class Api:
         )
 
     def update_contact(self, id: int, body: UpdateContactBody) -> UpdatedContact:
-        """Replace whole collections or all custom fields; whatever is not given stays."""
+        """Replace a contact's collections or all its custom fields; missing members stay unchanged."""
         return cast("UpdatedContact", self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body))
 
     def attach_contact_company(self, id: int, body: AttachContactCompanyBody) -> ContactCompany:
-        """Make the contact a member of a company, with all its events, touchpoints and visits."""
+        """Add the contact to a company, with all its events, touchpoints and visits."""
         return cast(
             "ContactCompany", self.call("PUT", f"/contacts/{quote(str(id), safe='')}/company", {}, body)
         )
 
     def detach_contact_company(self, id: int) -> ContactCompany:
-        """Take the contact out of its company, if it has one, with all it has done."""
+        """Remove the contact from its company, if any, with all its activity."""
         return cast("ContactCompany", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/company", {}))
 
     def get_contact_journey(
@@ -2369,7 +2369,7 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
     ) -> JourneyPage:
-        """List what a contact did: conversions and touchpoints, the most recent first."""
+        """List a contact's conversions and touchpoints, newest first."""
         return cast(
             "JourneyPage",
             self.call(
@@ -2389,35 +2389,37 @@ class Api:
         )
 
     def delete_contact_pii(self, id: int) -> Erasure:
-        """Have a contact's personal data erased for good. Its events and its id stay."""
+        """Permanently erase a contact's personal data. Its events and its id remain."""
         return cast("Erasure", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/pii", {}))
 
     def get_delivery(self, delivery_id: str) -> DeliveryDetail:
-        """Get one delivery with its attempts, what was sent and what was answered."""
+        """Get a delivery with its attempts, requests and responses."""
         return cast("DeliveryDetail", self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {}))
 
     def list_destinations(self) -> DestinationList:
-        """List the Space's destinations, the oldest first."""
+        """List the Space's destinations, oldest first."""
         return cast("DestinationList", self.call("GET", "/destinations", {}))
 
     def create_destination(self, body: CreateDestinationBody) -> Destination:
-        """Forward events to an account of an ad platform from now on."""
+        """Start forwarding events to an ad platform account."""
         return cast("Destination", self.call("POST", "/destinations", {}, body))
 
     def get_destination(self, destination_id: str) -> Destination:
-        """Get one destination."""
+        """Get a destination."""
         return cast(
             "Destination", self.call("GET", f"/destinations/{quote(str(destination_id), safe='')}", {})
         )
 
     def update_destination(self, destination_id: str, body: UpdateDestinationBody) -> Destination:
-        """Change a destination. Settings and event names are replaced whole, secrets one by one."""
+        """Change a destination. `settings` and `event_names` are replaced as a whole, secrets one by
+        one.
+        """
         return cast(
             "Destination", self.call("PUT", f"/destinations/{quote(str(destination_id), safe='')}", {}, body)
         )
 
     def delete_destination(self, destination_id: str) -> Message:
-        """Remove a destination and its secrets. What is queued for it is skipped."""
+        """Remove a destination and its secrets. Queued events are skipped."""
         return cast(
             "Message", self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {})
         )
@@ -2432,7 +2434,7 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
     ) -> DeliveryPage:
-        """List what became of events at a destination, the latest first."""
+        """List deliveries of events to a destination, newest first."""
         return cast(
             "DeliveryPage",
             self.call(
@@ -2470,7 +2472,7 @@ class Api:
         )
 
     def replay_deliveries(self, destination_id: str, body: ReplayDeliveriesBody) -> ReplayResult:
-        """Queue finished deliveries once more, under the ids that the platform knows them by."""
+        """Queue finished deliveries again, under the ids that the platform knows."""
         return cast(
             "ReplayResult",
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/replay", {}, body),
@@ -2484,7 +2486,7 @@ class Api:
         )
 
     def test_destination(self, destination_id: str) -> DestinationCheck:
-        """Send one made-up event in the platform's test mode, where it does not count."""
+        """Send a test event in the platform's test mode, where it doesn't count."""
         return cast(
             "DestinationCheck",
             self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/test", {}),
@@ -2509,7 +2511,7 @@ class Api:
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> EventPage:
-        """List events of a time range, or with `sources` what they are credited to, newest first."""
+        """List events in a time range, or with `sources` their credited sources, newest first."""
         return cast(
             "EventPage",
             self.call(
@@ -2633,7 +2635,7 @@ class Api:
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
     def get_event(self, event_id: str) -> Event:
-        """Get one event."""
+        """Get an event."""
         return cast("Event", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
 
     def update_event(self, event_id: int, body: UpdateEventBody) -> Message:
@@ -2641,7 +2643,7 @@ class Api:
         return cast("Message", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body))
 
     def delete_event(self, event_id: str) -> EventDeleted:
-        """Delete an event for good. An id that does not exist gets the same answer."""
+        """Permanently delete an event. An unknown id gets the same answer."""
         return cast("EventDeleted", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {}))
 
     def get_event_attribution(
@@ -2652,8 +2654,8 @@ class Api:
         query_mode: Literal["profile", "company"] | None = None,
         fit: str | None = None,
     ) -> AttributionExplanation:
-        """Get the path to an event, with the rule that named each source, and the credit of each
-        touchpoint under every attribution model.
+        """Get the path to an event with the rule behind each source, and each touchpoint's credit
+        under every attribution model.
         """
         return cast(
             "AttributionExplanation",
@@ -2665,63 +2667,63 @@ class Api:
         )
 
     def list_event_deliveries(self, event_id: str) -> DeliveryList:
-        """List what became of one event at each destination; a deleted event's stay."""
+        """List an event's deliveries to all destinations, even if the event is deleted."""
         return cast(
             "DeliveryList", self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {})
         )
 
     def list_export_schedules(self) -> ExportScheduleList:
-        """List the Space's scheduled exports by name, and how their files stand."""
+        """List the Space's scheduled exports by name, with the state of their files."""
         return cast("ExportScheduleList", self.call("GET", "/exports/schedules", {}))
 
     def create_export_schedule(self, body: CreateExportScheduleBody) -> ExportSchedule:
-        """Write files of a table to the object store, hourly or daily, from now on."""
+        """Start writing files of a table to the object store, hourly or daily."""
         return cast("ExportSchedule", self.call("POST", "/exports/schedules", {}, body))
 
     def delete_export_schedule(self, schedule_id: int) -> Message:
-        """Remove a scheduled export. Its files stay."""
+        """Remove a scheduled export. Its files remain."""
         return cast(
             "Message", self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {})
         )
 
     def list_export_runs(self, schedule_id: int) -> ExportRunList:
-        """List the folders of a scheduled export, the latest 400 days, and how each stands."""
+        """List a scheduled export's folders of the last 400 days, with their state."""
         return cast(
             "ExportRunList",
             self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
         )
 
     def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> Message:
-        """Write days of a scheduled export again, for what has changed since."""
+        """Write days of a scheduled export again, to include later changes."""
         return cast(
             "Message",
             self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
 
     def list_fits(self) -> FitList:
-        """List the Space's fits, the newest first, without their weights."""
+        """List the Space's trained models without their weights, newest first."""
         return cast("FitList", self.call("GET", "/fits", {}))
 
     def create_fit(self, body: CreateFitBody) -> Fit:
-        """Estimate the weights of sources from the journeys of some days, and keep them under a name.
-        Refused with fewer than 300 conversions that have a touchpoint.
+        """Train a model: estimate the weights of sources from the journeys of a period, and store them
+        under a name. Needs at least 300 conversions with a touchpoint.
         """
         return cast("Fit", self.call("POST", "/fits", {}, body))
 
     def get_fit(self, fit_id: int) -> Fit:
-        """Get one fit, with the weight of every source and its interval."""
+        """Get a trained model, with each source's weight and interval."""
         return cast("Fit", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
 
     def choose_fit(self, fit_id: int) -> Fit:
-        """Make a fit the one that credit of its event name goes by, where no other is named."""
+        """Make a trained model the current one of its event name."""
         return cast("Fit", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
 
     def list_platforms(self) -> PlatformList:
-        """List the ad platforms that events can be forwarded to, and what each asks for."""
+        """List the ad platforms that can receive events, and their settings."""
         return cast("PlatformList", self.call("GET", "/platforms", {}))
 
     def list_rates(self, *, per_page: int | None = None, cursor: str | None = None) -> RatePage:
-        """List the Space's own exchange rates, the latest days first."""
+        """List the Space's own exchange rates, latest days first."""
         return cast("RatePage", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_rates(self, *, per_page: int | None = None) -> Iterator[Rate]:
@@ -2729,11 +2731,11 @@ class Api:
         return self.pages("/rates", {"per_page": per_page})
 
     def put_rates(self, body: PutRatesBody) -> Message:
-        """Store exchange rates of the Space's own, which come before those of the operator."""
+        """Store exchange rates for the Space, which take precedence over the operator's."""
         return cast("Message", self.call("PUT", "/rates", {}, body))
 
     def get_receipt(self, receipt_id: str) -> Receipt:
-        """Tell whether an accepted event is queued, stored, a duplicate or rejected."""
+        """Get the state of an accepted event: queued, stored, duplicate or rejected."""
         return cast("Receipt", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {}))
 
     def get_report(
@@ -2763,9 +2765,7 @@ class Api:
         fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Report:
-        """Add up events and their credit, by group. With `Accept: text/csv`, the columns and rows as
-        CSV.
-        """
+        """Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV."""
         return cast(
             "Report",
             self.call(
@@ -2826,9 +2826,7 @@ class Api:
         fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> ReportChanges:
-        """Explain why the figures of a report have changed. With `Accept: text/csv`, the rows as CSV,
-        a line for each cause.
-        """
+        """Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause."""
         return cast(
             "ReportChanges",
             self.call(
@@ -2878,9 +2876,9 @@ class Api:
         limit: int | None = None,
         fit: str | None = None,
     ) -> CohortReport:
-        """Follow customers from the month of their first order: what those of each month and source,
-        or other group, have brought since, and when that covers what they had cost. With `Accept:
-        text/csv`, a line for every month since of every cohort.
+        """Follow customers from the month of their first order: their value by month, source or
+        another group, and the payback of their cost. With `Accept: text/csv`, one line per cohort
+        and later month.
         """
         return cast(
             "CohortReport",
@@ -2928,8 +2926,8 @@ class Api:
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> CreditPage:
-        """List the events behind a figure of a report, the newest first, with the credit of their
-        touchpoints. With `Accept: text/csv`, those of the page as CSV.
+        """List the events behind a report's figure with their touchpoints' credit, newest first. With
+        `Accept: text/csv`, the page's events as CSV.
         """
         return cast(
             "CreditPage",
@@ -3026,8 +3024,8 @@ class Api:
         limit: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> PathReport:
-        """Count the ways by which people came to events: sequences of sources or channels. With
-        `Accept: text/csv`, the listed paths as CSV.
+        """Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed
+        paths as CSV.
         """
         return cast(
             "PathReport",
@@ -3068,9 +3066,7 @@ class Api:
         limit: int | None = None,
         fit: str | None = None,
     ) -> AdSpendReport:
-        """Put what ads have cost beside what they brought, by group. With `Accept: text/csv`, the rows
-        as CSV.
-        """
+        """Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV."""
         return cast(
             "AdSpendReport",
             self.call(
@@ -3112,8 +3108,8 @@ class Api:
         limit: int | None = None,
         fit: str | None = None,
     ) -> SpendReportChanges:
-        """Explain why the figures of a report of spend have changed. With `Accept: text/csv`, the rows
-        as CSV, a line for each cause.
+        """Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per
+        cause.
         """
         return cast(
             "SpendReportChanges",
@@ -3140,17 +3136,17 @@ class Api:
         )
 
     def list_networks(self) -> NetworkList:
-        """List the paid networks that the Space has besides the listed sources, by name."""
+        """List the Space's own paid networks, in addition to the listed sources, by name."""
         return cast("NetworkList", self.call("GET", "/sources/networks", {}))
 
     def put_network(self, body: PutNetworkBody) -> Network:
-        """Add a paid network, or give one other spellings and another platform. What is stored is
-        classified anew in the background.
+        """Add a paid network, or change its spellings and platform. Stored visits are reclassified in
+        the background.
         """
         return cast("Network", self.call("PUT", "/sources/networks", {}, body))
 
     def delete_network(self, name: str) -> Message:
-        """Remove a paid network. What is stored is classified anew in the background."""
+        """Remove a paid network. Stored visits are reclassified in the background."""
         return cast("Message", self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}))
 
     def list_spend(
@@ -3165,7 +3161,7 @@ class Api:
         per_page: int | None = None,
         cursor: str | None = None,
     ) -> SpendPage:
-        """List what ads have cost, the latest days first."""
+        """List ad spend, latest days first."""
         return cast(
             "SpendPage",
             self.call(
@@ -3210,7 +3206,7 @@ class Api:
         )
 
     def put_spend(self, body: PutSpendBody) -> Message:
-        """Store what ads have cost, as a platform reports it. A row whose key is known replaces it."""
+        """Store ad spend as reported by a platform. A row with an existing key replaces the old one."""
         return cast("Message", self.call("PUT", "/spend", {}, body))
 
     def delete_spend(
@@ -3224,7 +3220,7 @@ class Api:
         currency: str | None = None,
         preview: bool | None = None,
     ) -> SpendDeletion:
-        """Delete rows of some days for good; with `preview` they are only counted."""
+        """Permanently delete rows by day; with `preview` they are only counted."""
         return cast(
             "SpendDeletion",
             self.call(

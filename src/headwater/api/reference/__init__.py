@@ -1,1 +1,1 @@
-"""The reference of the API: a page made from the OpenAPI document, and its examples."""
+"""The API reference: a page generated from the OpenAPI document, and its examples."""

@@ -1,4 +1,4 @@
-"""Requests as commands to be copied, and JSON as people read it."""
+"""Format requests as commands, and JSON for reading."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 JSON = "application/json"
 KEY = "YOUR_KEY"
-"""Stands where the reader's API key goes."""
+"""Placeholder for the reader's API key."""
 
 
 def curl(base_url: str, method: str, target: str, body: str) -> str:
-    """Return a request as a command; `target` is its path and query, `body` JSON, a file
-    or empty.
-    """
+    """Return a request as a curl command; `target` is its path and query, `body` JSON, a file or empty."""
     verb = "" if method == "GET" else f"-X {method} "
     lines = [f"curl --globoff {verb}'{base_url}{target}'"]
     lines.append(f"  -H 'Authorization: Bearer {KEY}'")
@@ -25,12 +23,12 @@ def curl(base_url: str, method: str, target: str, body: str) -> str:
 
 
 def content_type(body: str) -> str:
-    """Return the type of an example's body: JSON, or else a file that is sent as it is."""
+    """Return the type of an example's body: JSON, or a raw file."""
     return JSON if body.startswith("{") else "text/csv"
 
 
 def pretty(value: Any) -> str:
-    """Return a value as indented JSON, the text of a file as it is; nothing for None."""
+    """Return a value as indented JSON, a file's text unchanged, and nothing for None."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The OpenAPI document as people read it: operations by subject, and schemas as rows of a table."""
+"""The OpenAPI document for readers: operations by subject, and schemas as table rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.api.reference.examples import EXAMPLES, Example
 Schema = dict[str, Any]
 
 SHORT_ENUM = 8
-"""Longer lists of values are folded away."""
+"""Longer lists of values are folded."""
 _ORDER = (
     "Ingest",
     "Events",
@@ -38,24 +38,24 @@ ABOUT = {
     "Spend": "What ads have cost, and the rates by which amounts are converted.",
     "Sources": "Paid networks of the Space's own, beside the listed sources.",
 }
-"""The subjects, which are the document's tags, in the order in which a reader needs them."""
+"""The subjects, which are the document's tags, in reading order."""
 
 
 @dataclass(frozen=True)
 class FieldNote:
-    """A parameter, or a member of a body."""
+    """A parameter, or a body's member."""
 
     name: str
     kind: str
     is_required: bool
     description: str
     values: list[str]
-    """Its possible values, where there is a list of them."""
+    """Possible values, if limited."""
 
 
 @dataclass(frozen=True)
 class ReferenceEntry:
-    """One operation as the page shows it."""
+    """An operation on the page."""
 
     id: str
     method: str
@@ -68,12 +68,12 @@ class ReferenceEntry:
     answers: list[tuple[str, str]]
     """Status and meaning."""
     target: str
-    """Path and query of the example."""
+    """The example's path and query."""
     request: str
     """The example's body, as text."""
     response: str
     conflict: str
-    """The answer where it conflicts; empty where it never does."""
+    """The conflict answer; empty if it never conflicts."""
 
     @property
     def content_type(self) -> str:
@@ -81,12 +81,12 @@ class ReferenceEntry:
         return content_type(self.request)
 
     def curl(self, base_url: str) -> str:
-        """The example as a command."""
+        """Return the example as a command."""
         return curl(base_url, self.method, self.target, self.request)
 
 
 def add_tags(document: Schema) -> None:
-    """Add the subjects to the document as its tags, in their order."""
+    """Add the subjects to the document as tags, in order."""
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
     known = [tag for tag in _ORDER if tag in used]
     document["tags"] = [
@@ -95,7 +95,7 @@ def add_tags(document: Schema) -> None:
 
 
 def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
-    """Every operation, by tag; those of a tag in the order of the examples."""
+    """Return the operations by tag, in the order of the examples."""
     parts = document["components"]["schemas"]
     entries = [_describe(method, path, operation, parts) for method, path, operation in _operations(document)]
     ranks = {name: rank for rank, name in enumerate(EXAMPLES)}
@@ -173,7 +173,7 @@ def _resolved(schema: Schema, parts: Schema) -> Schema:
 
 
 def _kind(schema: Schema, parts: Schema) -> str:
-    """The type in words: `text or whole number`, `list of objects`."""
+    """Return the type in words: `text or whole number`, `list of objects`."""
     schema = _resolved(schema, parts)
     options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if options and "type" not in schema:

@@ -1,5 +1,5 @@
-"""Real examples of every operation: one small shop's requests, in the order in which a new
-installation can be sent them, and what it answered. A test sends them all.
+"""Real examples of every operation: one small shop's requests, in a valid order for a new installation, and
+the answers. A test sends them all.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The path's parameters."""
     query: list[tuple[str, str]] = []
     body: Any = None
-    """JSON, or the text of a file."""
+    """JSON, or a file's text."""
     response: Any = None
     conflict: Any = None
-    """The answer with status 409, where there can be one."""
+    """The answer with status 409, if possible."""
 
     def target(self, template: str) -> str:
-        """Path and query, for the path of the OpenAPI document."""
+        """Return path and query for an OpenAPI path."""
         filled = template.format(**{name: quote(text, safe="@") for name, text in self.path.items()})
         return f"{filled}?{urlencode(self.query, safe='[]@:')}" if self.query else filled
 
@@ -53,7 +53,7 @@ _PROBLEMS: dict[int, Problem] = {
     429: RateLimited(30),
     503: Unavailable(),
 }
-"""Of every kind of error that is more than one of the protocol's own, a real one."""
+"""A real instance of every error with members of its own."""
 ERRORS: dict[int, Any] = {
     status: msgspec.json.decode(_PROBLEMS.get(status, plain(status)).body()) for status in PROBLEMS
 }
@@ -61,7 +61,7 @@ ERRORS: dict[int, Any] = {
 
 
 def add_examples(document: dict[str, Any]) -> None:
-    """Put the examples into an OpenAPI document, for every tool that reads it."""
+    """Add the examples to an OpenAPI document, for all tools that read it."""
     for operations in document["paths"].values():
         for operation in operations.values():
             example = EXAMPLES.get(operation["operationId"])

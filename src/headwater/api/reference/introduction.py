@@ -1,5 +1,5 @@
-"""The first calls of the reference: a purchase that is sent, and what earned it. Both work as they
-stand in any Space. A test sends them.
+"""The first calls of the reference: send a purchase, then find its source. Both work unchanged in any Space.
+A test sends them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.api.reference.commands import curl, pretty
 
 @dataclass(frozen=True)
 class FirstCall:
-    """A call of the introduction, and what a new Space answers."""
+    """A call of the introduction, and a new Space's answer."""
 
     about: str
     method: str
@@ -22,12 +22,12 @@ class FirstCall:
     answer: Any
 
     def command(self, base_url: str) -> str:
-        """The call as a command."""
+        """Return the call as a command."""
         return curl(base_url, self.method, self.target, pretty(self.body))
 
     @property
     def answer_text(self) -> str:
-        """The answer, laid out."""
+        """Return the answer, formatted."""
         return pretty(self.answer)
 
 

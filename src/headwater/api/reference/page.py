@@ -1,6 +1,6 @@
-"""/docs: the reference of the API as one page, rendered by the server from the OpenAPI document.
+"""/docs: the API reference on one page, rendered by the server from the OpenAPI document.
 
-It works without JavaScript and without any network; a script adds the sending of the examples.
+It works without JavaScript and offline; a script adds buttons that send the examples.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TEMPLATES = Environment(
 
 
 def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
-    """The routes of /docs and the files that it loads."""
+    """Return the routes of /docs and its files."""
 
     @cache
     def page() -> str:

@@ -1,1 +1,1 @@
-"""The MCP resource: the tools, resources and prompts of a Space for assistants."""
+"""The MCP resource: a Space's tools, resources and prompts."""

@@ -1,5 +1,5 @@
-"""Arguments as assistants write them, turned into the values that they mean: `5.0` for a whole
-number, an id as a string of digits, one text where a list of texts is wanted, true for 1. Pure.
+"""Convert arguments as assistants write them to their schema's types: `5.0` to an integer, digits to an id,
+one text to a list, true to 1. Pure.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _EXACT = 2.0**53
 
 
 def tidy(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Convert arguments to the types of their schemas where that is unambiguous; others stay unchanged.
-    Fractions become Decimal, as in the bodies of the public API.
+    """Convert arguments to their schema's types where that is unambiguous. Fractions become Decimal, as in
+    the public API.
     """
     return {name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()}
 
@@ -32,7 +32,7 @@ def _coerced(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, Decimal) and any(
         choice.get("type") == "string" for choice in schema.get("anyOf", ())
     ):
-        return str(value)  # where text that holds a number is taken, too
+        return str(value)  # text that holds a number is accepted too
     return value
 
 

@@ -1,6 +1,7 @@
-"""Confirmation of irreversible actions. The first call changes nothing and returns what would be deleted,
-with a value for exactly that; a second call with the value does it. The value is signed and valid for ten
-minutes, for one tool and the current state of the item.
+"""Confirmation of irreversible actions.
+
+The first call changes nothing and returns a preview with a confirmation value; a second call with the value
+acts. The value is signed and valid for ten minutes, for one tool and the item's current state.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PREVIEW: dict[str, Schema] = {
     "confirm": {"type": "string"},
     "message": {"type": "string"},
 }
-"""The members of the answer to a call without the value."""
+"""Members of the preview."""
 
 _VALUE = re.compile(r"([0-9]{1,12})\.([0-9a-f]{64})")
 _ASK = (
@@ -43,14 +44,14 @@ _REFUSED = (
 
 
 def preview(context: ToolContext, tool: str, would_go: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a call that is not confirmed yet."""
+    """Return the answer to an unconfirmed call."""
     expires = int(time.time()) + SECONDS
     value = f"{expires}.{_signature(context, tool, would_go, expires)}"
     return {"would_go": would_go, CONFIRM.name: value, "message": _ASK}
 
 
 def read_confirmation(arguments: dict[str, Any]) -> str | None:
-    """The value that a call is confirmed with, if it is. Raises Invalid."""
+    """Return a call's confirmation value, if any. Raise Invalid."""
     query = JsonInput({CONFIRM.name: arguments.get(CONFIRM.name)})
     value = CONFIRM.read(query)
     query.finish()
@@ -58,7 +59,7 @@ def read_confirmation(arguments: dict[str, Any]) -> str | None:
 
 
 def check_confirmation(context: ToolContext, tool: str, would_go: dict[str, Any], value: str) -> None:
-    """Raise Invalid unless the value is from the preview of what would go now."""
+    """Raise Invalid unless the value is from a preview of the current state."""
     match = _VALUE.fullmatch(value)
     if match is None or time.time() >= int(match[1]):
         raise Invalid.of(CONFIRM.name, _REFUSED)

@@ -1,4 +1,4 @@
-"""The context of a request: the assistant, its Space, and the services of the process."""
+"""The context of a request: assistant, Space and services."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 CALLING = RateLimit("mcp", 60)
-"""The requests that all assistants of a Space may send in a minute."""
+"""Requests per minute from all assistants of a Space."""
 
 
 @dataclass(frozen=True)
 class McpServices:
-    """The services that all requests of a process share."""
+    """Services shared by a process's requests."""
 
     database: Database
     inbox: Inbox
     base_url: str
     signing_key: bytes
-    """Signs the cursors of lists, the same as the public API's."""
+    """Signs list cursors, the same key as the public API's."""
     rate_limit_factor: float
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """One request of an assistant."""
+    """A request from an assistant."""
 
     service: McpServices
     bearer: Bearer
     limits: dict[str, int]
-    """The Space's own rate limits; other buckets have the general one."""
+    """The Space's own rate limits; other buckets use the default."""
 
     @property
     def space_id(self) -> int:
@@ -50,24 +50,23 @@ class ToolContext:
 
     @cached_property
     def may_write(self) -> bool:
-        """True when the person who connected the assistant may change data."""
+        """Return whether the person who connected the assistant may change data."""
         return self.bearer.role.may(Permission.WRITE_DATA)
 
     def limit(self, limit: RateLimit) -> int:
-        """Return the number of requests that `limit` is for the Space."""
+        """Return `limit` in requests for this Space."""
         return limit.for_space(self.limits, self.service.rate_limit_factor)
 
     @asynccontextmanager
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """Open a transaction of at most `seconds`, confined to the Space; heavy work takes one of the few
-        places reserved for it.
+        """Open a transaction of at most `seconds`, restricted to the Space. `heavy` work takes one of the few
+        slots reserved for it.
         """
         with serving(self.space_id):
             async with self.service.database.transaction(seconds, heavy=heavy) as connection:
                 yield connection
 
     async def space(self, connection: AsyncConnection) -> Space:
-        """The Space and its settings."""
         return await fetch_space(connection, self.space_id)

@@ -1,4 +1,4 @@
-"""Descriptions for tools and resources alike: a Space, and the attribution models in words."""
+"""Descriptions shared by tools and resources: a Space, and the attribution models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODELS_IN_WORDS = {name: model.description for name, model in MODELS.items()}
 
 
 async def describe_space(context: ToolContext) -> dict[str, Any]:
-    """A Space as an assistant needs to know it, what is in it, and what it may do there."""
+    """Return a Space's properties and contents, and the assistant's abilities in it."""
     async with context.transaction() as connection:
         space = await context.space(connection)
         contents = await fetch_contents(connection, space.id)
@@ -41,7 +41,7 @@ def _on_clock(moment: datetime | None, space: Space) -> str | None:
 
 
 def _unknowns(contents: SpaceContents) -> list[str]:
-    """Facts that answers cannot be about, or only in part."""
+    """Return facts that answers lack, or cover only in part."""
     unknowns: list[str] = []
     if not contents.has_spend:
         unknowns.append("No ad spend is stored, so neither cost nor return on ad spend is known.")

@@ -1,6 +1,7 @@
-"""The MCP resource of a Space over HTTP: the token is looked up anew for each request, and the
-body is read by our own rules, before the protocol sees it. Only POST is served: nothing is
-ever pushed.
+"""A Space's MCP resource over HTTP.
+
+Each request's token is looked up, and our own rules check the body before the protocol reads it. Only POST is
+served, because nothing is pushed.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from headwater.spaces.spaces import fetch_limits
 
 LONGEST_TOKEN = 512
 _REPLACED_HEADERS = {
-    # Checked by then, and the protocol's implementation is stricter about how it is written.
+    # Already checked; the protocol's implementation is stricter about the format.
     b"content-type": b"application/json",
-    # The outcome is decided by then; every client of the protocol accepts JSON.
+    # Already negotiated; every client of the protocol accepts JSON.
     b"accept": b"application/json, text/event-stream",
 }
 
@@ -43,7 +44,7 @@ log = structlog.get_logger()
 
 
 class AccessRefusal(StrEnum):
-    """The reason to refuse a request; for the log, because assistants show little of it."""
+    """The reason for refusing a request, for the log because assistants show little of it."""
 
     HOST = "host"
     ORIGIN = "origin"
@@ -68,7 +69,7 @@ class SpaceEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve requests while this lasts."""
+        """Serve requests inside the block."""
         async with self._plain.run(), self._streaming.run():
             yield
 
@@ -99,7 +100,7 @@ class SpaceEndpoint:
             raise Forbidden("Pages of this origin may not call this service.")
 
     async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
-        """Return the context of a request within the Space's rate limit. Raises Problem."""
+        """Return a request's context, within the Space's rate limit. Raise Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None
@@ -116,9 +117,8 @@ class SpaceEndpoint:
         return context
 
     def _unauthorized(self, space_id: int, *, has_token: bool) -> Unauthorized:
-        """The refusal that leads a client to the authorization server: the address of the metadata
-        and the scope to request; and, for a request with a token, that it does not work (RFC 6750
-        §3).
+        """Return the refusal that leads a client to the authorization server: the metadata address, the
+        scope, and for a request with a token that it is invalid (RFC 6750 §3).
         """
         _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
@@ -155,7 +155,7 @@ def _authorization(scope: Scope) -> list[bytes]:
 
 
 def _read_token(scope: Scope) -> str | None:
-    """The bearer token of the only Authorization header; never of the query or body."""
+    """Return the bearer token of the only Authorization header; never from the query or body."""
     values = _authorization(scope)
     if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
         return None
@@ -164,7 +164,7 @@ def _read_token(scope: Scope) -> str | None:
 
 
 async def _read_message(scope: Scope, receive: Receive) -> bytes:
-    """The body, which is one message of the protocol. Raises Problem."""
+    """Return the body, one message of the protocol. Raise Problem."""
     headers = Headers(scope=scope)
     refuse_encoding(headers.get("content-encoding"))
     media_type = headers.get("content-type", "").partition(";")[0]
@@ -176,8 +176,8 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
 
 
 def _may_stream(headers: Headers) -> bool:
-    """True when an answer may become a stream of events when it is long in coming, which keeps the
-    connection alive. In the era of handshakes every answer would be one, for nothing.
+    """Return whether a slow answer may become an event stream, which keeps the connection alive. In the
+    handshake era every answer would become one, needlessly.
     """
     version = headers.get("mcp-protocol-version")
     modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
@@ -185,7 +185,7 @@ def _may_stream(headers: Headers) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receiver of a body that has been read, and then of the messages after it."""
+    """Return a receiver that replays a body and then passes later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

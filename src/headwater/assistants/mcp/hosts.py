@@ -1,5 +1,5 @@
-"""Hosts and origins that may call the MCP resource, so that a page in a visitor's browser cannot reach it:
-the service's own name, and pages of the service or of the browser's machine. Pure.
+"""Hosts and origins that may call the MCP resource: the service itself, its pages, and pages of the browser's
+machine. Others could attack it from a visitor's browser. Pure.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ _STANDARD_PORTS = {"http": ":80", "https": ":443"}
 
 @dataclass(frozen=True)
 class AllowedHosts:
-    """The accepted values of Host and Origin headers; all in lower case."""
+    """Accepted Host and Origin headers, in lower case."""
 
     names: frozenset[str]
     origin: str
 
     @classmethod
     def of(cls, base_url: str) -> Self:
-        """The hosts of a service that people reach at `base_url`. On the loopback interface all its
-        names are one host.
+        """Return the accepted hosts of a service at `base_url`. All names of the loopback interface are
+        equivalent.
         """
         parts = urlsplit(base_url.lower())
         port = f":{parts.port}" if parts.port is not None else ""
@@ -31,11 +31,11 @@ class AllowedHosts:
         return cls(frozenset(name + suffix for name in names for suffix in ports), base_url.lower())
 
     def takes_host(self, host: str) -> bool:
-        """True when a request for this host is meant for us."""
+        """Return whether a request for this host is ours."""
         return host.lower() in self.names
 
     def takes_origin(self, origin: str | None) -> bool:
-        """Return whether a page of this origin may call; callers other than pages have no origin."""
+        """Return whether a page of this origin may call; other callers have no origin."""
         return origin is None or origin.lower() == self.origin or _is_loopback(origin)
 
 

@@ -1,5 +1,7 @@
-"""Local times in the answers of tools. The API gives times of events in UTC, while periods and days
-of reports follow the Space's clock: an assistant that compares the two needs both.
+"""Local times in tool answers.
+
+The API gives event times in UTC, while reports use the Space's time zone. An assistant that compares the two
+needs both.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ Members = dict[str, Any]
 
 
 def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
-    """Return an answer in which each member such as `event_time_utc` is followed by `event_time`: the same
-    time in the Space's time zone, with its offset.
+    """Return an answer where each member such as `event_time_utc` is followed by `event_time`, in the Space's
+    time zone with its offset.
     """
     if isinstance(answer, list):
         return [add_local_times(item, zone) for item in cast("list[Any]", answer)]
@@ -26,7 +28,7 @@ def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
 
 
 def has_utc_times(answer: Any) -> bool:
-    """Return whether an answer has a time in UTC, so that the Space's zone is worth loading."""
+    """Return whether an answer has a UTC time, so the Space's time zone is needed."""
     if isinstance(answer, list):
         return any(has_utc_times(item) for item in cast("list[Any]", answer))
     if not isinstance(answer, dict):

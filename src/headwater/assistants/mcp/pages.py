@@ -1,4 +1,4 @@
-"""Pages of lists as assistants get them: rows and the next cursor, nothing of the web."""
+"""Pages of lists for assistants: rows and the next cursor, without links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGING = (PER_PAGE, NEXT_PAGE)
 
 
 def paged(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the number of rows that a page has. Raises Invalid for too many."""
+    """Return arguments with the number of rows per page. Raise Invalid for too many."""
     query = JsonInput({PER_PAGE.name: arguments.get(PER_PAGE.name)})
     most = PER_PAGE.read(query)
     query.finish()
@@ -26,11 +26,11 @@ def paged(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
-    """Return a page of a list as a tool's answer. Rows leave out null members, because most are null."""
+    """Return a page as a tool's answer. Rows omit null members because most are null."""
     rows = [filled(msgspec.json.decode(line)) for line in page.lines]
     return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}
 
 
 def filled(row: dict[str, Any]) -> dict[str, Any]:
-    """The members of a row that are not null."""
+    """Return a row without null members."""
     return {name: value for name, value in row.items() if value is not None}

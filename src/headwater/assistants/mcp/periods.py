@@ -15,11 +15,11 @@ _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADA
 PERIOD = Parameter(name="period", kind=_WORDS, description="In words; see query_report.")
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
 PERIODS = (PERIOD, *DATES.parameters)
-"""The arguments of a tool that lists what happened in a time."""
+"""Arguments for a period."""
 
 
 def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: str = "") -> dict[str, Any]:
-    """Replace the words of a period by dates; without words and dates those of `default`. Raises Invalid."""
+    """Replace a period in words by dates, using `default` without any. Raise Invalid."""
     dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
     today = now.astimezone(space.zone).date()
@@ -30,5 +30,5 @@ def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: 
 
 
 def written(dates: DateSpan) -> dict[str, str]:
-    """Return days as the arguments start_date and end_date."""
+    """Return dates as the arguments start_date and end_date."""
     return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}

@@ -1,4 +1,4 @@
-"""Prompts: questions worth asking, written so that an assistant goes about them well."""
+"""Prompts: useful questions, with instructions for the assistant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_ARGUMENT = 500
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument that a person fills in; without a `default` they must."""
+    """An argument that a person fills in, required without a `default`."""
 
     description: str
     default: str | None = None
@@ -23,7 +23,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """A prompt: `text` is a template of its arguments."""
+    """A prompt; `text` is a template of its arguments."""
 
     name: str
     title: str
@@ -91,7 +91,6 @@ PROMPTS = {question.name: question for question in _QUESTIONS}
 
 
 def describe_prompt(question: PromptTemplate) -> Prompt:
-    """A prompt as it is listed."""
     return Prompt(
         name=question.name,
         title=question.title,
@@ -104,7 +103,7 @@ def describe_prompt(question: PromptTemplate) -> Prompt:
 
 
 def render_prompt(question: PromptTemplate, arguments: Mapping[str, str]) -> GetPromptResult:
-    """A prompt with its arguments filled in. Raises ValueError with the rule that they break."""
+    """Return a prompt with its arguments filled in. Raise ValueError with the broken rule."""
     unknown = arguments.keys() - question.arguments.keys()
     if unknown:
         raise ValueError(f"There is no argument {shorten(min(unknown))}.")

@@ -1,5 +1,5 @@
-"""A body as a message of the protocol: one JSON object whose texts can be stored. The rest of its
-form is the protocol's own business.
+"""Check that a body is one protocol message: a JSON object whose texts can be stored. The SDK checks the
+rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
 
 
 class BadMessage(Problem):
-    """400: no message that the protocol could answer; the error has the protocol's own form."""
+    """400: not an answerable message. The error has the protocol's format."""
 
     def __init__(self, code: int, message: str, request_id: Any = None) -> None:
         super().__init__(message, 400)
@@ -27,8 +27,8 @@ class BadMessage(Problem):
 
 
 def encode_problem(problem: Problem) -> bytes:
-    """The body of a refusal: the service's own form, which clients of the protocol read as an error
-    of it as well, so that people see the reason rather than a status.
+    """Return a refusal's body in the service's format, which is also a protocol error, so people see the
+    reason instead of a status.
     """
     if isinstance(problem, BadMessage):
         return problem.body()
@@ -41,14 +41,14 @@ def _error(code: int, message: str, request_id: Any = None) -> bytes:
 
 
 def check_message(body: bytes) -> None:
-    """Raise BadMessage for what is no JSON, more than one message, or holds bad text."""
+    """Raise BadMessage for invalid JSON, several messages, or invalid text."""
     try:
         message = decode_json(body)
     except Invalid as error:
         raise BadMessage(PARSE_ERROR, error.message) from None
     if not isinstance(message, dict):
         raise BadMessage(INVALID_REQUEST, ONE_AT_A_TIME)
-    if b"\\u0000" not in body:  # what else cannot be stored has not been decoded
+    if b"\\u0000" not in body:  # other unstorable text has failed to decode
         return
     try:
         refuse_bad_text(cast("dict[str, Any]", message))
@@ -58,7 +58,7 @@ def check_message(body: bytes) -> None:
 
 
 def _sound(request_id: Any) -> Any:
-    """The id of a request, if an answer can repeat it."""
+    """Return a request's id, if an answer can repeat it."""
     try:
         refuse_bad_text(request_id)
     except Invalid:

@@ -1,4 +1,4 @@
-"""Resources: facts on a Space and on our words, for an assistant to read before it calls tools."""
+"""Resources: facts about a Space and our terms, for an assistant to read before calling tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class SpaceResource:
-    """A resource; `content` gives what becomes its JSON."""
+    """A resource; `content` returns the value for its JSON."""
 
     uri: str
     name: str
@@ -34,7 +34,6 @@ class SpaceResource:
     mime_type: str = JSON
 
     async def read(self, context: ToolContext) -> str:
-        """Return its current text."""
         return msgspec.json.encode(await self.content(context)).decode()
 
 
@@ -123,7 +122,6 @@ RESOURCES = {resource.uri: resource for resource in _READABLE}
 
 
 def describe_resource(resource: SpaceResource) -> Resource:
-    """A resource as it is listed."""
     return Resource(
         uri=resource.uri,
         name=resource.name,

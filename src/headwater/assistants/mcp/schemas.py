@@ -1,7 +1,7 @@
-"""The schemas of tools made short, as a language model reads the list of all tools before its first
-question. What it needs to fill in an argument stays: types, short lists of values, defaults, and
-words. Long lists stand once, in a resource; and every rule that is left out here is enforced where
-the argument is read, and named by the refusal. Pure.
+"""Shorten tool schemas, because a language model reads the list of all tools before its first question.
+
+Everything needed to fill in an argument stays: types, short value lists, defaults and descriptions. Long
+lists are in a resource. Omitted rules are enforced, and explained, when the argument is read. Pure.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ LONG_LISTS: dict[frozenset[Any], str] = {
     frozenset(EVENT_NAMES): "purchase, sign_up, lead_generated, subscribe, custom_event_1, …: "
     "trk://event-names"
 }
-"""Long lists of values: the most common ones, and the resource that has all."""
+"""Long value lists: the most common ones, and the resource with all."""
 LONG_PATTERNS = {SOURCE["pattern"]: _SOURCES, REPORT_SOURCE["pattern"]: _SOURCES}
-"""The same of values that a pattern describes."""
+"""The same for values described by a pattern."""
 
 STAND_ELSEWHERE = ("As in list_events.", "As in query_report.")
-"""Words of arguments that are left out: the instructions to assistants say where they stand."""
+"""Descriptions to omit; the instructions to assistants refer to their source."""
 
 _RULES = {
     "pattern",
@@ -40,16 +40,14 @@ _RULES = {
     "maximum",
     "additionalProperties",
 }
-"""Conditions on a value besides its type; also that an object has no other members."""
+"""Schema rules omitted, besides the type; also the one that forbids other members."""
 _NUMBERED = re.compile(r"([a-z_]+_)[1-9][0-9]?")
 _FEW = 3
-"""Properties that differ in a number only are listed singly up to here."""
+"""Maximum number of properties, differing only in a number, that are listed separately."""
 
 
 def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
-    """The schema of an object of arguments, to be listed; `with_null` where null means something
-    else than leaving an argument out.
-    """
+    """Return a short schema of an arguments object; `with_null` if null differs from a missing argument."""
     short = _short(schema)
     if not short.get("required"):
         del short["required"]
@@ -63,8 +61,8 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
 
 
 def outline(schema: Schema) -> Schema | None:
-    """Return the schema of an answer for the list of tools: only members with a description, without their
-    contents. None if no member has one.
+    """Return an answer's schema for the tool list, with only the described members and without their
+    contents. None if no member has a description.
     """
     members = cast("dict[str, Schema]", schema["properties"])
     described = {
@@ -87,7 +85,7 @@ def _without_null(schema: Schema) -> Schema:
 
 
 def _short(schema: Schema) -> Schema:
-    """A schema by its types, values and words."""
+    """Return a schema's types, values and descriptions."""
     if isinstance(schema.get("properties"), dict):
         return _short_object(schema)
     if (words := _long_list(schema)) is not None:
@@ -95,7 +93,7 @@ def _short(schema: Schema) -> Schema:
     kept = {name: part for name, part in schema.items() if name not in _RULES}
     if isinstance(kept.get("items"), dict):
         kept["items"] = _short(kept["items"])
-    if kept.get("enum") == [0, 1]:  # which its words say
+    if kept.get("enum") == [0, 1]:  # the description says so
         del kept["enum"]
     if isinstance(kept.get("anyOf"), list):
         return _short_choice(kept)
@@ -110,7 +108,7 @@ def _long_list(schema: Schema) -> str | None:
 
 
 def _short_choice(schema: Schema) -> Schema:
-    """Merge a choice between types into one list of types, if only the type differs."""
+    """Merge a choice between types into a list of types, if only the type differs."""
     choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
     rest = {name: part for name, part in schema.items() if name != "anyOf"}
     if any(choice.keys() != {"type"} for choice in choices):
@@ -119,7 +117,7 @@ def _short_choice(schema: Schema) -> Schema:
 
 
 def _types(schemas: list[Schema]) -> str | list[str]:
-    """The types of schemas that have one each or a list of them."""
+    """Return the types in schemas with one type or a list."""
     return _one_or_list([name for schema in schemas for name in _type_names(schema)])
 
 
@@ -147,7 +145,7 @@ def _short_object(schema: Schema) -> Schema:
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:
-    """Merge properties whose names differ only in a number into patterns with all of their types."""
+    """Merge properties whose names differ only in a number into patterns with all their types."""
     families: dict[str, list[str]] = {}
     for name in properties:
         match = _NUMBERED.fullmatch(name)

@@ -1,5 +1,5 @@
-"""The MCP server on the official SDK: the tools, resources and prompts of this package, offered in
-both eras of the protocol. It keeps no session: every request brings its own context.
+"""The MCP server on the official SDK, for both eras of the protocol. It keeps no session: every request has
+its own context.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
-    """The server with these tools."""
+    """Return a server with these tools."""
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
@@ -109,7 +109,7 @@ def _describe(tool: Tool) -> ToolDescription:
 
 
 def _annotate(tool: Tool) -> ToolAnnotations:
-    """The hints that mean something: of a tool that only reads, the others do not."""
+    """Return a tool's hints; a read-only tool needs no others."""
     if not tool.writes:
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return ToolAnnotations(

@@ -1,7 +1,6 @@
-"""The definition of a tool: its name, its description, its arguments, the shape of its answer, and the domain
-function behind it.
+"""Tool definitions: name, description, arguments, answer and the domain function.
 
-The definitions that read parameters of the public API also describe the arguments, so the two cannot differ.
+Arguments are described by the definitions that read the public API's parameters, so both always agree.
 """
 
 from __future__ import annotations
@@ -32,29 +31,29 @@ NEXT_CURSOR: Schema = {"type": ["string", "null"]}
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. `call` raises Problem for a failure that the assistant can mend."""
+    """A tool. `call` raises Problem for a failure that the assistant can fix."""
 
     name: str
     title: str
     description: str
     answer: type[Struct] | Schema
-    """The type of the answer of `call`, or its JSON schema: an object."""
+    """The type of `call`'s answer, or its JSON schema: an object."""
     call: Call
     arguments: Mapping[str, Schema] = field(default_factory=dict[str, Schema])
     required: tuple[str, ...] = ()
     writes: bool = False
     destructive: bool = False
-    """True when a call may take something away that was there before."""
+    """Whether a call may remove existing data."""
     idempotent: bool = False
-    """True when the same call again changes nothing more."""
+    """Whether repeating a call changes nothing more."""
     clears: bool = False
-    """True when null for an argument takes away what was there; else it is as if left out."""
+    """Whether a null argument removes a value; otherwise null means missing."""
     hint: str = ""
     """Advice for a call whose subject does not exist."""
 
     @cached_property
     def input_schema(self) -> Schema:
-        """Return the JSON schema of the arguments, without additional ones."""
+        """Return the arguments' JSON schema, without additional ones."""
         return short_arguments(
             {"type": "object", "properties": dict(self.arguments), "required": list(self.required)},
             with_null=self.clears,
@@ -62,19 +61,19 @@ class Tool:
 
     @cached_property
     def output_schema(self) -> Schema | None:
-        """Return the JSON schema of the answer in the list of tools: the members with a description."""
+        """Return the answer's JSON schema in the tool list: only members with a description."""
         return outline(self.answer_schema)
 
     @cached_property
     def answer_schema(self) -> Schema:
-        """Return the JSON schema of the answer."""
+        """Return the answer's JSON schema."""
         return inline_schema(self.answer) if isinstance(self.answer, type) else self.answer
 
     def check(self, arguments: Arguments) -> None:
-        """Raise Invalid for arguments that are unknown or missing."""
+        """Raise Invalid for unknown or missing arguments."""
         unknown = (name for name in arguments if name not in self.arguments)
         errors = {name: [f"There is no argument {shorten(name)}."] for name in islice(unknown, MAX_FAULTS)}
-        for name in islice(errors, 1):  # the list is long, and once is enough
+        for name in islice(errors, 1):  # the list is long, so once is enough
             there_are = ", ".join(self.arguments) or "none"
             errors[name] = [f"There is no argument {shorten(name)}; there are: {there_are}."]
         errors |= {
@@ -86,7 +85,7 @@ class Tool:
             raise Invalid(errors)
 
     def explain(self, problem: Problem) -> str:
-        """Explain a problem and its remedy to an assistant."""
+        """Explain a problem and its solution to an assistant."""
         lines = [problem.message]
         if isinstance(problem, Invalid):
             lines = [_named(name, rule) for name, rules in problem.errors.items() for rule in rules]
@@ -107,7 +106,7 @@ def _named(name: str, rule: str) -> str:
 
 
 def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
-    """Arguments read by these definitions."""
+    """Return the arguments that these definitions read."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
         name: {**_filled(parameter["schema"]), "description": parameter["description"]}
@@ -116,15 +115,15 @@ def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, 
 
 
 def _filled(schema: Schema) -> Schema:
-    """The schema of a value without the blank text that an address may have in its place."""
+    """Return a schema without the blank text that queries allow."""
     if "anyOf" not in schema:
         return schema
     return schema | {"anyOf": [each for each in schema["anyOf"] if each != BLANK]}
 
 
 def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Return arguments that another tool describes, with their types alone: the list of tools has
-    their words, values and defaults once.
+    """Return arguments described by another tool, with their types alone: the tool list has their
+    descriptions, values and defaults once.
     """
     return {
         name: {**without_values(schema), "description": f"As in {tool}."}
@@ -133,40 +132,38 @@ def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def without_values(schema: Schema) -> Schema:
-    """Return the schema of an argument without its values and default, which another lists."""
+    """Return an argument's schema without its values and default, which another tool lists."""
     short = {name: part for name, part in schema.items() if name not in ("enum", "default")}
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
 def list_of(row: Schema, **also: Schema) -> Schema:
-    """The schema of one page of a list, with members beside the rows; a row leaves out what is
-    null.
-    """
+    """Return the schema of a page with members besides its rows; rows omit null."""
     rows = {"type": "array", "items": partial(row)}
     return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **also}, *also)
 
 
 def partial(row: Schema) -> Schema:
-    """The schema of an object any of whose members may be left out."""
+    """Return an object's schema with all members optional."""
     if "anyOf" in row:
         return {"anyOf": [partial(choice) for choice in row["anyOf"]]}
     return {name: part for name, part in row.items() if name != "required"}
 
 
 def schema_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
-    """The schema of a body or an answer of the public API."""
+    """Return the schema of a public API body or answer."""
     return (
         inline_schema(answer) if isinstance(answer, type) else answer["content"]["application/json"]["schema"]
     )
 
 
 def answer_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
-    """The schema of an answer of the public API whose members go without saying."""
+    """Return the schema of a public API answer with self-explanatory members."""
     return without_words(schema_of(answer))
 
 
 def without_words(schema: Schema) -> Schema:
-    """The schema of an answer whose members go without saying."""
+    """Return a schema without descriptions, for self-explanatory members."""
     members: dict[str, Schema] = schema["properties"]
     plain = {
         name: {key: part for key, part in member.items() if key != "description"}
@@ -176,5 +173,5 @@ def without_words(schema: Schema) -> Schema:
 
 
 def rows_schema(page: type[Struct]) -> Schema:
-    """The schema of the rows of a list of the public API."""
+    """Return the row schema of a public API list."""
     return schema_of(page)["properties"]["data"]["items"]

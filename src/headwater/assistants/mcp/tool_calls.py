@@ -1,4 +1,4 @@
-"""Calls of tools: arguments and the person's role are checked, and the result is answered."""
+"""Tool calls: check arguments and the person's role, then call and answer."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ STORED_TEXT = (
 async def call_tool(
     tools: Mapping[str, Tool], context: ToolContext, name: str, arguments: Arguments
 ) -> CallToolResult:
-    """Call a tool, and return its answer. A failure that the assistant or a person can mend is an
-    error of the tool, in words that explain how.
+    """Call a tool and return its answer. A failure that the assistant or a person can fix becomes a tool
+    error that explains the fix.
     """
     tool = tools.get(name)
     if tool is None:
@@ -59,7 +59,7 @@ async def call_tool(
 
 
 def _explain(tool: Tool, error: Exception) -> str:
-    """Explain a failure and its remedy. Internal failures are logged."""
+    """Explain a failure and its solution. Log internal failures."""
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
@@ -72,12 +72,12 @@ def _explain(tool: Tool, error: Exception) -> str:
 
 
 def visible_tools(tools: Sequence[Tool], context: ToolContext) -> list[Tool]:
-    """The tools that the person who connected the assistant may use."""
+    """Return the tools that the person who connected the assistant may use."""
     return [tool for tool in tools if context.may_write or not tool.writes]
 
 
 def _check_ids(tool: Tool, arguments: Arguments) -> None:
-    """Raise Invalid for an invalid id. Other arguments are checked by their readers."""
+    """Raise Invalid for an invalid id. Readers check other arguments."""
     wrong = [
         name
         for name, schema in tool.arguments.items()
@@ -92,7 +92,7 @@ def _is_id(value: Any) -> bool:
 
 
 async def _localize(context: ToolContext, content: Any) -> Any:
-    """Return an answer with its times on the Space's clock, too."""
+    """Return an answer with times also in the Space's time zone."""
     if not has_utc_times(content):
         return content
     async with context.transaction() as connection:
@@ -101,7 +101,7 @@ async def _localize(context: ToolContext, content: Any) -> Any:
 
 
 def _answered(content: Any) -> CallToolResult:
-    """Return an answer as JSON, followed by the reminder that its texts are not instructions."""
+    """Return an answer as JSON, followed by a reminder that its texts aren't instructions."""
     texts = (msgspec.json.encode(content).decode(), STORED_TEXT)
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts], structured_content=content

@@ -1,1 +1,1 @@
-"""The authorization server: assistants are let in by people, to one Space each."""
+"""The OAuth authorization server: people admit assistants to a Space."""

@@ -1,6 +1,4 @@
-"""The clean-up of the authorization server: old codes are deleted, and assistants that
-registered themselves and never came back.
-"""
+"""Clean-up of expired codes and of self-registered assistants that are unused."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ LOOK_SECONDS = 600.0
 
 
 def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
-    """Return the background job that deletes them, at this interval."""
+    """Return the background job for the clean-up, with this interval."""
 
     def attend(connection: Connection[Any], _: int) -> bool:
         forget(connection)

@@ -1,4 +1,4 @@
-"""Every client there is: those that registered here, and those that host a metadata document."""
+"""All clients: registered ones, and those that host a metadata document."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from headwater.database.pool import Database
 
 @dataclass(frozen=True)
 class ClientDirectory:
-    """All clients by their ids."""
+    """All clients by id."""
 
     database: Database
     hosted: HostedClients | None
-    """None where the operator takes no clients that host their document."""
+    """None if the operator disables clients that host their document."""
 
     def hosting(self, client_id: str) -> HostedClients | None:
-        """Return the fetcher of clients' documents, for a client that hosts its own."""
+        """Return the fetcher of client documents, for a client that hosts its own."""
         return self.hosted if is_document_url(client_id) else None
 
     async def find(self, client_id: str) -> OAuthClient | None:
-        """Return the client with an id: registered, or hosting its document there. Raises
-        OAuthError when the document cannot be used.
+        """Return a client by id, registered or hosting its document. Raise OAuthError for an unusable
+        document.
         """
         hosted = self.hosting(client_id)
         if hosted is not None:
@@ -32,6 +32,5 @@ class ClientDirectory:
         return await self.find_registered(client_id)
 
     async def find_registered(self, client_id: str) -> OAuthClient | None:
-        """Return a client that registered here."""
         async with self.database.connection() as connection:
             return await fetch_client(connection, client_id)

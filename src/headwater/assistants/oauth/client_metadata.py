@@ -1,6 +1,8 @@
-"""Clients that host a metadata document and are identified by its URL: fetched, checked, and cached as long
-as the document's server allows. A failure is cached for half a minute, and a host gets a limited number of
-requests a minute, so that strangers cannot use us to flood a server.
+"""Clients identified by the URL of their metadata document: fetched, checked and cached as long as the
+document's server allows.
+
+A failure is cached for half a minute, and each host gets a limited number of requests a minute, so strangers
+can't use us to flood a server.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ _JSON = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 class _Known:
     outcome: OAuthClient | OAuthError
     until: float
-    """The end of its time, on the monotonic clock."""
+    """Expiry on the monotonic clock."""
 
 
 class HostedClients:
-    """The clients whose documents one process has seen."""
+    """Clients whose documents this process has fetched."""
 
     def __init__(self, egress: Egress, brand: str) -> None:
         self._egress, self._brand = egress, brand
@@ -54,9 +56,7 @@ class HostedClients:
         self._requests: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> OAuthClient:
-        """Return the client with this URL as its id. Concurrent callers share one request for a document.
-        Raises OAuthError.
-        """
+        """Return the client whose id is `url`. Concurrent callers share one request. Raise OAuthError."""
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
         known = self._known.get(url)
@@ -67,7 +67,7 @@ class HostedClients:
         return known.outcome
 
     def recall(self, url: str) -> OAuthClient | None:
-        """The client of a document that was fetched before and is still fresh, if it was any."""
+        """Return a fetched client that is still fresh, or None."""
         known = self._known.get(url)
         if known is None or known.until <= time.monotonic() or isinstance(known.outcome, OAuthError):
             return None
@@ -104,7 +104,7 @@ class HostedClients:
             raise _unfetched(str(error)) from None
 
     def _count(self, url: str) -> None:
-        """Raise OAuthError when the URL's host had all the requests that it may get in a minute."""
+        """Raise OAuthError if the URL's host has had its requests for this minute."""
         now = time.monotonic()
         if now - self._minute >= 60:
             self._minute = now
@@ -120,8 +120,8 @@ class HostedClients:
 
 
 def is_document_url(client_id: str) -> bool:
-    """True when a client's id is the URL of a document that may be fetched: https on the usual
-    port, with a path.
+    """Return whether a client id is the URL of a document that may be fetched: https on the default port,
+    with a path.
     """
     url = read_redirect(client_id)
     return (
@@ -133,7 +133,7 @@ def is_document_url(client_id: str) -> bool:
 
 
 def fresh_seconds(cache_control: str) -> float:
-    """The seconds that a document may be remembered: as its server says, a day at most."""
+    """Return a document's cache lifetime in seconds: set by its server, at most a day."""
     if _NOT_KEPT.search(cache_control):
         return 0.0
     match = _MAX_AGE.search(cache_control)

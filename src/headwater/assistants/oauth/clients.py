@@ -1,4 +1,4 @@
-"""The metadata of a client, from its registration or its hosted document: read and checked. Pure."""
+"""Client metadata, from a registration or a hosted document: read and check it. Pure."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ RECORDED_TEXTS = (
     "scope",
 )
 RECORDED_LISTS = ("grant_types", "response_types")
-"""Other metadata that a client may send; it is kept and never enforced."""
+"""Other metadata that is stored but never enforced."""
 
 _HIDDEN = ("Cc", "Cf", "Zl", "Zp")
-"""Categories of characters that pages leave out of a name: controls, marks, line separators."""
+"""Character categories hidden in names: controls, marks, line separators."""
 
 
 @dataclass(frozen=True)
 class OAuthClient:
-    """An assistant as a consent page shows it and a redirect is checked against."""
+    """An assistant, shown on consent pages and checked against redirects."""
 
     id: str
     name: str
     redirect_uris: tuple[str, ...]
     host: str | None = None
-    """The host of its metadata document; None when it registered itself."""
+    """Host of its metadata document; None for a registered client."""
     registered_at: datetime | None = None
-    """When it registered itself."""
+    """Time of its registration."""
 
     @property
     def display_name(self) -> str:
-        """Its name as pages show it."""
+        """The name shown on pages."""
         return visible_name(self.name)
 
     def find_redirect(self, uri: str) -> Redirect | None:
-        """The redirect address in a request, if it is one of the client's."""
+        """Return a request's redirect address, if it is one of the client's."""
         return find_registered(self.redirect_uris, uri)
 
     @property
     def is_loopback_only(self) -> bool:
-        """True when any program on the person's machine could pretend to be it."""
+        """Return whether any program on the person's machine could impersonate it."""
         redirects = map(read_redirect, self.redirect_uris)
         return all(isinstance(target, Redirect) and target.is_loopback for target in redirects)
 
@@ -81,8 +81,8 @@ class Registration:
 
 
 def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection[str]) -> Registration:
-    """A client that registers itself. Raises OAuthError; of its redirect addresses those that can
-    be used are kept, and one has to be left.
+    """Return a self-registered client. Unusable redirect addresses are dropped. Raise OAuthError if none is
+    left.
     """
     name = _name(metadata.get("client_name"), brand)
     _refuse_secrets(metadata, "invalid_client_metadata")
@@ -96,8 +96,8 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
 
 
 def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthClient:
-    """The client whose metadata document at `url` says this. Raises OAuthError; a document with one
-    bad redirect address is refused whole.
+    """Return the client of a metadata document at `url`. Raise OAuthError, also if any redirect address is
+    bad.
     """
     own = read_redirect(url)
     if isinstance(own, RedirectRefusal):
@@ -153,14 +153,14 @@ def _name(value: Any, brand: str) -> str:
 
 
 def check_client_name(name: Any, brand: str) -> str:
-    """A name fit for a consent page. Raises ValueError with the rule that it breaks."""
+    """Return a name fit for a consent page. Raise ValueError with the broken rule."""
     if not isinstance(name, str) or not visible_name(name).strip():
         raise ValueError("is required")
     if len(name) > LONGEST_NAME:
         raise ValueError(f"must not be longer than {LONGEST_NAME} characters")
     if UNPRINTABLE.search(name):
         raise ValueError("must not hold control characters")
-    # As people read it: with other forms of the same letters, and without marks that hide in it.
+    # As people read it: normalised letters, without hidden marks.
     visible = unicodedata.normalize("NFKC", visible_name(name))
     if re.search(rf"(?<!\w){re.escape(brand)}(?!\w)", visible, re.IGNORECASE):
         raise ValueError(f"must not hold the name {brand}")
@@ -168,7 +168,7 @@ def check_client_name(name: Any, brand: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """A client's name as a page shows it: in one line, without marks that turn or hide text."""
+    """Return a client's name in one line, without marks that turn or hide text."""
     return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN)
 
 
@@ -178,7 +178,7 @@ def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:
 
 
 def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the other metadata with a valid type and a reasonable size."""
+    """Return other metadata with a valid type and a reasonable size."""
     kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
     kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
     return {

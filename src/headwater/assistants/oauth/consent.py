@@ -1,5 +1,5 @@
-"""The choices of a person on the consent page: the Spaces into which an assistant may be let, and
-its abilities there. It never gets more than the person has.
+"""Choices on the consent page: the Spaces that an assistant may use, and its abilities there, never more than
+the person's.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ _WRITES = "record, change and delete events; change contacts and companies; eras
 
 @dataclass(frozen=True)
 class SpaceChoice:
-    """A Space of the person's."""
+    """A Space of the person."""
 
     space_id: int
     name: str
     role: Role
     active: bool
-    """True while its subscription is active."""
+    """Whether its subscription is active."""
     tokens: int
-    """The number of its tokens that work."""
+    """Number of valid tokens."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
 
     @property
     def is_full(self) -> bool:
-        """True when it has all the tokens that a Space may have."""
+        """Return whether it has reached the token limit."""
         return self.tokens >= MAX_TOKENS
 
     @property
     def is_open(self) -> bool:
-        """True when an assistant can be let in."""
+        """Return whether an assistant can be admitted."""
         return self.active and not self.is_full and self.role.may(Permission.MAKE_TOKENS)
 
     @property
     def abilities(self) -> tuple[str, ...]:
-        """The abilities that the assistant will have there, in words."""
+        """The assistant's abilities there, in words."""
         return (_READS, _WRITES) if self.role.may(Permission.WRITE_DATA) else (_READS,)
 
 
 class NoSpaceReason(StrEnum):
-    """The reason that no Space can be chosen, in words for the user."""
+    """The reason for having no choice, in words for the user."""
 
     NO_MEMBER = "The assistant asks for a Space that you are no member of."
     NO_SPACE = "You are a member of no Space."
@@ -64,15 +64,15 @@ class NoSpaceReason(StrEnum):
 
 @dataclass(frozen=True)
 class ConsentOffer:
-    """The Spaces that the user can choose."""
+    """Spaces that the user can choose."""
 
     choices: Sequence[SpaceChoice]
     locked: bool
-    """True when the request names the Space."""
+    """Whether the request names the Space."""
 
     @property
     def hindrance(self) -> NoSpaceReason | None:
-        """The reason that there is no choice; None if there is one."""
+        """Return the reason for having no choice, or None."""
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
         if any(choice.is_open for choice in self.choices):
@@ -83,7 +83,7 @@ class ConsentOffer:
 
     @property
     def kinds(self) -> dict[tuple[str, ...], str]:
-        """The abilities that the assistant can have, each with the roles that give it."""
+        """Return possible abilities, with the roles that give them."""
         roles: dict[tuple[str, ...], dict[Role, None]] = {}
         for choice in self.choices:
             if choice.is_open:
@@ -91,14 +91,14 @@ class ConsentOffer:
         return {abilities: " or ".join(names) for abilities, names in roles.items()}
 
     def find(self, space_id: str) -> SpaceChoice | None:
-        """The open choice with this id, as a form sends it."""
+        """Return the open choice with the form's id."""
         choices = (choice for choice in self.choices if choice.is_open)
         return next((choice for choice in choices if str(choice.space_id) == space_id), None)
 
 
 async def list_choices(connection: AsyncConnection, user_id: int, space_id: int | None) -> ConsentOffer:
-    """The Spaces that a user can choose from; for a request that names a Space, this one alone. A
-    Space that is not theirs is answered like one that does not exist.
+    """Return the Spaces that a user can choose, or only the one named in the request. Another user's Space
+    looks like a missing one.
     """
     cursor = connection.cursor(row_factory=class_row(SpaceChoice))
     joined = await fetch_all(cursor, queries["choices"], {"user_id": user_id})

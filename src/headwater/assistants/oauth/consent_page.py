@@ -1,8 +1,8 @@
-"""The page on which a user admits an assistant or not. Everything is read again from the address when the
-form is sent, and the form's token is bound to that exact address.
+"""The consent page, where a user admits or rejects an assistant. The posted form is checked against the same
+address again, which its token is bound to.
 
-Before a user is logged in no other server is called and no redirect is sent: strangers cannot use us to fetch
-or to redirect. A request that is certainly wrong is refused at once.
+Before the login no other server is called and no redirect sent, so strangers can't make us fetch or redirect.
+A certainly invalid request is refused immediately.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ConsentRequest:
 
     visitor: Visitor
     query: str
-    """The query of the address, unchanged."""
+    """The address's query, unchanged."""
     request: AuthorizationRequest
     reply: ReplyTarget
 
@@ -67,8 +67,8 @@ Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
 
 
 def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler of requests that can be decided on. A client or redirect address that cannot
-    be believed is answered to the person; any other fault, to the client.
+    """Return a handler of valid requests. An untrusted client or redirect address is reported to the person,
+    other errors to the client.
     """
 
     async def answer(request: Request) -> Response:
@@ -77,7 +77,7 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
             if await find_visitor(request) is None:
                 await _check_before_login(clients, query, services(request).base_url)
                 if request.method == "POST":
-                    return _see(_here(query))  # where the login leads back to
+                    return _see(_here(query))  # where the login redirects to
             visitor = await require_visitor(request)
             consent = await _believed(request, clients, visitor, query)
             return consent if isinstance(consent, Response) else await decide(request, consent)
@@ -90,8 +90,8 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
 
 
 async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
-    """Raise Untrusted for an unknown client or a foreign redirect address, where that is certain without
-    calling another server. This spares the user a useless login.
+    """Raise Untrusted for an unknown client or foreign redirect address, if that is certain without calling
+    another server. This spares the user a useless login.
     """
     parameters = read_parameters(query.encode())
     client_id = client_id_of(parameters)
@@ -101,7 +101,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
     else:
         client = hosted.recall(client_id)
         if client is None:
-            return  # its document is fetched for people who are logged in
+            return  # its document is fetched after the login
     reply_of(parameters, client, base_url)
 
 
@@ -114,8 +114,8 @@ def _known(client: OAuthClient | None) -> OAuthClient:
 async def _believed(
     request: Request, clients: ClientDirectory, visitor: Visitor, query: str
 ) -> ConsentRequest | Response:
-    """Return a request to decide on, once its client and redirect address are believed, or the
-    answer to a client that may not send it. Raises Untrusted, OAuthError when they are not.
+    """Return a request to decide on, or the answer to a client that may not send it. Raise Untrusted or
+    OAuthError if the client or redirect address isn't trusted.
     """
     base_url = services(request).base_url
     parameters = read_parameters(query.encode())
@@ -137,7 +137,7 @@ async def show_consent(request: Request, consent: ConsentRequest) -> Response:
 
 
 async def post_consent(request: Request, consent: ConsentRequest) -> Response:
-    """Carry out the person's decision: yes, no, or to log in as another user."""
+    """Apply the person's decision: accept, reject, or log in as another user."""
     form = await read_form_once(request, consent.visitor.form_key, FORM, consent.query)
     decision = form.text("decision")
     if decision == "switch":
@@ -171,7 +171,7 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
 
 
 async def _switch(request: Request, consent: ConsentRequest) -> Response:
-    """Log out, and lead back to the same request after another login."""
+    """Log out, and return to the same request after another login."""
     visitor = consent.visitor
     async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)
@@ -211,7 +211,7 @@ def _read_query(request: Request) -> str:
     if len(query) > LONGEST_QUERY:
         raise UntrustedRequest(f"The address is longer than {LONGEST_QUERY // 1024} KB.")
     if not query.isascii():
-        request.scope["query_string"] = b""  # the page cannot be rendered at such an address
+        request.scope["query_string"] = b""  # the page can't be rendered at such an address
         raise UntrustedRequest("The address cannot be read.")
     return query.decode()
 

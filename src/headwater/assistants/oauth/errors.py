@@ -1,6 +1,4 @@
-"""Refusals as OAuth answers them, to the letter of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2
-and RFC 8707 §2.
-"""
+"""OAuth errors, to the letter of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from starlette.responses import JSONResponse
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 CORS = {"Access-Control-Allow-Origin": "*"}
-"""The header of answers that any page may read: they need no cookie and hold no secret."""
+"""Header of answers that any page may read: they need no cookie and contain no secret."""
 
 Code = Literal[
     "invalid_request",
@@ -32,13 +30,13 @@ Code = Literal[
 
 
 def described(text: str) -> str:
-    """A description in the characters that RFC 6749 has for one."""
+    """Return a description in the characters that RFC 6749 allows."""
     return re.sub(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]", "?", text)
 
 
 @dataclass(eq=False)
 class OAuthError(Exception):
-    """A request of an OAuth client that is answered with `error`."""
+    """A client's request answered with `error`."""
 
     error: Code
     description: str
@@ -46,6 +44,6 @@ class OAuthError(Exception):
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
     def answer(self) -> JSONResponse:
-        """The error as JSON, for clients that call directly."""
+        """Return the error as JSON, for direct calls."""
         body = {"error": self.error, "error_description": described(self.description)}
         return JSONResponse(body, self.status, headers=NO_STORE | CORS | self.headers)

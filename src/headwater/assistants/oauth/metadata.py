@@ -1,6 +1,8 @@
 """Metadata that clients discover: the authorization server (RFC 8414) and each Space's protected resource
-(RFC 9728). Everything is built from the one base URL, so issuer, `iss` and resource agree byte for byte for
-any Host header. None of it shows whether a Space exists.
+(RFC 9728).
+
+Everything is built from the base URL, so issuer, `iss` and resource agree byte for byte for any Host header.
+It doesn't reveal whether a Space exists.
 """
 
 from __future__ import annotations
@@ -18,29 +20,28 @@ _SPACE_PATH = re.compile(r"/mcp/([1-9][0-9]{0,17})/public-api", re.ASCII)
 
 
 def resource_path(space_id: int) -> str:
-    """The path of a Space's MCP resource."""
     return f"/mcp/{space_id}/public-api"
 
 
 def resource_url(base_url: str, space_id: int) -> str:
-    """Return the one name of a Space's MCP resource, which clients send in `resource`."""
+    """Return the URL of a Space's MCP resource, which clients send in `resource`."""
     return base_url + resource_path(space_id)
 
 
 def space_of_path(path: str) -> int | None:
-    """The Space whose MCP resource has this path."""
+    """Return the Space whose MCP resource has this path."""
     match = _SPACE_PATH.fullmatch(path)
     return int(match[1]) if match else None
 
 
 def space_of_resource(base_url: str, resource: str) -> int | None:
-    """Return the Space that a `resource` names; None if it is not ours."""
+    """Return the Space in a `resource`; None if it isn't ours."""
     return space_of_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
 
 
 def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
-    """The authorization server's metadata. `hosted_documents` is true when clients may name
-    themselves by the URL of a metadata document.
+    """Return the authorization server's metadata. `hosted_documents` allows clients identified by a metadata
+    document's URL.
     """
     return {
         "issuer": base_url,
@@ -59,7 +60,7 @@ def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
 
 
 def resource_metadata(base_url: str, brand: str, space_id: int) -> dict[str, Any]:
-    """A Space's protected resource, whether or not the Space exists."""
+    """Return a Space's protected resource, whether or not the Space exists."""
     return {
         "resource": resource_url(base_url, space_id),
         "resource_name": f"{brand} MCP",

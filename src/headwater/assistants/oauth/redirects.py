@@ -1,7 +1,7 @@
-"""Redirect addresses, which may receive an authorization answer. Pure.
+"""Redirect addresses, which receive authorization answers. Pure.
 
-A redirect address is compared as text, without normalising it: an address that a browser and we could read
-differently is refused, at registration and in requests.
+They are compared as text, without normalising. An address that a browser could read differently is refused,
+at registration and in requests.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ APPLICATION_SCHEMES = frozenset(
         "zed",
     }
 )
-"""Schemes of well-known applications, which the system hands over to them."""
+"""Schemes of well-known applications, which the system opens."""
 
 # Characters that RFC 3986 allows in an address; no backslash, quote or angle bracket.
 _WRITTEN = re.compile(r"[a-z][a-z0-9+.-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+", re.ASCII)
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%(?:0[0-9A-Fa-f]|1[0-9A-Fa-f]|7[Ff]|2[EeFf]|5[Cc])")
-"""A broken escape, or one of a control character, a dot, a slash or a backslash."""
+"""A broken escape, or one of a control character, dot, slash or backslash."""
 _DOT_SEGMENT = re.compile(r"/\.{1,2}(/|$)")
 _HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
 _REVERSE_DNS = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
@@ -45,7 +45,7 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 
 
 class RedirectRefusal(StrEnum):
-    """The reason to refuse a redirect address, in words for the client's author."""
+    """The reason for refusing a redirect address, for the client's developer."""
 
     MALFORMED = "is not an absolute address written as RFC 3986 has it"
     FRAGMENT = "must not have a fragment"
@@ -59,7 +59,7 @@ class RedirectRefusal(StrEnum):
 
 
 class Redirect:
-    """A redirect address that can be read in one way only."""
+    """An unambiguous redirect address."""
 
     __slots__ = ("host", "parts", "port", "scheme", "text")
 
@@ -69,12 +69,12 @@ class Redirect:
 
     @property
     def is_loopback(self) -> bool:
-        """True when it stays on the person's own machine."""
+        """Return whether it stays on the person's machine."""
         return self.scheme == "http" and self.host in LOOPBACK_HOSTS
 
     @property
     def is_application(self) -> bool:
-        """True when the system hands it to an application by its scheme."""
+        """Return whether its scheme belongs to an application."""
         return self.scheme not in ("http", "https")
 
     @property
@@ -84,9 +84,8 @@ class Redirect:
 
     @property
     def form_target(self) -> str:
-        """The source that a page's security policy has to name, so that the answer to a form may
-        lead here. The policy has no way to name an address of IPv6, nor the host of an
-        application's scheme.
+        """The source for a page's security policy that lets a form's answer redirect here. A policy can't
+        name an IPv6 address, nor the host of an application's scheme.
         """
         if self.is_application or self.host.startswith("["):
             return f"{self.scheme}:"
@@ -94,12 +93,12 @@ class Redirect:
 
     @property
     def label(self) -> str:
-        """The host, or the scheme of an application, for people."""
+        """The host, or an application's scheme, for people."""
         return f"{self.scheme}:" if self.is_application else self.host
 
     def is_same_as(self, requested: Redirect) -> bool:
-        """Return whether the address of a request is this registered one: the same text, except that on the
-        loopback interface an application uses any free port (RFC 8252 §7.3).
+        """Return whether a requested address is this one: the same text, except that an application on the
+        loopback interface may use any port (RFC 8252 §7.3).
         """
         if self.text == requested.text:
             return True
@@ -114,7 +113,7 @@ class Redirect:
 
 
 def read_redirect(text: str) -> Redirect | RedirectRefusal:
-    """Read an address, or return why no client could use it."""
+    """Return an address, or the reason why no client could use it."""
     scheme, parts = text.partition(":")[0], _split(text)
     if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
         return RedirectRefusal.MALFORMED
@@ -151,7 +150,7 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
 
 
 def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRefusal | None:
-    """Return why a client that registers itself cannot have this address. `hosts` are hosts of remote
+    """Return why a self-registered client can't have this address, or None. `hosts` are hosts of remote
     assistants.
     """
     if redirect.is_loopback:
@@ -166,7 +165,7 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
 
 
 def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
-    """Return why a client with its metadata document at `client` cannot have this address."""
+    """Return why a client with its metadata document at `client` can't have this address, or None."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":
@@ -175,7 +174,7 @@ def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | Non
 
 
 def find_registered(registered: Collection[str], uri: str) -> Redirect | None:
-    """The address of a request, if it is one of the registered ones."""
+    """Return the requested address, if it is registered."""
     wanted = read_redirect(uri)
     if isinstance(wanted, RedirectRefusal):
         return None

@@ -1,4 +1,4 @@
-"""Assistants that register themselves (RFC 7591): stored and read."""
+"""Storage of assistants that register themselves (RFC 7591)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_ID = 128
 
 
 async def count_registration(connection: AsyncConnection, address: str) -> None:
-    """Count a registration from an address. Raises OAuthError when it had PER_HOUR in an hour."""
+    """Count a registration from an address. Raise OAuthError over PER_HOUR."""
     taken = await take_attempt(connection, "registration", address, PER_HOUR, HOUR)
     if not taken.admitted:
         raise OAuthError(
@@ -38,7 +38,7 @@ async def count_registration(connection: AsyncConnection, address: str) -> None:
 async def register_client(
     connection: AsyncConnection, registration: Registration, base_url: str
 ) -> dict[str, Any]:
-    """Register a client, and return the answer with the metadata that was accepted."""
+    """Register a client and return the accepted metadata."""
     values = {
         "id": PREFIX + secrets.token_urlsafe(24),
         "name": registration.name,
@@ -53,13 +53,12 @@ async def register_client(
 async def fetch_registration(
     connection: AsyncConnection, client_id: str, base_url: str
 ) -> dict[str, Any] | None:
-    """The answer that a registered client got when it registered; it holds no secret."""
+    """Return a registered client's original answer; it contains no secret."""
     row = await _fetch(connection, "show", client_id)
     return None if row is None else _registration_answer(row, base_url)
 
 
 async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClient | None:
-    """A registered client."""
     row = await _fetch(connection, "fetch", client_id)
     if row is None:
         return None
@@ -68,7 +67,7 @@ async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClie
 
 
 async def note_use(connection: AsyncConnection, client_id: str) -> None:
-    """Store that a client was let in by a person; strangers' registrations are forgotten sooner."""
+    """Record that a person admitted a client. Unused registrations are deleted sooner."""
     await connection.execute(queries["note_use"], {"id": client_id})
 
 
@@ -80,9 +79,7 @@ async def _fetch(connection: AsyncConnection, statement: str, client_id: str) ->
 
 
 def _registration_answer(row: dict[str, Any], base_url: str) -> dict[str, Any]:
-    """The answer to a registration: the client's metadata, with the values that it gets in place of
-    those that it may have asked for.
-    """
+    """Return the client's metadata, with the granted values in place of the requested ones."""
     return row["metadata"] | {
         "client_id": row["id"],
         "client_id_issued_at": int(row["created_at"].timestamp()),

@@ -1,5 +1,5 @@
-"""Authorization requests, which clients send in the browser's address, read to the letter of
-RFC 6749, RFC 7636, RFC 8707 and RFC 9207. Pure.
+"""Authorization requests in the browser's address, to the letter of RFC 6749, RFC 7636, RFC 8707 and RFC
+9207. Pure.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LONGEST_QUERY = 8 * 1024
 
 
 class UntrustedRequest(Exception):
-    """A request whose client or redirect address cannot be believed: the person is shown why, and
-    nothing is ever sent on.
+    """A request with an untrusted client or redirect address. The person is shown why, and nothing is sent
+    on.
     """
 
 
 class RefusedRequest(Exception):
-    """A request that is answered to the client with an error."""
+    """A request answered to the client with an error."""
 
     def __init__(self, error: Code, description: str) -> None:
         super().__init__(description)
@@ -38,17 +38,17 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class AuthorizationParameters:
-    """The parameters of a request, each with all its values."""
+    """Request parameters, each with all its values."""
 
     values: Mapping[str, Sequence[str]]
 
     def single(self, name: str) -> str | None:
-        """A parameter's value; None when it is empty or stands twice."""
+        """Return a parameter's value; None if it is empty or repeated."""
         values = self.values.get(name, ())
         return values[0] if len(values) == 1 and values[0] else None
 
     def repeated(self) -> str | None:
-        """The name of a parameter that stands twice, which RFC 6749 §3.1 forbids."""
+        """Return a repeated parameter's name; RFC 6749 §3.1 forbids repetition."""
         return next((name for name, values in self.values.items() if len(values) > 1), None)
 
 
@@ -61,11 +61,11 @@ class ReplyTarget:
     issuer: str
 
     def success(self, code: str) -> str:
-        """The address that brings the client its code."""
+        """Return the address that gives the client its code."""
         return self._with({"code": code})
 
     def failure(self, error: Code, description: str) -> str:
-        """The address that brings the client an error."""
+        """Return the address that gives the client an error."""
         return self._with({"error": error, "error_description": described(description)})
 
     def _with(self, answer: Mapping[str, str]) -> str:
@@ -84,11 +84,11 @@ class AuthorizationRequest:
     code_challenge: str
     resource: str | None
     space_id: int | None
-    """The Space that `resource` names, which then is the only one to choose."""
+    """The Space in `resource`, then the only choice."""
 
 
 def read_parameters(query: bytes) -> AuthorizationParameters:
-    """The parameters of a query or of a form. Raises Untrusted for one that cannot be read."""
+    """Return the parameters of a query or form. Raise Untrusted if it can't be read."""
     try:
         pairs = parse_qsl(
             query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
@@ -104,7 +104,7 @@ def read_parameters(query: bytes) -> AuthorizationParameters:
 
 
 def client_id_of(parameters: AuthorizationParameters) -> str:
-    """The client that sent the request. Raises Untrusted."""
+    """Return the requesting client's id. Raise Untrusted."""
     client_id = parameters.single("client_id")
     if client_id is None:
         raise UntrustedRequest("The address does not say, or not once, which client_id asks.")
@@ -114,9 +114,7 @@ def client_id_of(parameters: AuthorizationParameters) -> str:
 def reply_of(
     parameters: AuthorizationParameters, client: OAuthClient, issuer: str
 ) -> tuple[Redirect, ReplyTarget]:
-    """Return the client's redirect address. Raises Untrusted: an address that is not registered for the
-    client is never used, and there is no default.
-    """
+    """Return the client's redirect address. Raise Untrusted for an unregistered one; there is no default."""
     uri = parameters.single("redirect_uri")
     if uri is None:
         raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
@@ -129,7 +127,7 @@ def reply_of(
 def read_request(
     parameters: AuthorizationParameters, client: OAuthClient, redirect: Redirect, base_url: str
 ) -> AuthorizationRequest:
-    """Read the request of a client that is believed. Raises Refused."""
+    """Return the request of a trusted client. Raise Refused."""
     repeated = parameters.repeated()
     if repeated == "resource":
         raise RefusedRequest("invalid_target", "There can be one resource only.")
@@ -145,7 +143,7 @@ def read_request(
 
 
 def granted_scope(requested: str | None) -> str:
-    """The scope that is granted: there is one. Raises Refused for a request of others only."""
+    """Return the granted scope, the only one. Raise Refused if just others are requested."""
     scopes: Collection[str] = requested.split() if requested is not None else ()
     if scopes and SCOPE not in scopes:
         raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")

@@ -1,5 +1,5 @@
-"""The endpoints that clients call directly: discovery, registration, tokens. Each answers with JSON, also for
-errors, and any page may call it: none of them reads a cookie.
+"""Endpoints called by clients: discovery, registration, tokens. All answers, errors included, are JSON. Any
+page may call them because none reads a cookie.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headwater.spaces.accounts.authorization_codes import find_code
 
 MAX_BODY = 64 * 1024
 LONGEST_LOGGED = 200
-"""The most characters of a path in a log, because paths are untrusted."""
+"""Maximum characters of a logged path, because paths are untrusted."""
 FORM = "application/x-www-form-urlencoded"
 PREFLIGHT = CORS | {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -51,7 +51,7 @@ log = structlog.get_logger()
 
 
 def _answering(handle: Handler) -> Handler:
-    """Return a handler whose refusals and failures are answered as OAuth has it."""
+    """Return a handler that answers refusals and failures in OAuth's format."""
 
     async def answer(request: Request) -> Response:
         if request.method == "OPTIONS":
@@ -70,7 +70,7 @@ def _answering(handle: Handler) -> Handler:
 
 
 async def show_server(request: Request) -> Response:
-    """The authorization server's metadata, in every form of its address."""
+    """Send the authorization server's metadata, at every form of its address."""
     path = request.path_params.get("path", "")
     if path not in ("", "mcp/oauth") and space_of_path(f"/{path}") is None:
         return _missing()
@@ -81,7 +81,7 @@ async def show_server(request: Request) -> Response:
 
 
 async def show_resource(request: Request) -> Response:
-    """A Space's protected resource, in both forms of its address."""
+    """Send a Space's protected resource, at both forms of its address."""
     space_id = space_of_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
         return _missing()
@@ -106,7 +106,7 @@ async def register(request: Request) -> Response:
 
 
 async def show_client(request: Request) -> Response:
-    """Answer the registration of a client once more."""
+    """Repeat a client's registration answer."""
     shared = services(request)
     client_id = request.path_params["client_id"]
     async with shared.database.connection() as connection:
@@ -139,8 +139,8 @@ async def give_token(clients: ClientDirectory, request: Request) -> Response:
 
 
 async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) -> OAuthClient | None:
-    """Return the client that requests a token. None for a client with a document to which the code was not
-    granted: only a client that a user admitted can make us call another server.
+    """Return the client that requests a token. None for a client with a document that doesn't own the code:
+    only an admitted client may make us call another server.
     """
     if clients.hosting(client_id) is not None:
         async with clients.database.connection() as connection:

@@ -1,4 +1,4 @@
-"""The token endpoint's work: a code and its verifier for a token, once."""
+"""Exchange a code and its verifier for a token, once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 def check_form(form: AuthorizationParameters) -> str:
-    """Check a token request by itself, and return its client's id. Raises OAuthError."""
+    """Check a token request's form and return its client id. Raise OAuthError."""
     repeated = form.repeated()
     if repeated is not None:
         error = "invalid_target" if repeated == "resource" else "invalid_request"
@@ -56,8 +56,8 @@ def check_form(form: AuthorizationParameters) -> str:
 async def exchange(
     connection: AsyncConnection, form: AuthorizationParameters, client: OAuthClient | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
-    """Return the answer to a checked form; `client` is None if the code was made for another client. A
-    refusal is returned, not raised, so that its effects on the code and its token are committed.
+    """Return the answer to a checked form; `client` is None if it doesn't own the code. Errors are returned,
+    not raised, so that effects on the code and its token are committed.
     """
     grant = await _use(connection, form.single("code") or "")
     if grant is None:
@@ -85,7 +85,7 @@ async def exchange(
 
 
 async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
-    """Use up a code. The Space's memberships are locked first: ending a membership also ends its codes, and
+    """Use up a code. Locks the Space's memberships first, because ending a membership also ends its codes and
     the two must not deadlock.
     """
     owner = await find_code(connection, code)

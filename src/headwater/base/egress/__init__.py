@@ -1,1 +1,1 @@
-"""The one way out: every request to another company's server."""
+"""All outgoing requests to other companies' servers."""

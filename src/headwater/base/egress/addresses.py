@@ -1,7 +1,7 @@
-"""The hosts and addresses that may be connected to, where the URL may be an attacker's. Pure.
+"""Hosts and addresses that may be connected to, for possibly malicious URLs. Pure.
 
-The list is our own: `is_global` of `ipaddress` differs between versions of Python, and is true for
-addresses that lead back into our network.
+The list is our own: `ipaddress`'s `is_global` differs between Python versions, and is true for addresses that
+lead back into our network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 
 
 class AddressRefusal(StrEnum):
-    """The reason an address is refused."""
+    """The reason for refusing an address."""
 
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
@@ -43,7 +43,7 @@ def _v6(*listed: tuple[AddressRefusal, str]) -> list[tuple[IPv6Network, AddressR
     return [(IPv6Network(text), reason) for reason, texts in listed for text in texts.split()]
 
 
-# The first network that contains an address gives the reason.
+# The first network with an address determines the reason.
 _REFUSED_V4 = _v4(
     (AddressRefusal.METADATA, "169.254.169.254/32 169.254.170.2/32 100.100.100.200/32"),
     (AddressRefusal.METADATA, "168.63.129.16/32 192.0.0.192/32"),
@@ -77,11 +77,10 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def read_host(text: str) -> str | None:
-    """Return a URL's host in its normal form: a lower-case name without the dot at its end, or an
-    address. None for a host that can be understood in more than one way: numbers that resolvers
-    take for addresses, letters that become others, escapes, zones.
+    """Return a URL's host in normal form: a lower-case name without a trailing dot, or an address. None for
+    an ambiguous host: numbers that resolvers take for addresses, letters that become others, escapes, zones.
     """
-    if not text.isascii():  # also where the lower-case form would be ASCII
+    if not text.isascii():  # also if the lower-case form would be ASCII
         return None
     host = text.lower()
     if host.startswith("[") and host.endswith("]"):
@@ -103,7 +102,7 @@ def _literal(text: str, kind: type[IPAddress]) -> str | None:
 
 
 def refusal_of(address: IPAddress) -> AddressRefusal | None:
-    """Return the reason to refuse an address; None when it may be connected to."""
+    """Return the reason for refusing an address, or None."""
     if isinstance(address, IPv4Address):
         return next((reason for network, reason in _REFUSED_V4 if address in network), None)
     for network in (_MAPPED, _TRANSLATED):
@@ -119,7 +118,7 @@ def refusal_of(address: IPAddress) -> AddressRefusal | None:
 
 
 def first_refusal(addresses: Iterable[str]) -> AddressRefusal | None:
-    """Return the reason for refusing a host with these addresses: one refused address is enough."""
+    """Return the reason for refusing a host: one refused address is enough."""
     for text in addresses:
         try:
             refusal = refusal_of(ip_address(text))

@@ -1,6 +1,5 @@
-"""Calls to other people's servers, which cannot harm us, nor can their name servers: one deadline
-for everything, a limit on what is read, no redirects, and connections only to addresses that were
-checked.
+"""Safe calls to untrusted servers, including their name servers: one deadline, a size limit, no redirects,
+and connections only to checked addresses.
 """
 
 from __future__ import annotations
@@ -36,20 +35,20 @@ from headwater.base.telemetry.spans import span
 
 DEADLINE_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
-"""The time-out of connecting, for each address of a host except the last."""
+"""Connection time-out for each address of a host except the last."""
 LONGEST_URL = 2_000
 MOST_ADDRESSES = 4
 LOOKUPS = 32
-"""Lookups of names at a time. A name server that does not answer holds one for half a minute."""
+"""Concurrent name lookups. A silent name server holds one for half a minute."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host to its addresses, as text. Raises OSError."""
 
 
 class Egress:
-    """The HTTP client. Use as a context manager; it keeps connections for later calls.
+    """The HTTP client, a context manager that keeps connections for later calls.
 
-    Only https on port 443 of a public address is called, except on hosts that the operator allowed.
+    It calls only https on port 443 of a public address, except on hosts that the operator allowed.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Egress:
         self, call: EgressRequest, seconds: float | None = None, *, most_bytes: int | None = None
     ) -> EgressResponse:
         """Send a request and return the response with any status. `seconds` and `most_bytes` override the
-        client's own limits. Raises EgressError.
+        client's limits. Raise EgressError.
         """
         host, request = self._request(call)
         attributes = {"http.request.method": call.method, "server.address": host}
@@ -97,7 +96,7 @@ class Egress:
             raise Unreachable(f"{host} cannot be reached ({_fault(error)}).") from None
 
     async def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         await self._pool.aclose()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -110,7 +109,7 @@ class Egress:
         await self.close()
 
     def _request(self, call: EgressRequest) -> tuple[str, httpcore2.Request]:
-        """Return the host and the request that is sent to it. Raises BadUrl."""
+        """Return the host and its request. Raise BadUrl."""
         scheme, host, port, target = _split(call.url)
         if host not in self._allowed and (scheme, port) != ("https", 443):
             raise BadUrl(f"{host} is only called by https on port 443.")
@@ -202,12 +201,12 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
 
 
 def bracketed(host: str) -> str:
-    """Return a host as a URL has it, an IPv6 address in brackets."""
+    """Return a host as in a URL, an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _split(url: str) -> tuple[str, str, int, str]:
-    """Return the scheme, host, port and target of a URL. Raises BadUrl."""
+    """Return a URL's scheme, host, port and target. Raise BadUrl."""
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise BadUrl("The URL is too long or has characters that no URL has.")
     if "\\" in url or "#" in url:
@@ -249,7 +248,7 @@ def _is_ours(address: str) -> bool:
 
 
 def _fault(error: BaseException) -> str:
-    """Return the fault of a connection, in words without addresses."""
+    """Return a connection's fault, in words without addresses."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -1,19 +1,15 @@
-"""A response's body, unpacked no further than it is kept: a kilobyte on the wire can unpack to a
-gigabyte.
-"""
+"""Bounded decompression of a response: a kilobyte on the wire can unpack to a gigabyte."""
 
 from __future__ import annotations
 
 import zlib
 
 _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""Encodings that are undone, although requests accept none, to zlib's window bits."""
+"""Supported encodings, although requests accept none, to zlib's window bits."""
 
 
 class BoundedBody:
-    """Collects a body of at most `most` bytes; `cut` is True when there was more, or when it
-    could not be unpacked to its end.
-    """
+    """Collects a body of at most `most` bytes; `cut` is True if there was more, or unpacking failed."""
 
     def __init__(self, encoding: str, most: int) -> None:
         bits = _PACKED.get(encoding.strip().lower())
@@ -24,11 +20,11 @@ class BoundedBody:
 
     @property
     def bytes(self) -> bytes:
-        """The bytes that have been kept."""
+        """Return the collected bytes."""
         return bytes(self._kept)
 
     def feed(self, piece: bytes) -> bool:
-        """Add a piece of the body. Returns whether the next piece is wanted."""
+        """Add a chunk of the body. Return whether to continue."""
         room = self._most - len(self._kept) + 1
         if self._unpacker is not None:
             try:

@@ -1,6 +1,4 @@
-"""Mail by the operator's server: one message to one address, within a deadline, and every failure
-in a sentence that says what to do.
-"""
+"""Mail through the operator's server: one message, within a deadline; errors are sentences with advice."""
 
 from __future__ import annotations
 
@@ -18,17 +16,17 @@ from headwater.base.mail_server import MailServer
 
 DEADLINE_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
-"""The longest wait for any one answer of the server."""
+"""Maximum seconds for each server reply."""
 LONGEST_REPLY = 200
 
 
 class MailError(Exception):
-    """The message was not taken. The text can be shown to users."""
+    """The message was refused. The text can be shown to users."""
 
     def __init__(self, text: str, *, is_final: bool = False) -> None:
         super().__init__(text)
         self.is_final = is_final
-        """True when trying again would not help."""
+        """True if retrying can't help."""
 
 
 async def send_mail(
@@ -39,14 +37,14 @@ async def send_mail(
     seconds: float = DEADLINE_SECONDS,
     tls: ssl.SSLContext | None = None,
 ) -> None:
-    """Hand a message to the server. Raises MailError."""
+    """Hand a message to the server. Raise MailError."""
     dialogue = _Dialogue(server, sender, recipient, message, seconds, tls)
     await asyncio.to_thread(dialogue.run)
 
 
 @dataclass
 class _Dialogue:
-    """One connection to the server, with one message."""
+    """A connection to the server for one message."""
 
     server: MailServer
     sender: str
@@ -144,7 +142,7 @@ class _Dialogue:
 
     @contextmanager
     def _bounded(self, client: smtplib.SMTP) -> Generator[None]:
-        """End the dialogue at its deadline: a server may answer octet by octet."""
+        """Enforce the deadline, because a server may answer octet by octet."""
         late = threading.Event()
 
         def end() -> None:

@@ -1,4 +1,4 @@
-"""A request to another server, its response, and the errors of requests that failed."""
+"""A request to another server, its response, and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_BYTES = 64 * 1024
 
 
 class EgressRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request. `url`, `headers` and `body` may hold tokens: they are never logged."""
+    """A request. `url`, `headers` and `body` may contain tokens, so they are never logged."""
 
     url: str
     method: Literal["GET", "POST"] = "POST"
@@ -37,7 +37,7 @@ class EgressResponse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EgressError(Exception):
-    """There is no response. The text can be shown to users: it names no more than the host."""
+    """No response. The text can be shown to users: it reveals only the host."""
 
 
 class BadUrl(EgressError):
@@ -45,7 +45,7 @@ class BadUrl(EgressError):
 
 
 class AddressRefused(EgressError):
-    """The host is at an address that must not be connected to."""
+    """The host is at a forbidden address."""
 
 
 class TimedOut(EgressError):

@@ -1,1 +1,1 @@
-"""The figures and traces of an installation, for those who operate it: counters and spans."""
+"""Metrics and traces for the operator of an installation."""

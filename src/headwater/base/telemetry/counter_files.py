@@ -1,5 +1,5 @@
-"""The files in which the processes of a machine share their counters, and the name of each process in them.
-It imports only the standard library because the supervisor uses it.
+"""Files in which a machine's processes share their counters, and the processes' names in them. It imports
+only the standard library because the supervisor uses it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from headwater.base.files import make_private
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable with the directory of the files; it is the library's own."""
+"""Variable with the files' directory, named by the library."""
 PROCESS = "HEADWATER_PROCESS"
-"""The variable with the name of a process on its machine, such as `worker-1-forwarder`."""
+"""Variable with a process's name on its machine, such as `worker-1-forwarder`."""
 
 
 def make_directory(folder: Path) -> dict[str, str]:
@@ -28,13 +28,13 @@ def make_directory(folder: Path) -> dict[str, str]:
 
 
 def keep_directory(folder: Path) -> dict[str, str]:
-    """Return the variable for a directory whose counters go on; it is made if it is not there."""
+    """Return the variable for a directory whose counters continue; it is created if missing."""
     make_private(folder)
     return {DIRECTORY: str(folder)}
 
 
 def child_variables(name: str) -> dict[str, str]:
-    """Return the variables of a child of this process: its name."""
+    """Return a child process's variables: its name."""
     own = os.environ.get(PROCESS)
     return {PROCESS: f"{own}-{name}" if own else name}
 
@@ -56,8 +56,8 @@ def take_name() -> str | None:
 
 
 def find_beginning() -> int:
-    """Return since when the counters of this process count, in nanoseconds since 1970: since a
-    process first had its name, or since now where they are not shared.
+    """Return the start of this process's counters, in nanoseconds since 1970: when a process first had its
+    name, or now if they aren't shared.
     """
     if DIRECTORY not in os.environ or PROCESS not in os.environ:
         return time.time_ns()
@@ -65,7 +65,7 @@ def find_beginning() -> int:
 
 
 def _lock(name: str) -> bool:
-    """Lock a name as long as this process runs; returns False when another one has it."""
+    """Lock a name while this process runs; return False if another process has it."""
     descriptor = os.open(_lock_of(name), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

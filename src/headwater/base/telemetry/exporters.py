@@ -1,5 +1,5 @@
-"""Exports to a collector: spans as they end, and the counters of this process now and then. Only
-this module and `metrics_data` import OpenTelemetry's SDK.
+"""Export spans as they end, and this process's counters periodically, to a collector. Only this module and
+`metrics_data` import OpenTelemetry's SDK.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KINDS = {"internal": SpanKind.INTERNAL, "server": SpanKind.SERVER, "client": Sp
 
 @contextmanager
 def open_traces(described: Mapping[str, str]) -> Generator[SdkTracer]:
-    """Yield a tracer that sends its spans to the collector, the last ones at the end of the block. Libraries
-    that create spans, such as the MCP server's, are traced too.
+    """Yield a tracer that sends spans to the collector, the last ones at the end of the block. Libraries that
+    create spans, such as the MCP server's, are traced too.
     """
     provider = TracerProvider(resource=_resource(described), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -45,8 +45,6 @@ def open_traces(described: Mapping[str, str]) -> Generator[SdkTracer]:
 
 
 class _SdkSpan:
-    """A span of the SDK."""
-
     def __init__(self, span: trace.Span) -> None:
         self._span = span
 
@@ -58,8 +56,6 @@ class _SdkSpan:
 
 
 class SdkTracer:
-    """Makes spans by the SDK."""
-
     def __init__(self, tracer: trace.Tracer) -> None:
         self._tracer = tracer
 
@@ -67,7 +63,7 @@ class SdkTracer:
     def begin(
         self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> Generator[Span]:
-        """Return a span. Error messages are left out because they may quote personal data."""
+        """Return a span. Error messages are omitted because they may quote personal data."""
         context = propagate.extract(caller) if caller else None
         with self._tracer.start_as_current_span(
             name, context, _KINDS[kind], attributes, record_exception=False, set_status_on_exception=False
@@ -80,7 +76,7 @@ class SdkTracer:
                 raise
 
     def current_ids(self) -> dict[str, str]:
-        """Return the ids of the span under way."""
+        """Return the current span's ids."""
         context = trace.get_current_span().get_span_context()
         if not context.is_valid:
             return {}
@@ -92,9 +88,7 @@ class SdkTracer:
 
 @contextmanager
 def open_metrics(described: Mapping[str, str]) -> Generator[None]:
-    """Send the counters of this process to the collector while the block runs, and at its end.
-    Raises SettingError.
-    """
+    """Send this process's counters to the collector inside the block, and at its end. Raise SettingError."""
     seconds = _interval()
     exporter, resource, began = OTLPMetricExporter(), _resource(described), find_beginning()
     ended = threading.Event()
@@ -119,7 +113,7 @@ def open_metrics(described: Mapping[str, str]) -> Generator[None]:
 
 
 def _interval() -> float:
-    """Return the seconds between two exports. Raises SettingError."""
+    """Return the seconds between two exports. Raise SettingError."""
     text = os.environ.get(OTEL_METRIC_EXPORT_INTERVAL, "").strip() or INTERVAL
     if not text.isdecimal() or int(text) < 1:
         raise SettingError(f"{OTEL_METRIC_EXPORT_INTERVAL}: must be a number of milliseconds")
@@ -127,5 +121,5 @@ def _interval() -> float:
 
 
 def _resource(described: Mapping[str, str]) -> Resource:
-    """Return a process as a resource; what the variables say of it wins."""
+    """Return a process as a resource; the variables take precedence."""
     return Resource.create().merge(Resource(described)).merge(OTELResourceDetector().detect())

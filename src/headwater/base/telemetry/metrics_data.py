@@ -1,4 +1,4 @@
-"""The counters of this process in the form of OpenTelemetry. Pure."""
+"""Convert this process's counters to OpenTelemetry's format. Pure."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.samples import Sample
 
 OURS = "headwater_"
-"""What our own metrics begin with; the rest is the library's own."""
+"""The prefix of our own metrics; others are the library's."""
 _TEMPORALITY = AggregationTemporality.CUMULATIVE
 _UNKNOWN = cast("float", None)
-"""Prometheus keeps no least and no greatest value, and the protocol can do without."""
+"""Prometheus stores no minimum and maximum, and the protocol doesn't need them."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class _Period:
-    """The time that is counted, in nanoseconds since 1970."""
+    """The counting period, in nanoseconds since 1970."""
 
     began: int
     ended: int
@@ -46,14 +46,12 @@ class _Buckets:
     """A histogram with its labels."""
 
     up_to: dict[float, float] = field(default_factory=dict[float, float])
-    """Upper bound → everything up to it."""
+    """Upper bound → cumulative count."""
     total: float = 0.0
 
 
 def make_metrics_data(families: Iterable[Family], resource: Resource, began: int, ended: int) -> MetricsData:
-    """Return counters and histograms of `headwater_…`, counted between two moments, in nanoseconds
-    since 1970.
-    """
+    """Return `headwater_…` counters and histograms of a period in nanoseconds since 1970."""
     time = _Period(began, ended)
     scope = InstrumentationScope("headwater")
     metrics = [metric for family in families for metric in _read(family, time)]
@@ -79,7 +77,7 @@ def _read(family: Family, time: _Period) -> Iterator[Metric]:
 
 
 def _gather(samples: Iterable[Sample]) -> Mapping[Labels, _Buckets]:
-    """Return the buckets under each combination of labels."""
+    """Return the buckets by combination of labels."""
     by_labels: defaultdict[Labels, _Buckets] = defaultdict(_Buckets)
     for sample in samples:
         labels = tuple((name, text) for name, text in sample.labels.items() if name != "le")

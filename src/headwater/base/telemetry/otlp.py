@@ -1,8 +1,7 @@
-"""Traces and counters for a collector, sent by OpenTelemetry's protocol over HTTP when the standard variables
-configure one.
+"""Traces and counters for a collector, over OTLP/HTTP when the standard variables configure one.
 
-The SDK is an extra (`headwater[otel]`) and is imported only when a variable names a collector. The SDK reads
-the variables; this module checks only what would otherwise fail later, or silently.
+The SDK is an extra (`headwater[otel]`), imported only when a variable names a collector. The SDK reads the
+variables; this module checks only what would otherwise fail later, or silently.
 """
 
 from __future__ import annotations
@@ -25,16 +24,14 @@ _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True)
 class Signals:
-    """The kinds of data that a collector is to get."""
+    """Kinds of data to export."""
 
     traces: bool
     metrics: bool
 
 
 def read_signals(environment: Mapping[str, str] = os.environ) -> Signals | None:
-    """Return what the variables ask for; None when that is nothing. Raises SettingError for what
-    cannot be had.
-    """
+    """Return the requested signals, or None. Raise SettingError for unsupported ones."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
     signals = Signals(_wants("TRACES", environment), _wants("METRICS", environment))
@@ -49,8 +46,8 @@ def read_signals(environment: Mapping[str, str] = os.environ) -> Signals | None:
 
 
 def _wants(signal: str, environment: Mapping[str, str]) -> bool:
-    """Return whether a signal is to be exported: by its own variable, or as a collector is named.
-    Raises SettingError.
+    """Return whether to export a signal: by its own variable, or because a collector is configured. Raise
+    SettingError.
     """
     variable = f"OTEL_{signal}_EXPORTER"
     own = f"OTEL_EXPORTER_OTLP_{signal}_"
@@ -67,9 +64,7 @@ def _wants(signal: str, environment: Mapping[str, str]) -> bool:
 
 @contextmanager
 def exported() -> Generator[None]:
-    """Export what this process does in the block, if the variables ask for it. Raises
-    SettingError.
-    """
+    """Export this process's signals inside the block, if configured. Raise SettingError."""
     signals = read_signals()
     if signals is None:
         yield
@@ -87,7 +82,7 @@ def exported() -> Generator[None]:
 
 
 def _describe_process(name: str) -> dict[str, str]:
-    """Return the attributes of this process as a resource; the variables of the standard win."""
+    """Return this process's resource attributes; the standard variables take precedence."""
     return {
         "service.name": "headwater",
         "service.version": __version__,

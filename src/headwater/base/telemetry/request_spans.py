@@ -1,5 +1,5 @@
 """A span around every request: method, route template, status and Space. Paths, queries and addresses are
-left out because they may identify people.
+omitted because they may identify people.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from headwater.base.telemetry.spans import span
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""What machinery asks for, again and again."""
+"""Polled by monitoring."""
 OTHER = "_OTHER"
 """Replaces an unknown method, by OpenTelemetry's conventions."""
 _CONTEXT = (b"traceparent", b"tracestate")
 
 
 class TracedRequests:
-    """An application with a span around every request, which goes on with its sender's trace."""
+    """An application with a span around every request, which continues its sender's trace."""
 
     def __init__(
         self, app: ASGIApp, fixed_paths: Collection[str], served_space: Callable[[], int | None]
     ) -> None:
-        """`fixed_paths` are those without a route; `served_space` returns the Space that a request
-        turned out to be for.
-        """
+        """`fixed_paths` are paths without a route; `served_space` returns a finished request's Space."""
         self._app = app
         self._fixed_paths, self._served_space = frozenset(fixed_paths), served_space
 
@@ -57,11 +55,11 @@ class TracedRequests:
                     seen.note("headwater.space_id", space_id)
 
     def _route(self, scope: Scope) -> str | None:
-        """Return the template of the route that a request matches; None without a match."""
+        """Return a request's route template; None without a match."""
         fixed = scope["path"] if scope["path"] in self._fixed_paths else None
         return route_template(scope) or fixed
 
 
 def route_template(scope: Scope) -> str | None:
-    """Return the path of the route that was found for a request, with names for what varies."""
+    """Return the path of a request's route, with names for the variable parts."""
     return getattr(scope.get("route"), "path_format", None)

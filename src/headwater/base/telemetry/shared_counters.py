@@ -26,11 +26,11 @@ from headwater.base.telemetry.counter_files import DIRECTORY, take_name
 
 
 def share_counters(command: str) -> None:
-    """Share the counters of this process, `headwater <command>`, if its parent asks for that. Must run before
+    """Share the counters of this process, `headwater <command>`, if its parent requests it. Must run before
     any other counter is created.
 
-    The library names files after process ids. Files of ended processes would pile up, and removing them would
-    lose their counts. Ours are named after processes, so a successor reuses the file.
+    The library names files by process id. Files of ended processes would pile up, and removing them would
+    lose their counts. Ours are named by process, so a successor reuses the file.
     """
     name = take_name()
     if name is None:
@@ -41,14 +41,14 @@ def share_counters(command: str) -> None:
 
 
 def render_counters() -> bytes:
-    """Return the counters of the processes of this machine, or of this one alone if it shares none,
-    as Prometheus text.
+    """Return the counters of this machine's processes, or of this one alone without sharing, as Prometheus
+    text.
     """
     return generate_latest(_counters())
 
 
 def serve_counters(host: str, port: int) -> None:
-    """Answer every request at an address with the counters, in a thread. Raises OSError."""
+    """Answer every request at an address with the counters, in a thread. Raise OSError."""
     start_http_server(port, host, _counters())
 
 

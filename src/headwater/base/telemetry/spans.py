@@ -1,7 +1,7 @@
 """Spans: timed operations, for operators who collect traces.
 
-Code puts a span around each operation worth seeing. Unless `otlp` has turned tracing on, a span costs one
-look at a variable, and no library is imported.
+Code puts a span around each operation worth seeing. Without `otlp` a span costs one check of a variable, and
+imports no library.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ Kind = Literal["internal", "server", "client"]
 
 
 class Span(Protocol):
-    """An operation under way, as the collector will see it. Attributes never hold personal data or text from
-    outside.
-    """
+    """A current operation. Attributes never contain personal data or outside text."""
 
     def note(self, name: str, value: Attribute) -> None:
         """Add an attribute."""
@@ -33,13 +31,11 @@ class Tracer(Protocol):
     def begin(
         self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> AbstractContextManager[Span]:
-        """Return a span that lasts as long as its block. An error that leaves the block is noted by
-        its class alone.
-        """
+        """Return a span that lasts as long as its block. Of an error only the class is recorded."""
         ...
 
     def current_ids(self) -> Mapping[str, str]:
-        """Return the ids of the span under way; nothing outside of spans."""
+        """Return the current span's ids; empty without one."""
         ...
 
 
@@ -62,7 +58,7 @@ class _Unseen:
 
 
 class _Tracing:
-    """The state of this process."""
+    """The process's tracing state."""
 
     tracer: Tracer | None = None
 
@@ -72,12 +68,12 @@ _NOTHING: Mapping[str, Attribute] = {}
 
 
 def trace_with(tracer: Tracer | None) -> None:
-    """Make every span of this process with a tracer; None ends that."""
+    """Create this process's spans with a tracer; None stops that."""
     _Tracing.tracer = tracer
 
 
 def is_traced() -> bool:
-    """Return whether spans of this process are collected."""
+    """Return whether this process's spans are collected."""
     return _Tracing.tracer is not None
 
 
@@ -88,7 +84,7 @@ def span(
     kind: Kind = "internal",
     caller: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Span]:
-    """Return a span around a block, inside the current span or the one named in a caller's headers."""
+    """Return a span around a block, inside the current span or the one in a caller's headers."""
     tracer = _Tracing.tracer
     return _UNSEEN if tracer is None else tracer.begin(name, kind, attributes, caller)
 

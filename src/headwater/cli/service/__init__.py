@@ -1,1 +1,1 @@
-"""Commands that run the service and look after it."""
+"""Commands that run and maintain the service."""

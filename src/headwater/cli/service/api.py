@@ -1,4 +1,4 @@
-"""`headwater api`: one API process, on a socket of its own or on the supervisor's."""
+"""`headwater api`: one API process, on its own socket or the supervisor's."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _socket(arguments: argparse.Namespace) -> socket.socket:
 
 
 def _announce(settings: Settings, url: str, base_url: str) -> None:
-    """Store the address for commands on this machine, as its supervisor would."""
+    """Store the address for local commands, like the supervisor does."""
     with suppress(psycopg.errors.ReadOnlySqlTransaction), psycopg.connect(url) as connection:
         write_addresses(connection, settings, base_url)
     if log_lines.is_text(settings.log_format):

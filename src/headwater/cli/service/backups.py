@@ -1,4 +1,4 @@
-"""`headwater backup`: one file that holds the installation, at one moment, while it runs."""
+"""`headwater backup`: one file with a consistent snapshot of the running installation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_KEY_NOTE = (
 
 
 def backup(settings: Settings, arguments: Namespace) -> int:
-    """Make a backup, verify one that is there, or list those that were made."""
+    """Create, verify or list backups."""
     keep_private()
     if arguments.target == LIST:
         print_output(asyncio.run(_list(settings)), as_json=arguments.json)
@@ -76,7 +76,7 @@ async def _list(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _find_target(settings: Settings, arguments: Namespace) -> Path:
-    """The file to make or verify; in a folder it is named by the time. Raises Failure."""
+    """Return the file to create or verify; in a folder it is named by time. Raise Failure."""
     if arguments.target is not None:
         target = Path(arguments.target).absolute()
     elif settings.backup_dir is not None:
@@ -126,7 +126,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
 
 
 def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> None:
-    """Note the backup, unless the database is read-only, as a standby is."""
+    """Record the backup, unless the database is a read-only standby."""
     try:
         with autocommit_connection(settings) as connection:
             records.record_backup(connection, manifest, target, size)
@@ -135,7 +135,7 @@ def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> 
 
 
 def _remove_older(settings: Settings, manifest: Manifest, folder: Path, keep: int | None) -> list[str]:
-    """Remove older backups, if so wanted, and return their names."""
+    """Remove older backups, if requested, and return their names."""
     if keep is None:
         return []
     removed = remove_older(folder, manifest.installation_id, keep)
@@ -165,7 +165,7 @@ def _verify(settings: Settings, target: Path) -> dict[str, Any]:
 
 @contextmanager
 def progress_bar(total: int | None = None) -> Generator[Callable[..., object]]:
-    """Yield what takes the bytes so far and a word on them, for a bar at a terminal."""
+    """Yield a callback that updates a terminal's progress bar with bytes and a word."""
     with tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar:
 
         def move(done: int, word: str) -> None:
@@ -177,7 +177,7 @@ def progress_bar(total: int | None = None) -> Generator[Callable[..., object]]:
 
 @contextmanager
 def explain_failures(settings: Settings) -> Generator[None]:
-    """Turn errors of backups inside the block into a Failure."""
+    """Turn backup errors inside the block into a Failure."""
     try:
         with explain_database_failures(settings):
             yield

@@ -1,4 +1,4 @@
-"""`headwater check`: what is unsafe in this installation, why that matters, and what to do."""
+"""`headwater check`: risks of this installation, with reason and remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = "Nothing unsafe was found."
 
 
 def check(settings: Settings, arguments: Namespace) -> int:
-    """Print the risks. Returns 1 when one of them is more than a notice."""
+    """Print the risks. Return 1 if any is more than a notice."""
     with explain_failures(settings):
         risks = inspect(settings, database_url(settings), os.environ)
     print_output(_describe(risks) if arguments.json else _write(risks), as_json=arguments.json)

@@ -1,4 +1,4 @@
-"""`headwater distribute`: the tables' places in a cluster of several nodes (Citus)."""
+"""`headwater distribute`: place tables in a cluster of several nodes (Citus)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from headwater.operations.terminal.output import print_output
 
 
 def distribute(settings: Settings, arguments: Namespace) -> int:
-    """Bring every table to its place and print those that moved. With --check nothing is changed,
-    and 1 returned while one is not there; with --dry-run those that would move are printed.
+    """Place every table and print those that moved. With --check nothing changes, and misplaced tables return
+    1; with --dry-run the planned moves are printed.
     """
     with autocommit_connection(settings) as connection:
         try:

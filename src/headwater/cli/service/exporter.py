@@ -1,4 +1,4 @@
-"""`headwater exporter`: works on the exports of the API until none waits. Workers start it."""
+"""`headwater exporter`: process API exports until none waits. Workers start it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from headwater.operations.terminal.options import LEASH
 
 
 def exporter(settings: Settings, arguments: Namespace) -> int:
-    """Work on the API's exports until none waits."""
     return work_on_jobs(settings, arguments, work)
 
 

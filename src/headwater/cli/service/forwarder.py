@@ -1,4 +1,4 @@
-"""`headwater forwarder`: sends events to ad platforms while there are some to send."""
+"""`headwater forwarder`: send events to ad platforms while any are due."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headwater.operations.terminal.options import LEASH
 
 
 def forwarder(settings: Settings, arguments: Namespace) -> int:
-    """Send due deliveries until there have been none for some seconds."""
+    """Send due deliveries until none has been due for some seconds."""
 
     async def forward(database: Database, stopping: asyncio.Event) -> None:
         key = load_encryption_key(settings)

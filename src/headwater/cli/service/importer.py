@@ -1,4 +1,4 @@
-"""`headwater importer`: works on uploaded files until none waits. Workers start it."""
+"""`headwater importer`: process uploaded files until none waits. Workers start it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from headwater.operations.terminal.options import LEASH
 
 
 def importer(settings: Settings, arguments: Namespace) -> int:
-    """Work on uploaded files until none waits."""
     return work_on_jobs(settings, arguments, work)
 
 

@@ -1,4 +1,4 @@
-"""`headwater migrate`: the schema of this version, for databases that `serve` does not run on."""
+"""`headwater migrate`: migrate the schema, for databases without `serve`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.operations.terminal.output import print_output
 
 
 def migrate(settings: Settings, arguments: Namespace) -> int:
-    """Apply the missing migrations and print their names."""
+    """Apply missing migrations and print their names."""
     try:
         with explain_failures(settings):
             applied = migrator.migrate(database_url(settings))

@@ -1,4 +1,4 @@
-"""`headwater queue …`: wait until everything is processed, and deal with rejected items."""
+"""`headwater queue …`: wait for processing, and handle rejected items."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ group = CommandGroup()
     Option("--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (60)"),
 )
 def wait(settings: Settings, arguments: Namespace) -> int:
-    """Return 0 when everything accepted and every erasure requested before the call is done, 1
-    when time ran out.
+    """Return 0 when every event accepted and every erasure requested before the call is done, 1 after the
+    timeout.
     """
     deadline = time.monotonic() + arguments.timeout
     with autocommit_connection(settings) as connection:

@@ -1,4 +1,4 @@
-"""`headwater reload`: the running service becomes the version that is installed, and goes on."""
+"""`headwater reload`: upgrade the running service to the installed version without downtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITHOUT_RECORD = "with HEADWATER_DATABASE_URL send SIGUSR2 to the process of `he
 
 
 def reload(settings: Settings, arguments: Namespace) -> int:
-    """Replace the processes of the running service, and wait until all of them are."""
+    """Replace the running service's processes, and wait for all of them."""
     if settings.database_url is not None:
         raise Failure(WITHOUT_RECORD)
     before = read_record(settings.data_dir)

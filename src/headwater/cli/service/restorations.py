@@ -1,6 +1,4 @@
-"""`headwater restore`: an installation from a backup, or from a database that PostgreSQL itself has
-brought back, without those erased since.
-"""
+"""`headwater restore`: restore a backup, or finish PostgreSQL's own recovery, without people erased since."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ from headwater.spaces.secret_key import key_file
 
 
 def restore(settings: Settings, arguments: Namespace) -> int:
-    """Restore a backup into a new data directory or an empty database, or finish what PostgreSQL
-    has recovered. Returns 1 when erasures are left that the worker has to try again.
+    """Restore a backup into a new data directory or empty database, or finish PostgreSQL's recovery. Return 1
+    if the worker has to retry erasures.
     """
     keep_private()
     if arguments.recovered_to is not None:
@@ -71,7 +69,7 @@ def _finish_recovery(settings: Settings, arguments: Namespace) -> int:
 
 
 def _read_named_journal(settings: Settings, arguments: Namespace) -> journal.Journal | None:
-    """Return the given journal, or the one in the folder of backups. Raises Failure."""
+    """Return the given journal, or the one in the backup folder. Raise Failure."""
     if arguments.without_erasures:
         return None
     if arguments.erasures is not None:
@@ -93,7 +91,7 @@ def _restore(
 
 
 def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastErasure], datetime | None]:
-    """Return the erasures in the journal, and the time up to which it is complete. Raises Failure."""
+    """Return the journal's erasures, and the time up to which it is complete. Raise Failure."""
     if arguments.without_erasures:
         return [], None
     path = Path(arguments.erasures or archive.path.with_name(journal.NAME))
@@ -110,7 +108,7 @@ def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastEra
 
 
 def _find_key(settings: Settings, archive: Archive) -> str:
-    """The place of the restored installation's secret key, in a word."""
+    """Return the location of the restored installation's secret key, in a word."""
     if settings.secret_key is not None:
         return "HEADWATER_SECRET_KEY"
     if archive.manifest.has_secret_key:
@@ -136,7 +134,7 @@ def _describe(archive: Archive, restored: Restored, until: datetime | None, key:
 def _notes(
     settings: Settings, archive: Archive, restored: Restored, until: datetime | None, key: str
 ) -> list[str]:
-    """Sentences on what is left to do."""
+    """Return sentences about the remaining steps."""
     notes = _notes_on_erasures(restored, archive.manifest.made_at, until)
     if key == "missing":
         sealed = restored.sealed

@@ -1,4 +1,4 @@
-"""`headwater serve`: everything in one. It imports little because it runs as long as the service."""
+"""`headwater serve`: the complete service. It imports little because it runs as long as the service."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ command = Command(
     *LISTEN,
     *PROCESSES,
     LEASH,
-    # The demonstration makes a login of its own, and says where to go at its end.
+    # The demo creates its own login, and prints the address at its end.
     Option("--no-welcome", action="store_true", help=argparse.SUPPRESS),
-    # Only make the database of the running service ready for this version.
+    # Only prepare the running service's database for this version.
     Option(PREPARE, action="store_true", help=argparse.SUPPRESS),
-    # A pipe with what the version before has left.
+    # A pipe with the previous version's state.
     Option(HANDOVER, type=int, help=argparse.SUPPRESS),
 )

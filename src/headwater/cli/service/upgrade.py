@@ -1,6 +1,4 @@
-"""`headwater upgrade`: the embedded PostgreSQL's data, for the major version that comes with this
-version.
-"""
+"""`headwater upgrade`: upgrade the embedded PostgreSQL's data to this version's major release."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ REMOVAL = (
 
 
 def upgrade(settings: Settings, arguments: Namespace) -> int:
-    """Upgrade the stopped data directory, or remove what an earlier upgrade has kept."""
+    """Upgrade the stopped data directory, or remove an earlier upgrade's leftovers."""
     keep_private()
     if settings.database_url is not None:
         raise Failure("with HEADWATER_DATABASE_URL, PostgreSQL is yours to upgrade (pg_upgrade)")

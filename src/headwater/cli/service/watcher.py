@@ -1,5 +1,5 @@
-"""`headwater watcher`: looks at Spaces for alerts, makes scheduled reports and monthly fits, and
-sends messages, until nothing is due. Workers start it.
+"""`headwater watcher`: check Spaces for alerts, build scheduled reports and monthly trained models, and send
+messages until nothing is due. Workers start it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from headwater.operations.terminal.job_process import serve_jobs
 from headwater.operations.terminal.options import LEASH
 
 NICENESS = 10
-"""Where cores are short, Spaces are looked at a little later, rather than events stored or pages
-shown later.
-"""
+"""On few cores, alert checks wait instead of events and pages."""
 
 
 def watcher(settings: Settings, arguments: Namespace) -> int:

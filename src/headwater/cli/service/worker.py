@@ -1,4 +1,4 @@
-"""`headwater worker`: one worker. Any number may run; they share out the Spaces."""
+"""`headwater worker`: one of any number of workers, which share the Spaces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _work(settings: Settings, stop: threading.Event, announcement: int | None) -
 
     duties, aside = make_duties(settings), make_side_duties(settings)
     url = database_url(settings)
-    with suppress(psycopg.OperationalError):  # a database that is away is waited for
+    with suppress(psycopg.OperationalError):  # wait for an unavailable database
         refuse_unfinished(url)
     watching = threading.Thread(target=Worker(url, stop, aside).run, name="watch", daemon=True)
     watching.start()
@@ -65,7 +65,7 @@ def _work(settings: Settings, stop: threading.Event, announcement: int | None) -
 
 
 def _serve_metrics(settings: Settings, host: str, port: int) -> None:
-    """Share counters with the processes that this one starts, and serve them. Raises Failure."""
+    """Share counters with child processes, and serve them. Raise Failure."""
     folder = settings.data_dir.absolute() / f"metrics-{port}"
     try:
         os.environ.update(make_directory(folder) | child_variables("worker"))

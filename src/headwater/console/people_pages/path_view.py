@@ -30,7 +30,7 @@ class PathView:
 
     @property
     def by_company(self) -> bool:
-        """Whether the path covers the contact's whole company."""
+        """Return whether the path covers the contact's whole company."""
         return self.query_mode == "company"
 
     @property

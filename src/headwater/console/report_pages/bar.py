@@ -129,7 +129,7 @@ class ReportBar:
 
     @property
     def shareable(self) -> bool:
-        """Whether the page can have a share link."""
+        """Return whether the page can have a share link."""
         return self.end in SHAREABLE
 
     @property

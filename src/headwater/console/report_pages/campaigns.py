@@ -135,7 +135,7 @@ class CampaignTable:
 
     @property
     def has_spend(self) -> bool:
-        """Whether the period has any spend."""
+        """Return whether the period has any spend."""
         return any(self.now.total.spent)
 
     @property

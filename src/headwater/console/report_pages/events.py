@@ -90,7 +90,7 @@ class EventList:
 
     @property
     def splits(self) -> bool:
-        """Whether only a part of the events counts."""
+        """Return whether only a part of the events counts."""
         return self.page.totals.credited_events != self.page.totals.events
 
 

@@ -1,4 +1,4 @@
-"""Training runs: train, list, show weights with intervals, and select the current model of an event name."""
+"""Trained models: train, list, show weights with intervals, and select the current model of an event name."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _FORM = SentForm("fit", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 USUAL_DAYS = 90
 COMPARED = ("last_touch", "linear", *FITTED_MODELS)
-"""Models linked from a training run's page."""
+"""Models linked from a trained model's page."""
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
 @ROUTES.page()
 async def show_fits(visit: PageVisit) -> Response:
-    """Show all training runs, and the form for another."""
+    """Show all trained models, and the form for another."""
     return await _page(visit, _usual(visit.space), {})
 
 
@@ -68,7 +68,7 @@ ROUTES.add("/make", post_fit, "POST")
 
 @ROUTES.page("/{fit_id}")
 async def show_fit(visit: PageVisit) -> Response:
-    """Show a training run and its weights."""
+    """Show a trained model and its weights."""
     fit, weights = await _load(visit)
     models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
     values: dict[str, Any] = {
@@ -86,7 +86,7 @@ async def show_fit(visit: PageVisit) -> Response:
 
 @ROUTES.page("/{fit_id}/weights.csv")
 async def send_weights(visit: PageVisit) -> Response:
-    """Send a training run's weights as CSV."""
+    """Send a trained model's weights as CSV."""
     fit, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
     for row in weights:
@@ -97,21 +97,21 @@ async def send_weights(visit: PageVisit) -> Response:
 
 @ROUTES.action("/{fit_id}/choose", _FORM)
 async def post_choice(visit: PageVisit) -> Response:
-    """Make a training run current for its event name."""
+    """Make a trained model current for its event name."""
     fit_id = visit.id("fit_id")
     await choose_fit(visit.connection, visit.space.id, fit_id)
     return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
 
 
 async def _load(visit: PageVisit) -> tuple[Fit, Sequence[FittedWeight]]:
-    """Return the training run in the path and its weights. Raise NotFound."""
+    """Return the trained model in the path and its weights. Raise NotFound."""
     fit_id = visit.id("fit_id")
     fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
     return fit, await fetch_weights(visit.connection, visit.space.id, fit_id)
 
 
 def _read_form(form: PostedForm, space: Space) -> NamedRequest:
-    """Return the requested training run, validated like the API's. Raise Invalid."""
+    """Return the requested trained model, validated like the API's. Raise Invalid."""
     values: dict[str, Any] = {name: form.text(name) for name in FIELDS}
     return read_fit_request(values, space)
 
@@ -151,7 +151,7 @@ def _usual(space: Space) -> dict[str, str]:
 
 
 def _title(space: Space, fit: Fit) -> tuple[str, str]:
-    """Return the label of a training run's events, and its days in the Space's time zone."""
+    """Return the label of a trained model's events, and its days in the Space's time zone."""
     last = (fit.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
     days = f"{fit.start_at.astimezone(space.zone).date()} to {last}"
     return conversion_title(space, fit.event_name), days

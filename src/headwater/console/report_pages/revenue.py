@@ -54,7 +54,7 @@ class RevenueContent:
 
     @property
     def of_some_touches(self) -> bool:
-        """Whether only some touchpoints, and so only their events, count."""
+        """Return whether only some touchpoints, and so only their events, count."""
         return self.report.unattributed is None
 
     @property
@@ -64,7 +64,7 @@ class RevenueContent:
 
     @property
     def is_of_empty_space(self) -> bool:
-        """Whether the Space has no events."""
+        """Return whether the Space has no events."""
         report = self.report
         return not (report.event_counts or report.first_event or report.last_event)
 
@@ -82,7 +82,7 @@ class RevenueContent:
 
     @property
     def compares(self) -> bool:
-        """Whether there were events before the end of the comparison period."""
+        """Return whether there were events before the end of the comparison period."""
         return self.report.is_comparable
 
     def credited(self, measure: Measure) -> Figure:

@@ -44,7 +44,7 @@ class ReportView:
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
     fit: str = ""
-    """The training run of trained models; empty for the current one."""
+    """The trained model's name; empty for the current one."""
     only: tuple[str, ...] = ()
     """Groups that events and touchpoints must be in, as `group:key`."""
     leads: ClassVar[bool] = True
@@ -68,7 +68,7 @@ class ReportView:
 
     @property
     def of_money(self) -> bool:
-        """Whether the conversions are sales, measured in money."""
+        """Return whether the conversions are sales, measured in money."""
         return self.conversion == SALES
 
     @property
@@ -97,7 +97,7 @@ class ReportView:
         return {name: value for name, value in values.items() if value}
 
     def fit_of(self, models: Sequence[str]) -> str:
-        """Return the training run's name if any of the models is trained."""
+        """Return the trained model's name if any of the models needs one."""
         return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 
     def report(

@@ -1,1 +1,1 @@
-"""Readers of what a client sends: fields, parameters, periods, pages."""
+"""Readers of client input: fields, parameters, periods, pages."""

@@ -1,4 +1,4 @@
-"""The parameters `start_date` and `end_date`: a range of time on the clock of a Space."""
+"""The parameters `start_date` and `end_date`: a range in a Space's time zone."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ DAY = written({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _pa
 
 
 def start_day(description: str, *, required: bool = False) -> Parameter[date]:
-    """Return the parameter `start_date` where it is a day."""
+    """Return the parameter `start_date` as a day."""
     return Parameter(name="start_date", required=required, kind=DAY, description=description)
 
 
 def end_day(description: str, *, required: bool = False) -> Parameter[date]:
-    """Return the parameter `end_date` where it is a day."""
+    """Return the parameter `end_date` as a day."""
     return Parameter(name="end_date", required=required, kind=DAY, description=description)
 
 
 @dataclass(frozen=True)
 class DateRange:
-    """Two parameters: the first and the last second of a range, both of it."""
+    """The first and last second of a range, both included."""
 
     start: Parameter[datetime]
     end: Parameter[datetime]
@@ -46,8 +46,8 @@ class DateRange:
         return self.start, self.end
 
     def read(self, query: Input) -> tuple[datetime, datetime] | None:
-        """Return both date-times in local time; None when both are missing, or when one is wrong or missing,
-        which is recorded in the query.
+        """Return both local date-times; None if both are missing, or one is invalid or missing, which is
+        recorded in the query.
         """
         start, end = self.start.read(query), self.end.read(query)
         has_start, has_end = (
@@ -70,20 +70,20 @@ class DateRange:
         return otherwise if local is None else between(*local, zone)
 
     def is_absent(self, query: Input) -> bool:
-        """True when neither was sent; what could not be read was."""
+        """Return whether neither was sent; invalid values count as sent."""
         texts = (text for texts in self.texts(query) for text in texts)
         broken = any(parameter.name in query.errors for parameter in self.parameters)
         return not broken and all(map(is_blank, texts))
 
     def texts(self, query: Input) -> list[list[str]]:
-        """Both as they were sent, for what a cursor is bound to."""
+        """Return both values unparsed, to bind a cursor to."""
         return [query.texts(parameter.name) for parameter in self.parameters]
 
 
 def date_range(
     start: str, end: str, *, required: bool = False, kind: FieldType[datetime] = MOMENT
 ) -> DateRange:
-    """The two parameters with these descriptions."""
+    """Return the two parameters with these descriptions."""
     return DateRange(
         Parameter(name="start_date", kind=kind, required=required, description=start),
         Parameter(name="end_date", kind=kind, required=required, description=end),

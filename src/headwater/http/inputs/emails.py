@@ -1,4 +1,4 @@
-"""E-mail addresses: parsing them, and the types of fields that hold one."""
+"""E-mail addresses: parsing, and their field types."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from email_validator import EmailNotValidError, validate_email
 from headwater.http.inputs.fields import text_up_to, written
 
 LONGEST_EMAIL = 320
-"""Characters; the standard has no longer ones, and the library's time grows with them."""
+"""Maximum characters; the standard allows no more, and the library's time grows with them."""
 
 MOST_DELIVERABLE = 254
-"""Characters of an address that mail can be sent to."""
+"""Maximum characters of an address that accepts mail."""
 EMAIL_RULE = "must be a valid e-mail address."
 
-# The common form of an address; anything else goes to the library.
+# The common form of an address; the library parses the rest.
 _EMAIL = re.compile(
     r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
@@ -24,12 +24,12 @@ _EMAIL = re.compile(
 
 
 def parse_written_email(text: str) -> str:
-    """The address in a text that a person wrote, trimmed and lower-case. Raises ValueError."""
+    """Return the address in a person's text, trimmed and in lower case. Raise ValueError."""
     return parse_email(text.strip().lower())
 
 
 def parse_email(address: str) -> str:
-    """A trimmed, lower-case address, if it is one. Raises ValueError."""
+    """Return a trimmed, lower-case address. Raise ValueError."""
     if len(address) <= MOST_DELIVERABLE and address.find("@") <= 64 and _EMAIL.fullmatch(address):
         return address
     if len(address) > LONGEST_EMAIL:
@@ -39,7 +39,7 @@ def parse_email(address: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _unusual_email(address: str) -> str:
-    """International and quoted forms, which need more than a pattern; checked by the library."""
+    """Parse international and quoted forms with the library."""
     try:
         validate_email(address, check_deliverability=False, allow_quoted_local=True, strict=True)
     except EmailNotValidError:
@@ -48,10 +48,10 @@ def _unusual_email(address: str) -> str:
 
 
 WRITTEN_EMAIL = written({"type": "string", "format": "email"}, parse_written_email)
-"""The type of a parameter with an address."""
+"""Type of an address parameter."""
 EMAIL = (
     text_up_to(MOST_DELIVERABLE, trim=True, rule=EMAIL_RULE)
     .then(parse_written_email)
     .documented(type="string", format="email", maxLength=MOST_DELIVERABLE)
 )
-"""The type of a body's field with an address."""
+"""Type of an address field in a body."""

@@ -1,8 +1,7 @@
-"""The types of input values: for each its JSON schema, and the one way to read a value from the text of a
-query or the JSON of a body. `parameters.py` builds queries from them, `objects.py` builds bodies. Only these
-modules look at the JSON type of a value.
+"""Types of input values: a JSON schema, and one way to read a value from query text or JSON. `parameters.py`
+uses them for queries, `objects.py` for bodies. Only these modules look at a value's JSON type.
 
-A value that breaks a rule raises ValueError with the rest of the sentence "The <name> …".
+An invalid value raises ValueError with the rest of the sentence "The <name> …".
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ NULL: Schema = {"type": "null"}
 BLANK: Schema = {"type": "string", "pattern": r"^\s*$"}
 
 CONTROL_CHARACTERS = r"\x00-\x1f\x7f"
-"""The control characters that the specification forbids, for the inside of a pattern's brackets."""
+"""Control characters that the specification forbids, for a regex class."""
 UNPRINTABLE = re.compile(rf"[{CONTROL_CHARACTERS}\ud800-\udfff]")
-"""Control characters and halves of characters, which no name or other single line may hold."""
+"""Control characters and lone surrogates, invalid in names and other single lines."""
 
 NUMBER = re.compile(number_pattern())
 
@@ -38,10 +37,10 @@ class FieldType(Generic[T]):
 
     schema: Schema
     read: Callable[[object], T]
-    """Makes a value of what was sent. Raises ValueError with the rule it breaks."""
+    """Convert a sent value. Raise ValueError with the broken rule."""
 
     def then(self, parse: Callable[[T], U]) -> FieldType[U]:
-        """The type of what `parse` makes of these values; it may raise ValueError likewise."""
+        """Return the type with values converted by `parse`, which may also raise ValueError."""
         return FieldType(self.schema, lambda value: parse(self.read(value)))
 
     def or_null(self) -> FieldType[T | None]:
@@ -55,7 +54,7 @@ class FieldType(Generic[T]):
         return FieldType(either, lambda value: None if is_blank(value) else self.read(value))
 
     def documented(self, **schema: Any) -> FieldType[T]:
-        """The same type, with a schema that says more, or less, than its own."""
+        """Return the type with a more, or less, detailed schema."""
         return FieldType(schema, self.read)
 
 
@@ -63,12 +62,12 @@ class FieldType(Generic[T]):
 
 
 def is_blank(value: object) -> bool:
-    """True for what counts as absent: null, or text of blanks only."""
+    """Return whether a value counts as missing: null or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def unless_blank(value: str) -> str | None:
-    """Text, unchanged; None for blank text."""
+    """Return text unchanged; None for blank text."""
     return value if value.strip() else None
 
 
@@ -81,8 +80,8 @@ def text_up_to(
     rule: str = "",
     length_rule: str = "",
 ) -> FieldType[str]:
-    """Text of bounded length, without the blanks around it where they are trimmed; `integers` are
-    taken as their digits, for ids that some senders write as numbers.
+    """Return a type of text with limited length, optionally trimmed. `integers` accepts ids that some senders
+    write as numbers.
     """
     type_rule = rule or f"must be a string of at most {longest} characters."
     length_rule = length_rule or type_rule
@@ -101,14 +100,14 @@ def text_up_to(
 
 
 def written(schema: Schema, parse: Callable[[str], T]) -> FieldType[T]:
-    """Return a type of values written as text and parsed by `parse`. Whole numbers and booleans in JSON are
-    read as their text.
+    """Return a type of values written as text and parsed by `parse`. Integers and booleans in JSON are read
+    as text.
     """
     return FieldType(schema, lambda value: parse(text_of(value)))
 
 
 def text_of(value: object) -> str:
-    """The text of a string, a whole number, true or false. Raises ValueError for other values."""
+    """Return a string, integer or boolean as text. Raise ValueError for other values."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int):
@@ -131,8 +130,8 @@ def word_of(words: Sequence[str]) -> FieldType[str]:
 
 
 def one_of(values: Sequence[T], in_words: str = "") -> FieldType[T]:
-    """One of a closed list of strings or integers; `in_words` is the list in words, where these
-    are shorter.
+    """Return a type for a closed list of strings or integers; `in_words` describes the list if that is
+    shorter.
     """
     by_text = {str(value): value for value in values}
     names = Names(by_text, in_words)
@@ -159,7 +158,7 @@ BOOLEAN = written({"type": "boolean"}, _parse_boolean)
 
 
 def whole_number(low: int, high: int) -> FieldType[int]:
-    """An integer between two bounds; as text, in ASCII digits."""
+    """Return a type for integers between two bounds; as text, in ASCII digits."""
 
     def parse(digits: str) -> int:
         value = int(digits) if re.fullmatch("[0-9]{1,18}", digits) else low - 1
@@ -171,7 +170,7 @@ def whole_number(low: int, high: int) -> FieldType[int]:
 
 
 def integer(digits: int) -> FieldType[int]:
-    """An integer of either sign, as a number of JSON alone."""
+    """Return a type for JSON integers of either sign."""
     bound = 10**digits
 
     def read(value: object) -> int:
@@ -183,7 +182,7 @@ def integer(digits: int) -> FieldType[int]:
 
 
 def number(rule: str, *, text_rule: str = "", form: re.Pattern[str] = NUMBER) -> FieldType[Decimal]:
-    """A finite number, or text that holds one; text of another form breaks `text_rule`."""
+    """Return a type for finite numbers, or text with one; text in another format breaks `text_rule`."""
 
     def read(value: object) -> Decimal:
         if isinstance(value, str):
@@ -192,7 +191,7 @@ def number(rule: str, *, text_rule: str = "", form: re.Pattern[str] = NUMBER) ->
             return Decimal(value.strip())
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise ValueError(rule)
-        # Of a float the digits that were sent, not the binary fraction's.
+        # A float becomes its sent digits, not the binary fraction's.
         parsed = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
         if not parsed.is_finite():
             raise ValueError(rule)
@@ -202,10 +201,10 @@ def number(rule: str, *, text_rule: str = "", form: re.Pattern[str] = NUMBER) ->
 
 
 def number_within(limit: Decimal) -> Schema:
-    """The schema of a number that is no further from 0 than a limit."""
+    """Return the schema of a number within ±limit."""
     return {"type": "number", "minimum": -float(limit), "maximum": float(limit)}
 
 
 def number_text(form: re.Pattern[str]) -> Schema:
-    """The schema of text that holds a number in a form, with blanks around it."""
+    """Return the schema of text with a number in a format, surrounded by optional blanks."""
     return {"type": "string", "pattern": rf"^\s*{form.pattern}\s*$"}

@@ -1,4 +1,4 @@
-"""Instants in bodies: ISO 8601 text or Unix seconds, and nothing looser."""
+"""Instants in bodies: strict ISO 8601 text or Unix seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 FORMS = "must be an ISO 8601 date-time or a Unix timestamp in seconds."
 
-# Narrower than what Python parses, which also takes week dates and odd offsets. A day alone has to
-# have its dashes: eight digits are Unix seconds.
+# Stricter than Python, which also accepts week dates and odd offsets. A day needs its dashes because eight
+# digits are Unix seconds.
 _EXTENDED = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?([.,]\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII | re.IGNORECASE,
@@ -30,9 +30,9 @@ UNIX_SCHEMA: dict[str, Any] = {"type": "string", "pattern": rf"^\s*{_UNIX.patter
 
 
 def parse_instant(value: str | float) -> float:
-    """Unix seconds from a number of them, their digits, or ISO 8601 text (no offset is UTC).
+    """Return Unix seconds from a number, its digits, or ISO 8601 text (UTC without an offset).
 
-    Raises ValueError with the rule that other forms break.
+    Raise ValueError with the broken rule.
     """
     if not isinstance(value, str):
         try:
@@ -44,14 +44,14 @@ def parse_instant(value: str | float) -> float:
 
 
 def written_in_utc(moment: datetime) -> str:
-    """Return a moment as all answers have it: in UTC, with milliseconds if it has any."""
+    """Return a moment in the format of all answers: UTC, with milliseconds if it has any."""
     precision = "milliseconds" if moment.microsecond else "seconds"
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
 def parse_iso(value: str) -> float:
-    """Unix seconds from ISO 8601 text alone, in extended or basic format (no offset is UTC). Raises
-    ValueError likewise.
+    """Return Unix seconds from ISO 8601 text in extended or basic format (UTC without an offset). Raise
+    ValueError.
     """
     day, clock, seconds, fraction, offset = _parts(value.strip())
     zone = "+00:00" if offset in (None, "Z", "z") else offset
@@ -64,7 +64,7 @@ def parse_iso(value: str) -> float:
 
 
 def _parts(text: str) -> tuple[str | None, ...]:
-    """Day, hour and minute, seconds, fraction and offset of the extended format."""
+    """Return day, hour and minute, seconds, fraction and offset of the extended format."""
     match = _EXTENDED.fullmatch(text)
     if match is not None:
         return match.groups()

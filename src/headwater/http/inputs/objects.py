@@ -1,8 +1,6 @@
-"""Arrays and objects of fields: the types of JSON bodies, and readers of whole inputs, whether a body or
-pairs typed at a command line.
+"""Arrays and objects: types of JSON bodies, and readers of bodies or command-line pairs.
 
-Every broken rule is recorded under the path of its field, such as `emails.0`, so one answer reports all of
-them.
+Every error is recorded under its field's path, such as `emails.0`, so one answer reports all of them.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from headwater.http.inputs.suggestions import Names
 T = TypeVar("T")
 
 _MOST_LOOKED_AT = 30
-"""The unknown members of an object that are compared with a missing one."""
+"""Maximum unknown members compared with a missing one."""
 
 
 def parse_body(kind: FieldType[T], body: object) -> T:
-    """The value of a JSON body. Raises Invalid with every rule that it breaks, by field."""
+    """Return a JSON body's value. Raise Invalid with every error, by field."""
     try:
         return kind.read(body)
     except BrokenRules as broken:
@@ -34,9 +32,7 @@ def parse_body(kind: FieldType[T], body: object) -> T:
 
 
 def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> None:
-    """Read settings that people type as `KEY=VALUE`, each text without the blanks around it. Raises
-    Invalid with every rule that is broken, as `key: rule`.
-    """
+    """Read settings typed as `KEY=VALUE`, trimmed. Raise Invalid with every error, as `key: rule`."""
     errors: Errors = {}
     for key, typed in pairs.items():
         try:
@@ -48,12 +44,12 @@ def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> No
 
 
 def _sentence(name: str, rule: str) -> str:
-    """A broken rule in a whole sentence, which some rules of whole bodies are already."""
+    """Return an error as a sentence; errors of complete bodies already are."""
     return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
 class BrokenRules(ValueError):
-    """Rules that parts of a value break, by the path to each from the value."""
+    """Errors in parts of a value, by path."""
 
     def __init__(self, rules: Errors) -> None:
         super().__init__("holds values that break rules.")
@@ -61,13 +57,13 @@ class BrokenRules(ValueError):
 
 
 class Findings:
-    """Reads the parts of a value, and keeps the rules that they break by their paths."""
+    """Reads parts of a value and collects errors by path."""
 
     def __init__(self) -> None:
         self.rules: Errors = {}
 
     def read(self, path: str, kind: FieldType[T], value: object) -> T | None:
-        """Return the part as its type has it, or None with its broken rules kept."""
+        """Return a part's value, or None with its errors recorded."""
         try:
             return kind.read(value)
         except BrokenRules as broken:
@@ -78,11 +74,10 @@ class Findings:
         return None
 
     def add(self, path: str, rule: str) -> None:
-        """Keep a rule that a part breaks."""
         self.rules.setdefault(path, []).append(rule)
 
     def finish(self) -> None:
-        """Raise BrokenRules with everything that was kept, if anything was."""
+        """Raise BrokenRules if any were recorded."""
         if self.rules:
             raise BrokenRules(self.rules)
 
@@ -90,7 +85,7 @@ class Findings:
 def array_of(
     item: FieldType[T], most: int, *, least: int = 0, rule: str = "must be an array.", count_rule: str = ""
 ) -> FieldType[tuple[T, ...]]:
-    """An array of values of one type; what is wrong with an item stands under its index."""
+    """Return a type for arrays of one type; an item's errors are under its index."""
 
     def read(value: object) -> tuple[T, ...]:
         if not isinstance(value, list):
@@ -116,7 +111,7 @@ class Property:
     kind: FieldType[Any]
     description: str = ""
     missing: str = ""
-    """The rule that an object without it breaks; none where it may be absent."""
+    """Error for an object without it; empty if optional."""
 
     @property
     def schema(self) -> Schema:
@@ -125,9 +120,8 @@ class Property:
 
 
 def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> FieldType[dict[str, Any]]:
-    """An object, read as the properties that it has: what is absent is missing from the result, so
-    that it differs from null. Other members are ignored. `if_empty` is the rule that an object
-    with none of the properties breaks.
+    """Return a type for objects. Missing properties are left out of the result, unlike null; unknown members
+    are ignored. `if_empty` is the error for an object with none of the properties.
     """
     names = Names(properties)
 
@@ -157,7 +151,7 @@ def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> Fiel
 
 
 def _misspelling(name: str, unknown: Iterable[str], names: Names) -> str:
-    """A further sentence that names what may have been meant by a missing name, or nothing."""
+    """Return a sentence that suggests a misspelt name for a missing one, or nothing."""
     for word in islice(unknown, _MOST_LOOKED_AT):
         if word.isprintable() and name in names.near(word):
             return f" Is it misspelt as {word}?"
@@ -165,9 +159,7 @@ def _misspelling(name: str, unknown: Iterable[str], names: Names) -> str:
 
 
 def map_of(kinds: Mapping[str, FieldType[T]], unknown: str) -> FieldType[dict[str, T]]:
-    """An object of values by name, all of them optional. `unknown` is the rule that any other
-    member breaks.
-    """
+    """Return a type for objects with optional values by name. `unknown` is the error for any other member."""
 
     def read(value: object) -> dict[str, T]:
         findings = Findings()

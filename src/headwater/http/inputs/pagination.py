@@ -1,8 +1,7 @@
-"""Cursor paging: signed positions in a list, and the envelope that carries them.
+"""Cursor paging: signed list positions and the list envelope.
 
-A cursor says "what comes after (or before) this row", never "page 7", so pages stay right while
-rows are added. Its signature covers the Space, the endpoint and the filters, so that it works
-only for the list it came from.
+A cursor means "after (or before) this row", never "page 7", so pages stay correct while rows are added. Its
+signature covers the Space, endpoint and filters, so it works only for its own list.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ KeyOf = Callable[[tuple[Any, ...]], tuple[int, ...]]
 
 
 class Position(msgspec.Struct, frozen=True, array_like=True):
-    """A place between two rows: just past the row whose sort key is `key`, in reading order, or
-    just before it when `backward`. The key's last number is the row's id.
+    """A position between two rows: just after the row with sort key `key`, in reading order, or just before
+    it when `backward`. The key's last number is the row's id.
     """
 
     backward: bool
@@ -50,39 +49,39 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 def page_size(
     most: int, default: int = 200, description: str = "How many rows a page has at most."
 ) -> Parameter[int]:
-    """The parameter with the number of rows that a page of a list has."""
+    """Return the parameter for the number of rows per page."""
     return Parameter(name="per_page", kind=whole_number(1, most), default=default, description=description)
 
 
 @dataclass(frozen=True)
 class Cursors:
-    """Writes and reads the cursors of one list: one Space, endpoint and set of filters."""
+    """Cursors of one list: a Space, endpoint and filters."""
 
     signing_key: bytes
     space_id: int
     endpoint: str
     filters: Any
-    """The values that decide which rows the list holds, fit to become JSON."""
+    """JSON values that determine the list's rows."""
 
     def write(self, position: Position) -> str:
         payload = msgspec.msgpack.encode(position)
         return urlsafe_b64encode(self._signature(payload) + payload).rstrip(b"=").decode()
 
     def read(self, text: str) -> Position:
-        """Raises ValueError for anything that `write` did not return for this list."""
+        """Return a cursor's position. Raise ValueError unless `write` made it for this list."""
         try:
             token = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except ValueError:
             raise ValueError("is not a cursor of this list.") from None
         signature, payload = token[:SIGNATURE_BYTES], token[SIGNATURE_BYTES:]
-        # Base64 has several spellings of the same bytes; only the one given out is taken.
+        # Base64 can encode the same bytes in several ways; only the issued one is accepted.
         spelled = urlsafe_b64encode(token).rstrip(b"=").decode() == text
         if not (hmac.compare_digest(signature, self._signature(payload)) and spelled):
             raise ValueError("is not a cursor of this list.")
         return msgspec.msgpack.decode(payload, type=Position)
 
     def read_from(self, query: Input) -> Position | None:
-        """The position that the `cursor` parameter names, if it was given."""
+        """Return the position in the `cursor` parameter, if any."""
         if any(not text.strip() for text in query.texts(CURSOR.name)):
             query.refuse(CURSOR.name, "must not be blank; leave it out for the first page.")
             return None
@@ -100,7 +99,7 @@ class Cursors:
 
 @dataclass(frozen=True)
 class Page:
-    """One page in reading order, and the positions of its neighbours where there are any."""
+    """A page in reading order, and its neighbours' positions."""
 
     lines: list[str]
     next: Position | None
@@ -108,8 +107,8 @@ class Page:
 
 
 def page_of(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
-    """Return the page in `rows`: up to `per_page` + 1 rows from a position in reading order, each a line
-    followed by its sort values. `key_of` turns those into a key.
+    """Return a page of up to `per_page` rows. `rows` has one more, starting at a position in reading order,
+    each a line followed by its sort values. `key_of` turns those into a key.
 
     The extra row, the last in the direction of travel, only shows that more rows follow.
     """
@@ -128,9 +127,7 @@ def page_of(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None,
 
 
 def _empty(at: Position | None) -> Page:
-    """A page whose rows have gone leads back the way the reader came, to the row of `at` itself:
-    a key is moved past its own row by one id.
-    """
+    """Return an empty page that leads back to the row at `at`: the key is moved past its row by one id."""
     if at is None:
         return Page([], None, None)
     *rest, number = at.key
@@ -139,7 +136,7 @@ def _empty(at: Position | None) -> Page:
 
 
 def to_key(values: Sequence[Any]) -> tuple[int, ...]:
-    """Sort values as numbers, instants in microseconds since 1970."""
+    """Return sort values as numbers, instants in microseconds since 1970."""
     return tuple(
         (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) else value
         for value in values
@@ -155,14 +152,12 @@ def from_key(key: tuple[int, ...]) -> list[datetime | int]:
 
 
 def sort_direction(position: Position | None) -> SQL:
-    """Return the direction in which to read the page at a position of a list, newest first."""
+    """Return the reading direction for a position of a newest-first list."""
     return OLDEST_FIRST if position and position.backward else NEWEST_FIRST
 
 
 def time_bounds(time: TimeRange, position: Position | None) -> dict[str, Any]:
-    """Return the bounds of a page in a list ordered by (time, id). The position replaces one end of
-    the time range.
-    """
+    """Return a page's bounds in (time, id) order. The position replaces one end of the time range."""
     after, before = [time.start, 0], [time.end, 0]
     if position and position.backward:
         after = from_key(position.key)
@@ -172,7 +167,7 @@ def time_bounds(time: TimeRange, position: Position | None) -> dict[str, Any]:
 
 
 def day_bounds(position: Position | None) -> dict[str, Any]:
-    """Return the bounds of a page in a list ordered by (day, id), whose key counts days since 1970."""
+    """Return a page's bounds in (day, id) order, with days since 1970."""
     bounds = {"after_day": date.min, "after": 0, "before_day": date.max, "before": 2**63 - 1}
     if position is None:
         return bounds
@@ -183,16 +178,16 @@ def day_bounds(position: Position | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PageLink:
-    """The address, query and cursors of a list, for the links to its other pages."""
+    """A list's address, query and cursors, for links to other pages."""
 
     url: str
-    """The absolute address of the endpoint, without a query."""
+    """The endpoint's absolute URL, without a query."""
     query: Query
     cursors: Cursors
 
 
 def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLink, **also: Any) -> PageAnswer:
-    """Return a page of a list as the API's answer, with members beside those of every list."""
+    """Return a page of a list as an API answer, with additional members."""
     after, before = (
         link.cursors.write(position) if position else None for position in (page.next, page.previous)
     )
@@ -209,7 +204,7 @@ def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLin
 
 
 def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None) -> bytes:
-    """Return the JSON body of a list, with additional members. `page.lines` are JSON already and are inserted
+    """Return a list's JSON body, with additional members. `page.lines` are JSON already and inserted
     unchanged.
     """
     after, before = (
@@ -230,7 +225,7 @@ def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] 
 
 
 def envelope_schema(row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None) -> dict[str, Any]:
-    """The JSON schema of a list whose rows have the schema `row`, with other members beside."""
+    """Return the JSON schema of a list with rows of schema `row`, and additional members."""
     text_or_null = {"type": ["string", "null"]}
     members: dict[str, Any] = {
         "data": {"type": "array", "items": row},

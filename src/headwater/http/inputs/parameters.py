@@ -1,7 +1,6 @@
-"""Parameters: named values of a query or of a JSON object. Their definitions read and document them.
+"""Parameters: named values of a query or JSON object. Their definitions read and document them.
 
-Every broken rule is collected under its parameter's name, so one answer reports all of them. Unknown
-parameters are ignored.
+Errors are collected by parameter name, so one answer reports all of them. Unknown parameters are ignored.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ _MEMBER = re.compile(rf"\[([0-9]{{1,4}})\]\[({_MEMBER_NAME.pattern})\]")
 
 
 class Input(ABC):
-    """The values that a client sent by name, and the rules they have broken so far."""
+    """A client's values by name, and their errors so far."""
 
     def __init__(self) -> None:
         self.errors: Errors = {}
 
     def refuse(self, name: str, rule: str) -> None:
-        """Note that the parameter `name` breaks a rule, which reads as in `Invalid.of`."""
+        """Record that the parameter `name` breaks a rule, phrased as in `Invalid.of`."""
         sentences = self.errors.setdefault(name, [])
         if (sentence := f"The {name} {rule}") not in sentences:
             sentences.append(sentence)
 
     def read(self, name: str, kind: FieldType[T], value: object) -> T | None:
-        """Return a value of the parameter `name` as its type has it; None when it breaks a rule."""
+        """Return a parameter's converted value; None if it is invalid."""
         try:
             return kind.read(value)
         except ValueError as error:
@@ -44,29 +43,29 @@ class Input(ABC):
             return None
 
     def finish(self) -> None:
-        """Raise Invalid with everything that was refused, if anything was."""
+        """Raise Invalid if anything was refused."""
         if self.errors:
             raise Invalid(self.errors)
 
     @abstractmethod
     def single(self, name: str) -> object | None:
-        """The value of a parameter that may be given once. A blank one counts as absent."""
+        """Return a single parameter's value. A blank one counts as missing."""
 
     @abstractmethod
     def several(self, name: str) -> Sequence[object]:
-        """The values of a parameter that may have a list of them."""
+        """Return the values of a list parameter."""
 
     @abstractmethod
     def texts(self, name: str) -> list[str]:
-        """Return the values of a parameter as text, from any form of input."""
+        """Return a parameter's values as text, from any form of input."""
 
     @abstractmethod
     def objects(self, name: str) -> dict[int, dict[str, str]]:
-        """The objects that a parameter has, by their index, with their members as text."""
+        """Return a parameter's objects by index, with members as text."""
 
 
 class Query(Input):
-    """The part of an address after the `?`, decoded once from the raw bytes."""
+    """The query string of an address, decoded once from the raw bytes."""
 
     def __init__(self, raw: bytes) -> None:
         super().__init__()
@@ -84,7 +83,7 @@ class Query(Input):
         return values[0][1] if values and values[0][1].strip() else None
 
     def several(self, name: str) -> list[str]:
-        """The values of a parameter given as `name=a&name=b`, `name[]=a` or `name[0]=a`."""
+        """Return the values of a parameter given as `name=a&name=b`, `name[]=a` or `name[0]=a`."""
         values = self._values.get(name, [])
         if any(bracket and not _INDEX.fullmatch(bracket) for bracket, _ in values):
             self.refuse(name, "must be a list of single values.")
@@ -94,7 +93,7 @@ class Query(Input):
         return [value for _, value in self._values.get(name, [])]
 
     def objects(self, name: str) -> dict[int, dict[str, str]]:
-        """Objects given as `name[0][member]=…`."""
+        """Return objects given as `name[0][member]=…`."""
         objects: dict[int, dict[str, str]] = {}
         for bracket, value in self._values.get(name, []):
             member = _MEMBER.fullmatch(bracket)
@@ -108,7 +107,7 @@ class Query(Input):
         return {index: objects[index] for index in sorted(objects)}
 
     def url_with(self, url: str, name: str, value: str) -> str:
-        """`url` with this query, the parameter `name` being `value`."""
+        """Return `url` with this query and the parameter `name` set to `value`."""
         kept = [pair for pair in self.pairs if pair[0] != name]
         return f"{url}?{urlencode([*kept, (name, value)])}"
 
@@ -126,8 +125,8 @@ class Query(Input):
 
 
 class JsonInput(Input):
-    """The members of a JSON object: single values, arrays of them, or arrays of objects of them.
-    Null counts as absent.
+    """The members of a JSON object: single values, arrays of them, or arrays of objects of them. Null counts
+    as missing.
     """
 
     def __init__(self, members: Mapping[str, object]) -> None:
@@ -149,7 +148,6 @@ class JsonInput(Input):
         return None if is_blank(value) else value
 
     def several(self, name: str) -> list[object]:
-        """The items of an array."""
         items = self._items(name)
         values = [item for item in items if not isinstance(item, dict)]
         if name in self._singles or len(values) < len(items):
@@ -160,7 +158,7 @@ class JsonInput(Input):
         return [text_of(item) for item in self._items(name) if isinstance(item, str | int)]
 
     def objects(self, name: str) -> dict[int, dict[str, str]]:
-        """The objects of an array. A member that is null is absent."""
+        """Return an array's objects. A null member counts as missing."""
         objects: dict[int, dict[str, str]] = {}
         for index, item in enumerate(self._items(name)):
             members = None if name in self._singles else _filled_members(item)
@@ -171,12 +169,12 @@ class JsonInput(Input):
         return objects
 
     def _items(self, name: str) -> list[object]:
-        """Return the items of an array, or a single value as a list."""
+        """Return an array's items, or a single value as a list."""
         single = [self._singles[name]] if name in self._singles else []
         return self._arrays.get(name, single)
 
     def _check_items(self, name: str) -> None:
-        """Refuse an array of nothing, and items that neither are text nor hold text."""
+        """Refuse an empty array, and items that are neither text nor objects with text."""
         if not self._arrays[name]:
             self.refuse(name, "must not be empty.")
         for item in self._arrays[name]:
@@ -188,7 +186,7 @@ class JsonInput(Input):
 
 
 def _filled_members(item: object) -> dict[str, object] | None:
-    """The members of an object that are not null; None for what is no object."""
+    """Return an object's non-null members; None for other values."""
     if not isinstance(item, dict):
         return None
     members = cast("dict[str, object]", item)

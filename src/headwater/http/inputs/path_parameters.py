@@ -1,4 +1,4 @@
-"""Parameters of paths: ids, and the rest of a path as one, `{name:rest}`."""
+"""Path parameters: ids, and the remaining path as one, `{name:rest}`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from headwater.http.errors import Invalid
 
 _LARGEST = 10**18 - 1
 INTEGER_ID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": _LARGEST}
-"""The schema of an id that is a number."""
+"""Schema of a numeric id."""
 TEXT_ID: dict[str, Any] = {"pattern": "^(0|[1-9][0-9]{0,17})$"}
-"""The schema of an id that is text."""
+"""Schema of a text id."""
 
 NOBODY = -1
-"""An id that nothing has."""
+"""An id that no row has."""
 
-# int() also takes signs, spaces, underscores and other scripts' digits; 18 digits fit bigint.
+# int() also accepts signs, spaces, underscores and other scripts' digits; 18 digits fit bigint.
 _ID = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 def parse_id(name: str, text: str) -> int:
-    """Return the id in a path segment. Raises Invalid with its name. An id with leading zeros matches no row,
-    so that every object has one address.
+    """Return an id in a path segment. Raise Invalid with its name. An id with leading zeros matches no row,
+    so every object has one address.
     """
     if not _ID.fullmatch(text):
         raise Invalid.of(name, "must be an integer of at most 18 digits.")
@@ -32,7 +32,7 @@ def parse_id(name: str, text: str) -> int:
 
 
 REST = "rest"
-"""Matches the rest of a path, line breaks included. Starlette's own `path` stops at a line break, so such an
+"""Matches the remaining path, line breaks included. Starlette's own `path` stops at a line break, so such an
 address would get "not found" instead of the actual fault.
 """
 

@@ -12,7 +12,7 @@ from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import months_after, months_between
 
 EXAMPLES = "last month, last 30 days, this week, 2026-Q3, 2026-03-01 to 2026-03-14"
-"""A few of the words."""
+"""Examples of period words."""
 ALL_WORDS = (
     "today, yesterday, this week, last week, this month, last month, this quarter, last quarter, "
     "this year, last year, last 30 days, last 12 weeks, last 6 months, 2026, 2026-Q3, 2026-03, "
@@ -26,7 +26,7 @@ _ONE_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 class CalendarUnit(StrEnum):
-    """The units of a calendar that periods are named by."""
+    """Calendar units with names in period words."""
 
     WEEK = "week"
     MONTH = "month"
@@ -39,12 +39,12 @@ _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12
 
 @dataclass(frozen=True)
 class DateSpan:
-    """Whole days, both included."""
+    """Complete days, both ends included."""
 
     first: date
     last: date
     unit: CalendarUnit | None = None
-    """The current calendar unit, when these are its days so far."""
+    """The current calendar unit, if these are its days so far."""
 
     @property
     def days(self) -> int:
@@ -52,10 +52,9 @@ class DateSpan:
 
     @property
     def before(self) -> DateSpan:
-        """The earlier days to compare with: as far into the unit before as these are into one that
-        is under way; as many calendar months before whole ones, so that a quarter comes before a
-        quarter; before all other days, as many days. Raises ValueError or OverflowError where the
-        calendar ends.
+        """Return the comparison days: as far into the previous unit for an unfinished unit, the same number
+        of calendar months for complete months, otherwise the same number of days. Raise ValueError or
+        OverflowError at the calendar's end.
         """
         if self.unit is not None:
             return self._before_unit(self.unit)
@@ -75,8 +74,8 @@ class DateSpan:
 
 
 def read_dates(words: str, today: date) -> DateSpan:
-    """The days that words mean on a certain day; weeks begin on Monday, and what is not over yet
-    ends today. Raises ValueError with the words that there are.
+    """Return the days of a period in words. Weeks begin on Monday, and a current period ends today. Raise
+    ValueError with the valid words.
     """
     if len(words) > LONGEST_WORDS:
         raise ValueError(UNREADABLE)
@@ -95,8 +94,8 @@ def read_dates(words: str, today: date) -> DateSpan:
 def read_period(
     query: Input, period: Parameter[str], today: date, *, dated: bool, default: str = ""
 ) -> DateSpan | None:
-    """Return the days that a query's words mean on a certain day; without words those of `default`. None when
-    the query has dates, when `default` is empty, or when the words are wrong, which is recorded in the query.
+    """Return the days of a query's period in words, by default `default`. None if the query has dates, if
+    `default` is empty, or for invalid words, which are recorded in the query.
     """
     words = None if query.single(period.name) is None else period.read(query)
     if dated:
@@ -119,7 +118,7 @@ def _this_or_last(match: re.Match[str], today: date) -> DateSpan:
 
 
 def _last_few(match: re.Match[str], today: date) -> DateSpan:
-    """Days end today; weeks, months and years with the last that is over."""
+    """Return the last few units: days end today, others with the last complete one."""
     count, unit = int(match[1]), match[2]
     if not 1 <= count <= LONGEST_COUNT:
         raise ValueError(count)
@@ -131,7 +130,7 @@ def _last_few(match: re.Match[str], today: date) -> DateSpan:
 
 
 def _start(day: date, unit: str) -> date:
-    """The first day of the unit that a day is in."""
+    """Return the first day of a day's unit."""
     if unit == "week":
         return day - timedelta(days=day.weekday())
     month = {"month": day.month, "quarter": day.month - (day.month - 1) % 3, "year": 1}[unit]

@@ -1,8 +1,8 @@
 """Suggestions for a misspelled name from a closed list.
 
-A name is suggested when it differs only in case and punctuation, in one letter (added, missing, wrong, or
-swapped with its neighbour), or when one begins with the other. The lookup tables are built once, so that a
-request with a thousand wrong names costs little.
+A name is suggested if it differs only in case and punctuation, in one letter (added, missing, wrong, or
+swapped), or if one begins with the other. Lookup tables are built once, so a request with a thousand wrong
+names stays cheap.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 LONGEST = 40
-"""The length of a word that is looked up, in characters; a longer one is near to nothing."""
+"""Maximum characters of a word to look up; a longer one matches no name."""
 MOST = 3
 _SHORTEST_TYPO = 4
 _SHORTEST_BEGINNING = 3
 _LIKENESS = 0.6
-"""By difflib's ratio."""
+"""difflib's ratio."""
 
 
 class Names:
-    """A closed list of names, and how it is written where that is shorter."""
+    """A closed list of names, and its description if that is shorter."""
 
     def __init__(self, names: Iterable[str], written: str = "") -> None:
         self._names = tuple(names)
@@ -38,8 +38,8 @@ class Names:
                 self._by_beginning.setdefault(beginning, []).append(name)
 
     def near(self, word: str) -> tuple[str, ...]:
-        """The names that are near, the nearest first, at most MOST."""
-        return self._near(word) if len(word) <= LONGEST else ()  # a long one is not kept, either
+        """Return similar names, nearest first, at most MOST."""
+        return self._near(word) if len(word) <= LONGEST else ()  # a long word isn't cached either
 
     @lru_cache(maxsize=4096)  # noqa: B019 - lists of names live as long as the process
     def _near(self, word: str) -> tuple[str, ...]:
@@ -50,8 +50,8 @@ class Names:
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
     def nearest(self, word: str) -> tuple[str, ...]:
-        """The names that are near or, where none is, those most like the word. Slower than `near`:
-        for values that a request holds few of.
+        """Return similar names or, without any, the most alike. Slower than `near`: use it only for few
+        values per request.
         """
         near = self.near(word)
         if near or len(word) > LONGEST:
@@ -60,14 +60,14 @@ class Names:
         return tuple(self._by_letters[letters] for letters in like)
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:
-        """A question that names what is near, or nothing when nothing is."""
+        """Return a question that suggests similar names, or nothing without any."""
         near = self.near(word) if near is None else near
         listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
         return f"did you mean {listed}?" if near else ""
 
     def refusal(self, word: str, near: Sequence[str] | None = None) -> str:
-        """Return the rest of the sentence "The <field> …" for an unknown word; `near` are the names to
-        suggest, if the caller has them.
+        """Return the rest of the sentence "The <field> …" for an unknown word; `near` are the suggestions, if
+        already known.
         """
         rule = f"must be one of {self._written}."
         question = self.question(word, near)
@@ -82,7 +82,7 @@ class Names:
         for beginning in _beginnings(letters):
             if (name := self._by_letters.get(beginning)) is not None:
                 similar[name] = None
-        # Another number is another name, not the same one misspelt.
+        # Another number is another name, not a misspelling.
         digits = _digits(letters)
         return (name for name in similar if _digits(name) == digits)
 
@@ -96,8 +96,8 @@ def _digits(word: str) -> str:
 
 
 def _shortened(letters: str) -> Iterator[str]:
-    """The word without one of its letters. Two words with one typo between them share one of these,
-    or one is among the other's.
+    """Yield the word without each of its letters. Two words one typo apart share a result, or one is among
+    the other's.
     """
     return (letters[:place] + letters[place + 1 :] for place in range(len(letters)))
 

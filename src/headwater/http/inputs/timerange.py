@@ -1,7 +1,7 @@
-"""Local date-times to instants: the only place where a Space's clock becomes UTC.
+"""Convert local date-times to instants: the only place where a Space's time becomes UTC.
 
-PostgreSQL and Python disagree about a repeated hour, so the database never converts local time.
-Bounds are inclusive to their whole second; results are half-open, ready for `>=` and `<`.
+PostgreSQL and Python disagree about a repeated hour, so the database never converts local time. Bounds
+include their whole second; results are half-open, for `>=` and `<`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOMENT_SCHEMA: dict[str, Any] = {
     "example": "2026-05-13 00:00:00",
 }
 
-# strptime would also take missing zeros, extra spaces and the digits of other scripts.
+# strptime would also accept missing zeros, extra spaces and other scripts' digits.
 _DAY = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _MOMENT = re.compile(_DAY + r" ([0-9]{2}):([0-9]{2}):([0-9]{2})")
 _DATE = re.compile(_DAY)
@@ -29,7 +29,7 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """The instants from `start` up to but not including `end`; empty when `end` is not later."""
+    """Instants from `start` up to but not including `end`; empty unless `end` is later."""
 
     start: datetime
     end: datetime
@@ -37,11 +37,11 @@ class TimeRange:
 
 EVER = TimeRange(_EARLIEST, _LATEST)
 NEVER = TimeRange(_LATEST, _EARLIEST)
-"""A range that holds nothing, in place of one that could not be read."""
+"""An empty range, in place of an invalid one."""
 
 
 def parse_moment(text: str) -> datetime:
-    """`YYYY-MM-DD HH:MM:SS` as a local date-time. Raises ValueError with the rule it breaks."""
+    """Parse `YYYY-MM-DD HH:MM:SS` as a local date-time. Raise ValueError with the broken rule."""
     match = _MOMENT.fullmatch(text)
     if match is None:
         raise ValueError("must have the format YYYY-MM-DD HH:MM:SS.")
@@ -53,7 +53,7 @@ def parse_moment(text: str) -> datetime:
 
 
 def parse_day(text: str) -> date:
-    """`YYYY-MM-DD`, or the day of a `YYYY-MM-DD HH:MM:SS`. Raises ValueError with the rule."""
+    """Parse `YYYY-MM-DD`, or the day of a `YYYY-MM-DD HH:MM:SS`. Raise ValueError with the broken rule."""
     if _MOMENT.fullmatch(text):
         return parse_moment(text).date()
     match = _DATE.fullmatch(text)
@@ -79,12 +79,12 @@ def last_instant(local: datetime, zone: ZoneInfo) -> datetime:
 
 
 def between(start: datetime, end: datetime, zone: ZoneInfo) -> TimeRange:
-    """From the local `start` through the whole second of the local `end`."""
+    """Return the range from a local `start` through the last second, `end`."""
     return TimeRange(first_instant(start, zone), _later(last_instant(end, zone)))
 
 
 def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
-    """From midnight of the day `first` to the midnight that ends the day `last`."""
+    """Return the range from the midnight that begins `first` to the one that ends `last`."""
     start = first_instant(datetime.combine(first, time()), zone)
     if last == date.max:
         return TimeRange(start, _LATEST)
@@ -93,7 +93,7 @@ def whole_days(first: date, last: date, zone: ZoneInfo) -> TimeRange:
 
 
 def months_after(day: date, months: int) -> date:
-    """Return the first day of the month `months` after a day's month; negative goes back. Raises ValueError
+    """Return the first day of the month `months` after a day's month; negative goes back. Raise ValueError
     outside the calendar.
     """
     place = day.year * 12 + day.month - 1 + months
@@ -106,7 +106,7 @@ def months_between(first: date, last: date) -> int:
 
 
 def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
-    """An instant, clamped to the years 1 to 9999 in UTC, which reach beyond anything stored."""
+    """Return an instant, clamped to the years 1 to 9999 in UTC."""
     offset = local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta()
     try:
         return local.replace(tzinfo=UTC) - offset

@@ -1,4 +1,4 @@
-"""The tool that explains one event."""
+"""The tool that explains an event."""
 
 from __future__ import annotations
 

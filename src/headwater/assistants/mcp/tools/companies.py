@@ -1,4 +1,4 @@
-"""Tools about companies."""
+"""Tools for companies."""
 
 from __future__ import annotations
 

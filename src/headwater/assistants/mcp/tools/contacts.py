@@ -1,4 +1,4 @@
-"""Tools about contacts: lists, one contact, their journey, making, changing, grouping, erasing."""
+"""Tools for contacts: list, read, journey, create, change, group, erase."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def _delete_pii(context: ToolContext, arguments: Arguments) -> Any:
 
 
 def _but(arguments: Arguments, name: str) -> JsonInput:
-    """The input of all arguments but `name`."""
+    """Return the arguments without `name` as input."""
     return JsonInput({key: value for key, value in arguments.items() if key != name})
 
 
@@ -180,7 +180,7 @@ _SEARCHED = (
 )
 _AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
-"""The largest total of a list of contacts."""
+"""Maximum total of a contact list."""
 _LISTED_ROW = schema_of(ListedContact)
 _ROW: Schema = {
     **_LISTED_ROW,
@@ -194,7 +194,7 @@ _VALUES: dict[str, Schema] = {
     for name, schema in schema_of(inputs.NEW_CONTACT_BODY)["properties"].items()
 }
 _WHOLE = answer_of(ContactAnswer)
-# A contact's own events and visits are left to get_contact_journey.
+# get_contact_journey has the events and visits.
 _CONTACT: Schema = {**_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}}
 
 READING = (

@@ -1,4 +1,4 @@
-"""Tools about events: lists with credits, one event, recording, changing and deleting."""
+"""Tools for events: list with credits, read, record, change and delete."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
 
 
 def _with_fields(arguments: Arguments) -> Arguments:
-    """The arguments with the fields that most questions need, where none are chosen."""
+    """Return arguments with the most useful fields as the default."""
     if arguments.get(parameters.FIELDS_PARAMETER.name) is not None:
         return arguments
     credited = arguments.get(parameters.SOURCES_PARAMETER.name) is not None
@@ -85,7 +85,7 @@ def _with_fields(arguments: Arguments) -> Arguments:
 
 
 def _with_amounts(listing: ListEvents) -> ListEvents:
-    """Return the list with the currency of each row, regardless of the selected fields."""
+    """Return the list with each row's currency, regardless of the selected fields."""
     selection = listing.selection
     chosen = complete_fields((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
     return replace(listing, selection=replace(selection, fields=chosen))

@@ -1,4 +1,4 @@
-"""The tool that finds an order by its number."""
+"""The tool that finds an order by number."""
 
 from __future__ import annotations
 

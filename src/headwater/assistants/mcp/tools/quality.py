@@ -1,4 +1,4 @@
-"""Tools about what arrives: destinations and deliveries to ad platforms, and rejected events."""
+"""Tools for data quality: destinations, deliveries to ad platforms, and rejected events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REASON = replace(
 )
 _SOUGHT = (_PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON)
 MOST_COUNTED = 50_000
-"""The most deliveries that are counted."""
+"""Maximum deliveries counted."""
 
 
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
@@ -87,7 +87,7 @@ _LISTED = (
     "deliveries",
     "created_at",
 )
-"""The members of a destination that an assistant sees: no setting and no secret."""
+"""Members of a destination shown to assistants, without settings and secrets."""
 
 
 async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:

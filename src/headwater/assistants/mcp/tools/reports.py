@@ -1,5 +1,5 @@
-"""The tools that add up: one call for a question such as which channels brought last month's
-revenue. Arguments that are left out have the default that most questions mean.
+"""Report tools: one call answers a question such as which channels brought last month's revenue. Missing
+arguments have the most common defaults.
 """
 
 from __future__ import annotations

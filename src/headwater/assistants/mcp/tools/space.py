@@ -1,5 +1,3 @@
-"""Tools about the Space itself: its settings, its custom events, and dates on its clock."""
-
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
@@ -50,7 +48,7 @@ async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any
 
 
 def _read_both(words: str, today: date) -> tuple[DateSpan, DateSpan]:
-    """The days that words mean, and those before them."""
+    """Return the dates of a period in words, and of the period before."""
     dates = read_dates(words, today)
     try:
         return dates, dates.before

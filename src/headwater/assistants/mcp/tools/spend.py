@@ -1,4 +1,4 @@
-"""Tools about what ads have cost."""
+"""Tools for ad spend."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ANSWER: Schema = {
     "properties": {},
     "anyOf": [inline_schema(AdSpendReport), inline_schema(CohortReport)],
 }
-"""One of two reports; the list of tools describes neither."""
+"""One of two reports; the tool list describes neither."""
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
@@ -80,7 +80,7 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
 
 
 async def _query_cohorts(context: ToolContext, space: Space, arguments: Arguments) -> Any:
-    """The same for cohorts; few keys by default because each has many figures."""
+    """Query cohorts, by default for few keys because each has many figures."""
     query = JsonInput({LIMIT.name: MOST_KEYS, **arguments})
     if query.single(DATE_BASIS.name) is not None:
         query.refuse(DATE_BASIS.name, f"must not be given with {COHORTS.name}.")
