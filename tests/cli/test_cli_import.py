@@ -228,7 +228,7 @@ def test_nothing_refused_leaves_no_file(importer: Importer) -> None:
     [
         ("f.csv", b"", (), "The file is empty"),
         ("f.csv", b"a, a\n", (), "the header names the column a twice"),
-        ("f.xyz", b"", (), "say --format ndjson or --format csv"),
+        ("f.xyz", b"", (), "use --format ndjson or --format csv"),
         ("f.csv", b"a\n", ("--map", "b=email"), "no column b; there are a"),
         ("f.csv", b"a\n", ("--map", "a=mail"), "no field mail; there are email"),
         ("f.csv", b"a\n", ("--map", "a"), "--map a: must be COLUMN=FIELD"),

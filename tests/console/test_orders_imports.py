@@ -187,9 +187,9 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
         (bytes(range(256)) * 20, "This is no text"),
         (b"note\nhello\n", "The file has one column only, “note”."),
         (b"email;total;total\na;1;2\n", "The header names the column total twice: rename"),
-        (b";;\na;1;2\n", "The file has a header and no rows below it"),
-        (b"email,total\n", "The file has a header and no rows below it."),
-        (b"x" * 300_000, "The first line is longer than any header"),
+        (b";;\na;1;2\n", "The file has a header but no rows"),
+        (b"email,total\n", "The file has a header but no rows."),
+        (b"x" * 300_000, "The first line is too long for a header"),
         (",".join(f"c{n}" for n in range(250)).encode() + b"\n1\n", "The file has 250 columns"),
     ],
 )  # fmt: skip
@@ -236,8 +236,8 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
     wrong = desk.check(here, decimals="point", dates="mdy").text
     assert "No row would be stored" in wrong
     for sentence in (
-        "“Gesamtbetrag” is read as amount, and is no number like 1,234.50: change how amounts",
-        "“Bestelldatum” is read as event_time, and is no date like 12/31/2026, month first: change",
+        "“Gesamtbetrag” is read as amount, but is not a number like 1,234.50. Change how amounts",
+        "“Bestelldatum” is read as event_time, but is not a date like 12/31/2026, month first. Change",
     ):
         assert sentence in unescape(wrong)
     assert "Change how it is read" in wrong

@@ -82,7 +82,7 @@ def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connecti
     }
     checked = desk.check(here, **mapped, currency="eur", platform="Reddit Ads")
     assert '<data value="1">1</data> row would be stored' in checked.text
-    assert "is read as amount, and is no number" in checked.text
+    assert "is read as amount, but is not a number" in checked.text
     desk.start(here)
     assert ledger(connection, desk.space_id) == [("2026-05-13", "reddit", "", "EUR", 1234.5, None)]
 

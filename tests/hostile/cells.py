@@ -6,8 +6,8 @@ from datetime import date
 from zoneinfo import ZoneInfo
 
 from headwater.intake.imports.formats.amounts import DecimalsSurvey, read_number
-from headwater.intake.imports.formats.columns import _number as imported_number
-from headwater.intake.imports.formats.dialects import delimiter_of
+from headwater.intake.imports.formats.columns import _read_number as imported_number
+from headwater.intake.imports.formats.dialects import detect_delimiter
 from headwater.intake.imports.formats.encodings import judge_encoding
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.formats.times import DatesSurvey, read_time
@@ -22,7 +22,7 @@ def survey_cell(text: str) -> object:
     DatesSurvey().add([text])
     numbers = [read_number(text, decimals) for decimals in ("plain", "point", "comma")]
     times = [read_time(text, dates) for dates in ("iso", "dmy", "mdy")]
-    return numbers, times, is_total_label(text), delimiter_of(text), judge_encoding(text.encode())
+    return numbers, times, is_total_label(text), detect_delimiter(text), judge_encoding(text.encode())
 
 
 def read_imported_number(text: str) -> object:

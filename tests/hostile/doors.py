@@ -58,7 +58,7 @@ from headwater.http.inputs.suggestions import Names
 from headwater.http.inputs.timerange import parse_day, parse_moment
 from headwater.http.json_decoder import decode_json, decode_storable, refuse_bad_text
 from headwater.intake.imports.formats.files import LONGEST_ROW
-from headwater.intake.imports.formats.files import _object as imported_object
+from headwater.intake.imports.formats.files import _parse_object as imported_object
 from headwater.intake.imports.formats.zones import is_local
 from headwater.intake.ingest.endpoints import EVENTS, MAX_TRACK_BODY, BatchEndpoint
 from headwater.intake.ingest.forms import _ip as read_ip

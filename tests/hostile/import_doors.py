@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from headwater.intake.imports.formats.amounts import DecimalsSurvey
-from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, delimiter_of
+from headwater.intake.imports.formats.dialects import HEAD_BYTES, Dialect, UnreadableError, detect_delimiter
 from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEncodingError, judge_encoding
 from headwater.intake.imports.formats.files import LONGEST_ROW
 from headwater.intake.imports.formats.notation import Notation
@@ -45,7 +45,7 @@ def _table(text: str) -> None:
 
 IMPORT_DOORS = [
     Door("imports.spend", _table, HEAD_BYTES),
-    Door("imports.delimiter", delimiter_of, HEAD_BYTES),
+    Door("imports.delimiter", detect_delimiter, HEAD_BYTES),
     Door("imports.encoding", _encoded, HEAD_BYTES),
     Door("imports.notation", _written, LONGEST_ROW),
 ]

@@ -16,7 +16,7 @@ from headwater.intake.imports.formats.dialects import (
     DELIMITERS,
     Dialect,
     FileSurvey,
-    delimiter_of,
+    detect_delimiter,
     read_dialect,
 )
 from headwater.intake.imports.formats.guesses import guess_columns
@@ -72,7 +72,7 @@ def test_it_works(delimiter: str, encoding: str, rows: list[list[str]]) -> None:
     ],
 )
 def test_what_separates_cells(text: str, delimiter: str) -> None:
-    assert delimiter_of(text) == delimiter
+    assert detect_delimiter(text) == delimiter
 
 
 def test_latin_1_is_told_from_utf_8() -> None:

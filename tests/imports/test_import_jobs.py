@@ -170,7 +170,7 @@ def test_the_file_is_gone(uploads: Uploads) -> None:
         file.unlink()
     uploads.work()
     assert (uploads.job(job_id).status, uploads.job(job_id).error) == (
-        "failed", "The uploaded file is not there any more. Upload it again.",
+        "failed", "The uploaded file is missing. Upload it again.",
     )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ BROKEN_DOWN = {
 def test_rows_that_the_ledger_has_no_place_for(importer: Importer, parts: str) -> None:
     """Of rows of one key only the last would count, and the rest be lost without a word."""
     said = importer.refused("spend", write(importer, BROKEN_DOWN[parts]))
-    assert f"rows of one day and place differ by {parts}, which the ledger does not know" in said
+    assert f"rows of one day and place differ by {parts}, which is not stored" in said
 
 
 def test_rows_of_several_days(importer: Importer) -> None:
@@ -217,7 +217,7 @@ def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
     importer.run("spend", write(importer, text))
     assert [row[4] for row in ledger(stage)] == [5]
     said = importer.refused("spend", write(importer, f"{text}2026-05-13,1,6,9\n"))
-    assert "two rows of one day and place have spent 5 and 6: only the last would count" in said
+    assert "two rows of one day and place have the amounts 5 and 6: only the last would count" in said
     own = "2026-05-14,x,1,5,EUR,1\n2026-05-14,x,1,6,EUR,1\n"
     importer.run("spend", write(importer, OWN.format(own)))
     assert [row[4] for row in ledger(stage)] == [5, 6]

@@ -128,7 +128,7 @@ def test_every_format_is_tested() -> None:
 
 def test_what_cannot_be_known_is_said(importer: Importer) -> None:
     told = importer.refused("spend", write(importer, "a,b\n1,2\n"))
-    assert "the header is of no format that is known" in told
+    assert "the header matches no known format" in told
     assert "--currency EUR" in importer.refused("spend", write(importer, GA4))
     ahead = ("--as-of", "2199-01-01")
     assert "more than 24 hours ahead" in importer.refused("spend", write(importer, OWN), *ahead)

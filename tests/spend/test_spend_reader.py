@@ -16,7 +16,7 @@ from headwater.intake.imports.formats.columns import Columns, typed
 from headwater.intake.imports.formats.files import FileRow
 from headwater.intake.imports.formats.notation import Notation
 from headwater.intake.imports.spend import DAY, FIELDS, NUMBERS, read
-from headwater.intake.imports.spend_reader import quick_reader
+from headwater.intake.imports.spend_reader import make_quick_reader
 from headwater.spend.copy_lines import SpendLine, format_row
 
 AS_OF = {"as_of": "2026-05-28T20:26:40Z"}
@@ -73,7 +73,7 @@ def test_rows_are_what_the_steps_of_all_rows_make_of_them(seed: int) -> None:
     fixed = {"platform": "meta", "currency": "EUR", "timezone": "Europe/Berlin"}
     constants = tuple((name, value) for name, value in fixed.items() if name not in columns)
     chosen = Columns(FIELDS, tuple((name, name) for name in columns), (), constants)
-    quickly = quick_reader(chosen, notation, AS_OF)
+    quickly = make_quick_reader(chosen, notation, AS_OF)
     assert quickly is not None
     taken = 0
     for row in random_rows(rng, columns, notation.decimals):
@@ -87,6 +87,6 @@ def test_rows_are_what_the_steps_of_all_rows_make_of_them(seed: int) -> None:
 
 def test_a_row_that_is_too_short_is_left_to_the_other_steps() -> None:
     chosen = Columns(FIELDS, (("date", "date"), ("amount", "amount")), (), ())
-    quickly = quick_reader(chosen, Notation(), AS_OF)
+    quickly = make_quick_reader(chosen, Notation(), AS_OF)
     assert quickly is not None
     assert quickly(FileRow(1, 2, {"date": "2026-05-13"})) is None

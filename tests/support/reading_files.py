@@ -64,7 +64,7 @@ def read_as_an_upload(kind: str, content: bytes) -> tuple[list[Any], list[dict[s
     reading = guess_reading(kind, columns, rows, make_space())
     source = RowSource(io.BytesIO(content), "csv", len(content), b"", dialect)
     run = Import(
-        make_space(), kind, source, reading.columns_of(kind), _unkept(),
+        make_space(), kind, source, reading.build_columns(kind), _unkept(),
         notation=reading.notation, defaults=AS_OF if kind == "spend" else {},
     )  # fmt: skip
     return _rows(run)

@@ -22,7 +22,7 @@ from headwater.intake.imports.answers import (
 from headwater.intake.imports.detection import detect_reading
 from headwater.intake.imports.formats.dialects import OpenEncodingError, UnreadableError, WrongEncodingError
 from headwater.intake.imports.jobs import create_job, fetch_job, list_refused
-from headwater.intake.imports.parameters import parameters_of, read_request
+from headwater.intake.imports.parameters import list_parameters, read_request
 from headwater.intake.imports.reception import Upload, receive_file
 from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
@@ -102,7 +102,7 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         "that break a rule are listed with the import, and all others are stored.",
         scope=scope,
         limit=RateLimit(operation_id, 5),
-        parameters=[parameter.openapi() for parameter in parameters_of(kind)],
+        parameters=[parameter.openapi() for parameter in list_parameters(kind)],
         body=file_body("The file."),
         status=202,
         answer=QueuedImport,

@@ -1,1 +1,1 @@
-"""Files of events, touchpoints, contacts and ad names, brought in at a terminal or uploaded."""
+"""Imports of events, touchpoints, contacts, ad names and spend from files."""

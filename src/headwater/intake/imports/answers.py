@@ -1,4 +1,4 @@
-"""Answers of the endpoints of imports."""
+"""Response bodies of the import endpoints."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ STATUSES = ["uploaded", "checking", "checked", "queued", "running", "finished", 
 
 
 class FileReading(Struct, frozen=True):
-    """The way in which the file of an import is read."""
+    """The settings used to read the file of an import."""
 
     columns: Annotated[
-        dict[str, str], Meta(description="The field of each column, empty for a column that is not read.")
+        dict[str, str], Meta(description="The field of each column; empty for an ignored column.")
     ]
     constants: Annotated[dict[str, str], Meta(description="Fields that are the same in every row.")]
     timezone: Annotated[str | None, Meta(description="The zone of times without an offset.")]
@@ -48,7 +48,7 @@ class RefusedImportRow(Struct, frozen=True):
     """A row that an import refused."""
 
     row: Annotated[int, Meta(description="Rows count from 1, below the header.")]
-    line: Annotated[int, Meta(description="The line of the file on which the row ends.")]
+    line: Annotated[int, Meta(description="The line of the file where the row ends.")]
     reason: str
 
 
@@ -73,7 +73,7 @@ class ImportWithdrawn(Message, frozen=True):
 
 
 def describe_reading(kind: str, received: Received) -> FileReading:
-    """Return the reading of a file, for its sender."""
+    """Return how the file is read, for its sender."""
     reading, dialect = received.reading or Reading({}), received.dialect
     constants = dict(reading.constants)
     zone = constants.pop("timezone", None) if kind == "spend" else reading.timezone
@@ -89,7 +89,6 @@ def describe_reading(kind: str, received: Received) -> FileReading:
 
 
 def describe_import(job: ImportJob, refused: Sequence[RefusedRow]) -> ImportAnswer:
-    """Return an import's progress."""
     return ImportAnswer(
         import_id=job.id,
         kind=job.kind,
@@ -100,18 +99,18 @@ def describe_import(job: ImportJob, refused: Sequence[RefusedRow]) -> ImportAnsw
         rows_done=job.rows_done,
         stored=job.stored,
         refused=job.refused,
-        message=message_of(job),
+        message=describe_progress(job),
         refusals=[RefusedImportRow(row.row, row.line, row.reason) for row in refused],
     )
 
 
-def message_of(job: ImportJob) -> str:
-    """Return the progress of an import, or the reason for its end."""
+def describe_progress(job: ImportJob) -> str:
+    """Return the progress of an import, or why it ended."""
     if job.error:
         again = "The import is queued to be tried again. " if job.is_at_work else ""
         return again + job.error
     if job.status in ("uploaded", "checking", "checked"):
-        return "The file waits in the console, where its import can be started."
+        return "The file is waiting in the console. Start its import there."
     if job.status == "queued":
         return "The import is queued."
     words = {"running": " so far", "cancelled": ", then it was stopped"}.get(job.status, "")

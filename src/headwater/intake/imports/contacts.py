@@ -1,7 +1,6 @@
-"""Contacts of a file: each row makes one, or adds to the one that has its e-mail address.
+"""Contacts imported from a file: a row creates a contact, or adds to the one with its email.
 
-A chunk is a few statements, however many rows it has. Nothing is dropped: values that are new are
-added, and what was empty is filled.
+New values are added and empty columns filled; nothing is dropped.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
-    """A row as POST /contacts would take it. Lists may be texts with `;` between their items, and
-    single values come before those of the list. Raises Invalid.
+    """Read a row like POST /contacts. Lists may be text separated by `;`; a single value goes first. Raises
+    Invalid.
     """
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
-        items = _items(values.get(name))
+        items = _split_items(values.get(name))
         if isinstance(items, list) and not is_blank(values.get(single)):
             items = [values[single], *cast("list[Any]", items)]
         if items != []:
@@ -41,7 +40,7 @@ def read(values: dict[str, Any], _: float) -> ContactValues:
     return read_new_contact({**body, "custom_fields": fields} if fields else body)
 
 
-def _items(value: object) -> object:
+def _split_items(value: object) -> object:
     if value is None:
         return []
     if isinstance(value, str):
@@ -51,13 +50,11 @@ def _items(value: object) -> object:
 
 @dataclass
 class _Target:
-    """A contact that rows of a chunk make or add to."""
-
     id: int = 0
-    """0 until a new one has its id."""
+    """0 until stored."""
     columns: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
-    """Kind and value, the most recent last: of a row, that is the first; of rows, the last."""
+    """Kind and value, most recent last."""
 
     def take(self, row: ContactValues, space: Space) -> None:
         for name, items in row.collections.items():
@@ -75,9 +72,9 @@ class _Target:
 async def store(
     connection: AsyncConnection, space: Space, items: Sequence[ContactValues]
 ) -> list[Errors | None]:
-    """Store a chunk; a row whose addresses are of several contacts is refused."""
+    """Store a chunk. Refuse a row whose emails belong to several contacts."""
     await lock_identities(connection, space.id)
-    targets, conflicts = _assign(items, await _holders(connection, space.id, items), space)
+    targets, conflicts = _assign(items, await _load_holders(connection, space.id, items), space)
     new = [target for target in targets if not target.id]
     if new:
         ids = await create_contacts(connection, space.id, len(new))
@@ -87,13 +84,12 @@ async def store(
     await fill_contacts(connection, space.id, contacts)
     values = ((target.id, kind, value) for target in targets for kind, value in target.values)
     await add_values(connection, space.id, values)
-    return [_conflict_errors(conflict) if conflict else None for conflict in conflicts]
+    return [_describe_conflict(conflict) if conflict else None for conflict in conflicts]
 
 
-async def _holders(
+async def _load_holders(
     connection: AsyncConnection, space_id: int, items: Sequence[ContactValues]
 ) -> dict[str, list[_Target]]:
-    """The stored contacts that have one of the rows' addresses, by address."""
     emails = {email for item in items for email in item.collections["emails"]}
     stored: dict[int, _Target] = {}
     holders: dict[str, list[_Target]] = {}
@@ -105,19 +101,19 @@ async def _holders(
 def _assign(
     items: Sequence[ContactValues], holders: dict[str, list[_Target]], space: Space
 ) -> tuple[list[_Target], list[list[_Target] | None]]:
-    """The contacts that the rows make or add to; and for each row, the contacts in conflict when
-    several match it. Earlier rows count as stored.
+    """Return the contacts to create or add to, and for each row the contacts it matches if several. Earlier
+    rows count as stored.
     """
     targets: dict[int, _Target] = {}
     conflicts: list[list[_Target] | None] = []
     for item in items:
         emails = item.collections["emails"]
-        of_row = {id(target): target for email in emails for target in holders.get(email, ())}
-        if len(of_row) > 1:
-            conflicts.append(list(of_row.values()))
+        matches = {id(target): target for email in emails for target in holders.get(email, ())}
+        if len(matches) > 1:
+            conflicts.append(list(matches.values()))
             continue
         conflicts.append(None)
-        target = next(iter(of_row.values()), None) or _Target()
+        target = next(iter(matches.values()), None) or _Target()
         targets[id(target)] = target
         target.take(item, space)
         for email in emails:
@@ -125,6 +121,6 @@ def _assign(
     return list(targets.values()), conflicts
 
 
-def _conflict_errors(conflict: list[_Target]) -> Errors:
+def _describe_conflict(conflict: list[_Target]) -> Errors:
     ids = ", ".join(str(target.id) for target in sorted(conflict, key=lambda target: target.id))
     return {"emails": [f"The emails belong to several contacts: {ids}."]}

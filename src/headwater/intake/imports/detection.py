@@ -1,5 +1,5 @@
-"""The reading of a file that is imported without a check by a person: detected from its header and
-its rows, or given by its sender. The sender is asked for everything else. It only reads the file.
+"""Detect how to read a file that no person checks. Anything unclear is an error that names the missing
+parameter.
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ from headwater.intake.imports.uploads import SAMPLE_ROWS
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 
-_NAMED = 30
-"""The columns that a refusal lists."""
+_MAX_LISTED_COLUMNS = 30
 
 
 @dataclass(frozen=True)
 class FileSample:
-    """The header and the first rows of a file, and its Space."""
-
     kind: str
     space: Space
     header: Sequence[str]
@@ -41,14 +38,12 @@ class FileSample:
 def detect_reading(
     kind: str, source: RowSource, space: Space, choices: FileChoices, constants: Mapping[str, str]
 ) -> Reading:
-    """Return how a file is read. Raises Invalid, which names each parameter that has to be given,
-    and UnreadableError.
-    """
+    """Return how to read a file. Raises Invalid naming each missing parameter, and UnreadableError."""
     header = [column for column in source.columns() or [] if column]
     with closing(source.rows()) as rows:
         first_rows = [row.values for row in islice(rows, SAMPLE_ROWS)]
     sample = FileSample(kind, space, header, first_rows)
-    reading = _name_columns(sample, choices, constants)
+    reading = _assign_columns(sample, choices, constants)
     with closing(source.rows()) as rows:
         survey = survey_reading(kind, reading, (row.values for row in rows))
     decimals, dates = choices.decimals, choices.dates
@@ -57,37 +52,37 @@ def detect_reading(
         decimals=decimals or survey.decimals.decide() or "",
         dates=dates or survey.dates.decide() or "",
     )
-    _refuse_open(sample, reading, survey, choices)
+    _refuse_unclear(sample, reading, survey, choices)
     return reading
 
 
-def _name_columns(sample: FileSample, choices: FileChoices, constants: Mapping[str, str]) -> Reading:
-    """Return the reading as far as the header and the sender determine it."""
-    fields, known = guess_fields(sample.kind, sample.header, sample.rows)
-    own = dict(choices.mapped)
-    taken = set(own.values())
-    named = {
-        column: own.get(column, "" if fields.get(column) in taken else fields.get(column, ""))
+def _assign_columns(sample: FileSample, choices: FileChoices, constants: Mapping[str, str]) -> Reading:
+    fields, constant_fields = guess_fields(sample.kind, sample.header, sample.rows)
+    mapped = dict(choices.mapped)
+    taken = set(mapped.values())
+    columns = {
+        column: mapped.get(column, "" if fields.get(column) in taken else fields.get(column, ""))
         for column in sample.header
     }
-    fixed = {**known, **constants}
+    all_constants = {**constant_fields, **constants}
     if sample.kind != "spend":
-        return Reading(named, fixed, choices.timezone or sample.space.timezone)
+        return Reading(columns, all_constants, choices.timezone or sample.space.timezone)
     zone = {} if choices.timezone is None else {"timezone": choices.timezone}
-    return Reading(named, {**fixed, **zone})
+    return Reading(columns, {**all_constants, **zone})
 
 
-def _refuse_open(sample: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices) -> None:
-    """Raise Invalid for everything that is open about a file, or was given and is impossible."""
+def _refuse_unclear(
+    sample: FileSample, reading: Reading, survey: NotationSurvey, choices: FileChoices
+) -> None:
     errors: Errors = {}
     signs = have_signs(reading.columns, sample.rows)
     try:
         read_choice(sample.kind, reading, has_signs=signs)
     except Invalid as invalid:
         errors = dict(invalid.errors)
-    errors |= _open_notation(reading, survey)
+    errors |= _find_ambiguities(reading, survey)
     if "event_name" in errors:
-        errors["event_name"] = [f"The event_name must be {EVENT_NAMES_IN_WORDS}: no column is one."]
+        errors["event_name"] = [f"The event_name must be {EVENT_NAMES_IN_WORDS}: no column has it."]
     unknown = [column for column, _ in choices.mapped if column not in sample.header]
     if unknown:
         rule = f"The file has no column {unknown[0][:60]}."
@@ -104,8 +99,7 @@ def _refuse_open(sample: FileSample, reading: Reading, survey: NotationSurvey, c
         raise Invalid(errors)
 
 
-def _open_notation(reading: Reading, survey: NotationSurvey) -> Errors:
-    """Return the questions about numbers and dates with two meanings."""
+def _find_ambiguities(reading: Reading, survey: NotationSurvey) -> Errors:
     errors: Errors = {}
     if not reading.decimals:
         ways = {way: DECIMALS[way] for way in ("point", "comma")}
@@ -126,7 +120,6 @@ def _ask(name: str, ways: Mapping[str, str], cell: str, column: str) -> str:
 
 
 def _explain_columns(header: Sequence[str]) -> str:
-    """Return how columns are given, and the columns of the file."""
-    named = ", ".join(column[:60] for column in header[:_NAMED])
-    more = ", …" if len(header) > _NAMED else ""
-    return f"Name columns as columns[]=COLUMN:FIELD; the file has {named}{more}."
+    names = ", ".join(column[:60] for column in header[:_MAX_LISTED_COLUMNS])
+    more = ", …" if len(header) > _MAX_LISTED_COLUMNS else ""
+    return f"Name columns as columns[]=COLUMN:FIELD; the file has {names}{more}."

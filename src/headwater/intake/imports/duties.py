@@ -1,6 +1,4 @@
-"""The worker's duties of imports: run a process while any uploaded file waits, and remove files and
-refused rows whose time is over.
-"""
+"""Background jobs of imports: run waiting imports, and delete expired files and refused rows."""
 
 from __future__ import annotations
 
@@ -19,12 +17,10 @@ TIDY_SECONDS = 5.0
 
 
 def make_import_duty(settings: Settings) -> Duty:
-    """A duty that runs a process while imports wait."""
     return make_process_duty("importer", settings, waiting_spaces, LOOK_SECONDS)
 
 
 def make_import_tidying_duty(settings: Settings) -> Duty:
-    """A duty that removes uploaded files and refused rows that are not needed any more."""
     storage = open_storage(settings)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:

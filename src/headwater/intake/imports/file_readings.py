@@ -1,6 +1,4 @@
-"""The reading of a file of any kind: its table, its columns and its notation, found out from the
-file itself or chosen by the user.
-"""
+"""Find the table, columns and notation of a file, detected or chosen by the user."""
 
 from __future__ import annotations
 
@@ -20,8 +18,6 @@ from headwater.intake.imports.spend import read_table
 
 @dataclass(frozen=True)
 class FileReading:
-    """The way in which a file is read."""
-
     source: RowSource
     columns: Columns
     notation: Notation
@@ -30,7 +26,7 @@ class FileReading:
 def read_file(
     kind: str, source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> FileReading:
-    """Return how a file is read. Raises UnreadableError where that cannot be told."""
+    """Return how to read a file. Raises UnreadableError if that is unclear."""
     fields = KINDS[kind].fields
     columns = Columns(fields, choices.mapped, (), tuple(sorted(constants.items())))
     if kind == "spend" and source.form == "csv":
@@ -50,7 +46,6 @@ def read_file(
 
 
 def survey_columns(kind: ImportKind, columns: Columns, header: list[str]) -> NotationSurvey:
-    """Return the survey of a table's notation, over the columns with numbers, counts and times."""
     by_name = {name: column for column, name in columns.mapped}
     left_out = {*by_name.values(), *columns.ignored}
     by_name |= {
@@ -68,6 +63,6 @@ def _explain_unknown(kind: str, header: list[str]) -> str:
     guesses = guess_columns(kind, KINDS[kind].fields, header, [])
     hints = " ".join(f"--map '{column}={name}'" for column, name in guesses.items())
     return (
-        f"no column is a field: there are {', '.join(header)[:300]}. Name columns with --map "
+        f"no column is recognized: the file has {', '.join(header)[:300]}. Map columns with --map "
         f"COLUMN=FIELD{f', such as {hints}' if hints else ''}"
     )

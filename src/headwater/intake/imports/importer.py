@@ -1,5 +1,5 @@
-"""An import from beginning to end: chunk after chunk, each in a transaction that also stores the
-progress. Killed at any moment, it goes on after the last chunk that was committed.
+"""Import a file chunk by chunk, each in a transaction that also stores the progress. An interrupted import
+continues after the last committed chunk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headwater.intake.imports.formats.columns import Columns, name_currency, typ
 from headwater.intake.imports.formats.dialects import UnreadableError
 from headwater.intake.imports.formats.files import FileRow, RowSource
 from headwater.intake.imports.formats.notation import Notation
-from headwater.intake.imports.formats.zones import is_local, with_offset
+from headwater.intake.imports.formats.zones import add_offset, is_local
 from headwater.intake.imports.kinds import KINDS, ImportKind, QuickReader
 from headwater.intake.imports.refusals import Refusals
 from headwater.spaces.models import Space
@@ -33,13 +33,13 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "imports.sql")
 
 CHUNK = 1000
-"""The rows that are stored at once, unless their kind has a number of its own."""
+"""Rows per transaction by default."""
 AS_AT_A_TERMINAL = Notation()
 
 
 @dataclass
 class Progress:
-    """The progress of an import: rows of the file that are done, taken and refused."""
+    """Counts of rows."""
 
     rows_done: int = 0
     taken: int = 0
@@ -49,8 +49,6 @@ class Progress:
 
 @dataclass
 class Import:
-    """An import of one file into one Space."""
-
     space: Space
     name: str
     """A key of KINDS."""
@@ -58,30 +56,30 @@ class Import:
     columns: Columns
     refusals: Refusals
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    """The zone in which times without an offset are read."""
+    """The zone of times without an offset."""
     notation: Notation = AS_AT_A_TERMINAL
-    """Of a CSV file's amounts and times."""
+    """For the amounts and times of a CSV file."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of rows that have none of their own. Another value does not make another import."""
+    """Values for missing fields. Not part of the import's identity."""
     dry: bool = False
-    """True when all rows are checked and nothing is stored."""
+    """Check all rows and store nothing."""
     progress: Progress = field(default_factory=Progress)
     resumed: int = 0
-    """Rows that were done when this began."""
+    """Rows done when this run began."""
     local_times: int = 0
-    """The number of times without an offset, since then."""
+    """Times without an offset in this run."""
 
     @property
     def kind(self) -> ImportKind:
         return KINDS[self.name]
 
     @cached_property
-    def _quickly(self) -> QuickReader | None:
-        make, is_table = self.kind.quickly, self.source.form == "csv"
+    def _quick_reader(self) -> QuickReader | None:
+        make, is_table = self.kind.quick_reader, self.source.form == "csv"
         return make(self.columns, self.notation, self.defaults) if make and is_table else None
 
     async def begin(self, connection: AsyncConnection, *, again: bool) -> bool:
-        """Read the progress of the file. Returns True when there is anything left to do."""
+        """Load the progress. Return whether rows are left."""
         if self.dry:
             return True
         async with connection.transaction():
@@ -93,13 +91,13 @@ class Import:
         return self.progress.finished_at is None
 
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
-        """Import the rest of the file, and yield the progress after each chunk."""
-        rest = itertools.islice(self.source.rows(), self.resumed, None)
+        """Import the remaining rows; yield the progress after each chunk."""
+        remaining = itertools.islice(self.source.rows(), self.resumed, None)
         await self.refusals.resume(connection, self.resumed)
-        chunks = _chunks(self.without_totals(rest), self.kind.chunk or CHUNK)
+        chunks = _split_chunks(self.without_totals(remaining), self.kind.chunk or CHUNK)
         async with aclosing(_read_ahead(chunks)) as ready:
             async for chunk in ready:
-                await self._do(connection, chunk)
+                await self._import_chunk(connection, chunk)
                 yield self.progress
         self.refusals.finish(self.progress.refused)
         failpoint("import_before_finish")
@@ -107,13 +105,13 @@ class Import:
             await connection.execute(queries["finish"], self._key())
 
     def without_totals(self, rows: Iterable[FileRow]) -> Iterable[FileRow]:
-        """The rows that are not passed over."""
+        """Return the rows except totals and notes."""
         if self.kind.total_test is None:
             return rows
         is_total = self.kind.total_test(self.columns)
         return (row for row in rows if row.errors or not is_total(row.values))
 
-    async def _do(self, connection: AsyncConnection, chunk: list[FileRow]) -> None:
+    async def _import_chunk(self, connection: AsyncConnection, chunk: list[FileRow]) -> None:
         while True:
             try:
                 async with connection.transaction(force_rollback=self.dry):
@@ -124,15 +122,15 @@ class Import:
                     done = Progress(
                         chunk[-1].number, self.progress.taken + taken, self.progress.refused + len(refused)
                     )
-                    await self._note(connection, done)
+                    await self._record_progress(connection, done)
                     failpoint("import_before_commit")
             except LockNotAvailable:
-                continue  # the pipeline has the Space; nothing of the chunk is stored or noted
+                continue  # the pipeline holds the Space's lock: retry the chunk, which was rolled back
             self.progress = done
             return
 
     async def _store(self, connection: AsyncConnection, chunk: list[FileRow]) -> list[tuple[FileRow, Errors]]:
-        """Store the valid rows of a chunk, and return the refused ones."""
+        """Store the valid rows; return the refused ones."""
         refused: list[tuple[FileRow, Errors]] = []
         read: list[tuple[FileRow, Any]] = []
         now = time.time()
@@ -150,20 +148,19 @@ class Import:
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
     def _read_quickly(self, row: FileRow) -> Any:
-        """A row as it is stored; None where `read` has to read it. Raises Invalid."""
-        if self._quickly is None:
+        """Return a row ready to store, or None to use `read`. Raises Invalid."""
+        if self._quick_reader is None:
             return None
         self._check(row)
-        return self._quickly(row)
+        return self._quick_reader(row)
 
     def _check(self, row: FileRow) -> None:
-        """Raise Invalid for a row that is refused whatever its fields are."""
-        errors = row.errors or self.refusals.refusal_of(row)
+        errors = row.errors or self.refusals.find_errors(row)
         if errors is not None:
             raise Invalid(errors)
 
     def read(self, row: FileRow, now: float) -> Any:
-        """A row, checked as the API would check it. Raises Invalid."""
+        """Validate a row like the API. Raises Invalid."""
         self._check(row)
         values = self.columns.pick(row.values)
         errors: Errors = {}
@@ -192,9 +189,9 @@ class Import:
         name = self.kind.time
         if name is not None and is_local(values.get(name)):
             self.local_times += 1
-            values[name] = with_offset(values[name], self.zone)
+            values[name] = add_offset(values[name], self.zone)
 
-    async def _note(self, connection: AsyncConnection, done: Progress) -> None:
+    async def _record_progress(self, connection: AsyncConnection, done: Progress) -> None:
         if self.dry:
             return
         bound = {
@@ -208,7 +205,7 @@ class Import:
             raise UnreadableError("another process is importing this file")
 
     def _key(self) -> dict[str, Any]:
-        mapping = mapping_text(self.columns, self.zone, self.notation)
+        mapping = format_mapping(self.columns, self.zone, self.notation)
         return {
             "space_id": self.space.id,
             "kind": self.name,
@@ -218,16 +215,16 @@ class Import:
 
 
 async def forget_progress(connection: AsyncConnection, key: Mapping[str, Any]) -> None:
-    """Let a file be imported once more; `key` is how its progress is found."""
+    """Allow a file to be imported again."""
     await connection.execute(queries["forget"], key)
 
 
-def mapping_text(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
-    """All that makes another import of the same file: another mapping, clock or notation."""
+def format_mapping(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
+    """Return the options that make importing the same file another import."""
     lines = columns.lines()
     if zone.key != "UTC":
         lines.append(f"--timezone={zone.key}")
-    if notation.decimals == "comma":  # the others read the same numbers
+    if notation.decimals == "comma":  # the other styles read the same numbers
         lines.append(f"--decimals={notation.decimals}")
     if notation.dates != Notation().dates:
         lines.append(f"--dates={notation.dates}")
@@ -235,18 +232,18 @@ def mapping_text(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
 
 
 async def _read_ahead(chunks: Iterator[list[FileRow]]) -> AsyncGenerator[list[FileRow]]:
-    """Yield chunks, of which the next is read from the file while the database stores one."""
+    """Yield chunks, reading one ahead of the database."""
     reading = asyncio.create_task(asyncio.to_thread(next, chunks, None))
     try:
         while chunk := await reading:
             reading = asyncio.create_task(asyncio.to_thread(next, chunks, None))
             yield chunk
     finally:
-        await asyncio.wait([reading])  # nobody reads a file that is closed
+        await asyncio.wait([reading])  # don't close the file while a thread reads it
         reading.exception()
 
 
-def _chunks(rows: Iterable[FileRow], size: int) -> Iterator[list[FileRow]]:
-    rest = iter(rows)
-    while chunk := list(itertools.islice(rest, size)):
+def _split_chunks(rows: Iterable[FileRow], size: int) -> Iterator[list[FileRow]]:
+    iterator = iter(rows)
+    while chunk := list(itertools.islice(iterator, size)):
         yield chunk

@@ -1,4 +1,4 @@
-"""An import of an uploaded file: its row, and how its table is read."""
+"""Import jobs of uploaded files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from headwater.intake.imports.spend import AS_OF
 
 @dataclass(frozen=True)
 class Reading:
-    """The way in which an uploaded table is read, as it was chosen on the page."""
+    """The chosen settings for reading an uploaded table."""
 
     columns: Mapping[str, str]
-    """The field of every column; empty for one that is left out."""
+    """The field of each column; empty to ignore it."""
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Fields that are the same in every row."""
+    """Fields with the same value in every row."""
     timezone: str = "UTC"
     decimals: str = "plain"
     dates: str = "iso"
 
-    def columns_of(self, kind: str) -> Columns:
-        """The columns of a kind's import."""
+    def build_columns(self, kind: str) -> Columns:
         return read_choices(KINDS[kind].fields, self.columns, self.constants, maps_all=KINDS[kind].maps_all)
 
     @property
@@ -39,30 +38,25 @@ class Reading:
 
     @property
     def notation(self) -> Notation:
-        """The notation of amounts and times."""
         return Notation(self.decimals, self.dates)
 
     def stored(self) -> dict[str, Any]:
-        """Itself as JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
-def defaults_of(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
-    """Return the fields that rows of an upload have unless they have their own: of spend, the
-    moment of its report.
-    """
+def make_defaults(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
+    """Return default values of an upload's fields. For spend: the time of the report."""
     return {AS_OF: uploaded_at.isoformat()} if AS_OF in KINDS[kind].fields else {}
 
 
 @dataclass(frozen=True)
 class ImportJob:
-    """An import as its page presents it."""
-
     id: int
     kind: str
     """A key of KINDS."""
     name: str
-    """The file as its owner calls it."""
+    """The user's name for the file."""
     status: str
     """uploading, uploaded, checking, checked, queued, running, finished, failed or cancelled."""
     created_at: datetime
@@ -79,33 +73,31 @@ class ImportJob:
     refused: int
     error: str | None
     file: str | None
-    """The file's name in the storage, as long as it is there."""
+    """The name in the object store, while the file exists."""
     ended_at: datetime | None
 
     @property
     def stored(self) -> int:
-        """The rows that are stored: a check takes rows and stores none."""
+        """Return the number of stored rows; a check stores none."""
         return 0 if self.status in ("uploaded", "checking", "checked") else self.taken
 
     @property
     def is_at_work(self) -> bool:
-        """True while the worker has something to do for it."""
         return self.status in ("checking", "queued", "running")
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect of the file."""
         return Dialect(self.encoding, self.delimiter, self.lines_before)
 
     @property
     def defaults(self) -> Mapping[str, str]:
-        """The fields of rows that have none of their own."""
-        return defaults_of(self.kind, self.created_at)
+        """Return values for missing fields."""
+        return make_defaults(self.kind, self.created_at)
 
 
 @dataclass(frozen=True)
 class ClaimedImport:
-    """An import that this process works on, as long as its lease is its own."""
+    """An import leased by this process."""
 
     space_id: int
     id: int
@@ -124,14 +116,11 @@ class ClaimedImport:
 
     @property
     def is_check(self) -> bool:
-        """True when its rows are to be checked, and none stored."""
         return self.status == "checking"
 
 
 @dataclass(frozen=True)
 class RefusedRow:
-    """A row that was refused, as it is kept to be downloaded."""
-
     row: int
     line: int
     reason: str

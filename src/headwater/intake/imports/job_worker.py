@@ -1,4 +1,4 @@
-"""Work on imports of uploaded files: one at a time, each as it would be done at a terminal."""
+"""Run imports of uploaded files, one at a time."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from headwater.intake.imports import jobs
 from headwater.intake.imports.formats.dialects import Dialect, UnreadableError
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.importer import Import, Progress
-from headwater.intake.imports.job_models import ClaimedImport, Reading, defaults_of
+from headwater.intake.imports.job_models import ClaimedImport, Reading, make_defaults
 from headwater.intake.imports.job_refusals import JobRefusals
 from headwater.spaces.spaces import fetch_space
 
-STORED_BEFORE = "The same file was imported in the same way before, on {date}. Nothing was stored again."
+STORED_BEFORE = "This file was imported in the same way before, on {date}. Nothing was stored again."
 
 log = structlog.get_logger()
 tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded files", ["outcome"])
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Work on imports until none waits, and return the number of those begun. `connection` is in
-    autocommit; each import has a connection of its own to the database at `url`.
+    """Run all waiting imports, and return the number started. `connection` is in autocommit; an import opens
+    its own to `url`.
     """
     count = 0
     while (job := jobs.claim_next(connection)) is not None:
@@ -57,12 +57,12 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         log.info("import ended elsewhere", space_id=job.space_id, import_id=job.id)
     except UnreadableError as error:
         tries.labels("failed").inc()
-        jobs.put_back(connection, job, sentence(str(error)), final=True)
+        jobs.put_back(connection, job, make_sentence(str(error)), final=True)
     except Exception as error:
         tries.labels("failed").inc()
         log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)
         lost = isinstance(error, FileNotFoundError)
-        jobs.put_back(connection, job, reason_of(error), final=lost)
+        jobs.put_back(connection, job, explain_failure(error), final=lost)
 
 
 async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRenewal) -> None:
@@ -77,11 +77,11 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
                 await fetch_space(connection, job.space_id),
                 job.kind,
                 source,
-                reading.columns_of(job.kind),
+                reading.build_columns(job.kind),
                 refusals,
                 reading.zone,
                 reading.notation,
-                defaults_of(job.kind, job.created_at),
+                make_defaults(job.kind, job.created_at),
                 job.is_check,
             )
             if not await run.begin(connection, again=False):
@@ -98,7 +98,7 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
 
 
 def _stored_before(job: ClaimedImport, progress: Progress) -> str | None:
-    """The remark on a file that was finished before this job began with it."""
+    """Return a note if the file was finished before this job."""
     if job.attempts > 1 or progress.finished_at is None:
         return None
     return STORED_BEFORE.format(date=f"{progress.finished_at:%Y-%m-%d}")
@@ -107,32 +107,31 @@ def _stored_before(job: ClaimedImport, progress: Progress) -> str | None:
 async def _advance(
     connection: AsyncConnection, job: ClaimedImport, progress: Progress, position: int
 ) -> None:
-    values = jobs.of_claim(job) | _counts(progress) | {"bytes_done": position, "lease": LEASE}
+    values = jobs.bind_claim(job) | _count_rows(progress) | {"bytes_done": position, "lease": LEASE}
     await connection.execute(jobs.queries["advance"], values)
 
 
 async def _complete(
     connection: AsyncConnection, job: ClaimedImport, progress: Progress, note: str | None = None
 ) -> None:
-    values = jobs.of_claim(job) | _counts(progress) | {"note": note}
+    values = jobs.bind_claim(job) | _count_rows(progress) | {"note": note}
     await connection.execute(jobs.queries["complete"], values)
 
 
-def _counts(progress: Progress) -> dict[str, int]:
+def _count_rows(progress: Progress) -> dict[str, int]:
     return {"rows_done": progress.rows_done, "taken": progress.taken, "refused": progress.refused}
 
 
-def sentence(text: str) -> str:
-    """Words of an error as a sentence."""
+def make_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def reason_of(error: Exception) -> str:
-    """The reason why an attempt failed, for the person who uploaded the file."""
+def explain_failure(error: Exception) -> str:
+    """Explain a failed attempt to the user."""
     if isinstance(error, FileNotFoundError):
-        return "The uploaded file is not there any more. Upload it again."
+        return "The uploaded file is missing. Upload it again."
     if isinstance(error, BaseError | OSError):
         return f"The uploaded file cannot be read ({type(error).__name__})."
     if isinstance(error, psycopg.OperationalError):
         return "The database was unavailable."
-    return f"An internal error ({type(error).__name__}); the worker's log tells more."
+    return f"Internal error ({type(error).__name__}). See the worker's log."

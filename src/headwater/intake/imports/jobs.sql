@@ -1,11 +1,11 @@
 -- name: create
--- A file that is about to be uploaded: named before it is made, so that none is without an owner.
+-- Named before the file exists, so that every file has an owner.
 INSERT INTO import_jobs (space_id, kind, name, user_id, file)
 VALUES (%(space_id)s, %(kind)s, %(name)s, %(user_id)s, gen_random_uuid() || '.upload')
 RETURNING id, file;
 
 -- name: uploaded
--- The whole file is there. No row when it has been withdrawn meanwhile.
+-- No row if the upload was withdrawn.
 UPDATE import_jobs x
 SET status = 'uploaded', bytes = %(bytes)s, digest = %(digest)s, encoding = %(encoding)s,
     delimiter = %(delimiter)s, lines_before = %(lines_before)s
@@ -13,11 +13,9 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'uploading'
 RETURNING x.id;
 
 -- name: remove
--- A file that was no table, or did not arrive.
 DELETE FROM import_jobs x WHERE x.space_id = %(space_id)s AND x.id = %(id)s;
 
 -- name: list
--- The latest imports of a Space.
 SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
        x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
        x.ended_at
@@ -27,7 +25,6 @@ ORDER BY x.id DESC
 LIMIT %(limit)s;
 
 -- name: fetch
--- One import.
 SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
        x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
        x.ended_at
@@ -35,7 +32,6 @@ FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status <> 'uploading';
 
 -- name: check
--- How the file is read was chosen: all of its rows are to be checked.
 UPDATE import_jobs x
 SET status = 'checking', reading = %(reading)s, bytes_done = 0, rows_done = 0, taken = 0,
     refused = 0, attempts = 0, retry_at = now(), error = NULL, lease = NULL, leased_until = NULL
@@ -44,14 +40,14 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
 RETURNING x.id;
 
 -- name: enqueue
--- How the file is read is settled, by a program: its rows are to be stored, without a check first.
+-- Import without a check.
 UPDATE import_jobs x
 SET status = 'queued', reading = %(reading)s, retry_at = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'uploaded'
 RETURNING x.id;
 
 -- name: start
--- Its rows are to be stored.
+-- Import a checked file.
 UPDATE import_jobs x
 SET status = 'queued', again = %(again)s, bytes_done = 0, rows_done = 0, taken = 0, refused = 0,
     attempts = 0, retry_at = now(), error = NULL
@@ -59,7 +55,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'checked'
 RETURNING x.id;
 
 -- name: cancel
--- Nothing more of it is stored. What a check counted was never stored.
+-- Rows counted by a check were never stored.
 UPDATE import_jobs x
 SET status = 'cancelled', ended_at = now(), lease = NULL, leased_until = NULL, erased = '{}',
     taken = CASE WHEN x.status IN ('queued', 'running') THEN x.taken ELSE 0 END
@@ -68,20 +64,18 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
 RETURNING x.id;
 
 -- name: progress
--- How far a file is that was brought in the same way before, if it was.
+-- An earlier import of the same file and settings.
 SELECT i.rows_done, i.taken, i.refused, i.finished_at FROM imports i
 WHERE i.space_id = %(space_id)s AND i.kind = %(kind)s AND i.digest = %(digest)s
   AND i.mapping = %(mapping)s;
 
 -- name: refused
--- Rows of an import that were refused, in the order of the file.
 SELECT r.row, r.line, r.reason, r.cells::json AS cells FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(id)s AND r.row > %(after)s
 ORDER BY r.row
 LIMIT %(limit)s;
 
 -- name: reasons
--- Why rows were refused, the most frequent reasons first, of those that are kept.
 SELECT r.reason, count(*) FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(id)s
 GROUP BY r.reason
@@ -89,7 +83,7 @@ ORDER BY count(*) DESC, r.reason
 LIMIT 10;
 
 -- name: waiting
--- For the operator's side: imports nobody works on, the oldest first.
+-- For the operator: imports without a process, oldest first.
 SELECT x.space_id, x.id FROM import_jobs x
 WHERE x.status IN ('checking', 'queued', 'running') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
@@ -97,7 +91,7 @@ ORDER BY x.status = 'checking' DESC, x.created_at
 LIMIT 20;
 
 -- name: claim
--- Take an import, unless somebody else has by now. One whose tries are used up has failed.
+-- Claim an import; fail it when no attempts are left.
 UPDATE import_jobs x
 SET status = CASE WHEN x.attempts >= %(tries)s THEN 'failed'
                   WHEN x.status = 'queued' THEN 'running' ELSE x.status END,
@@ -111,26 +105,22 @@ RETURNING x.space_id, x.id, x.lease, x.kind, x.file, x.bytes, x.digest, x.encodi
           x.lines_before, x.reading, x.status, x.attempts, x.created_at;
 
 -- name: renew
--- Still at work.
 UPDATE import_jobs x SET leased_until = now() + %(lease)s
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: hold
--- An import whose next rows are about to be stored, and who was erased since it began: held until
--- they are, so that nobody is erased in between.
+-- Lock an import while rows are stored, so that no person in them is erased meanwhile.
 SELECT x.erased, x.file FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s
 FOR NO KEY UPDATE;
 
 -- name: advance
--- How far it is, for its page.
 UPDATE import_jobs x
 SET bytes_done = %(bytes_done)s, rows_done = %(rows_done)s, taken = %(taken)s,
     refused = %(refused)s, leased_until = now() + %(lease)s
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: complete
--- All rows are checked, or done.
 UPDATE import_jobs x
 SET status = CASE WHEN x.status = 'checking' THEN 'checked' ELSE 'finished' END,
     bytes_done = x.bytes, rows_done = %(rows_done)s, taken = %(taken)s, refused = %(refused)s,
@@ -139,7 +129,7 @@ SET status = CASE WHEN x.status = 'checking' THEN 'checked' ELSE 'finished' END,
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: put_back
--- An attempt failed: try again later, or no more.
+-- Retry later, or give up.
 UPDATE import_jobs x
 SET status = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s THEN x.status ELSE 'failed' END,
     ended_at = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s
@@ -148,22 +138,21 @@ SET status = CASE WHEN x.attempts < %(tries)s AND NOT %(final)s THEN x.status EL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: release
--- Stopped on purpose: the attempt does not count.
+-- On shutdown; the attempt doesn't count.
 UPDATE import_jobs x SET attempts = x.attempts - 1, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: count_refused
--- How many refused rows are kept.
 SELECT count(*) FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(id)s;
 
 -- name: drop_refused
--- Refused rows that are not, or no longer, those of the first rows of the file.
+-- After the last committed chunk.
 DELETE FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(id)s AND r.row > %(rows_done)s;
 
 -- name: keep_refused
--- Refused rows, in the transaction that is done with their part of the file.
+-- In the chunk's transaction.
 INSERT INTO refused_rows (space_id, import_id, row, line, reason, cells)
 SELECT %(space_id)s, %(id)s, kept.row, kept.line, kept.reason, kept.cells
 FROM unnest(%(rows)s::bigint[], %(lines)s::bigint[], %(reasons)s::text[], %(cells)s::text[])
@@ -171,8 +160,7 @@ FROM unnest(%(rows)s::bigint[], %(lines)s::bigint[], %(reasons)s::text[], %(cell
 ON CONFLICT DO NOTHING;
 
 -- name: spaces_to_tidy
--- For the operator's side: Spaces with files that are not needed any more, and with refused rows
--- that were kept long enough.
+-- For the operator: Spaces with expired files or refused rows.
 SELECT DISTINCT x.space_id FROM import_jobs x
 WHERE x.file IS NOT NULL
   AND (x.status IN ('finished', 'failed', 'cancelled')
@@ -183,24 +171,20 @@ WHERE x.refused > 0 AND x.ended_at < now() - %(kept)s
   AND EXISTS (SELECT 1 FROM refused_rows r WHERE r.space_id = x.space_id AND r.import_id = x.id);
 
 -- name: end_unused
--- Files that nobody went on with.
 UPDATE import_jobs x SET status = 'failed', error = %(error)s, ended_at = now(), taken = 0
 WHERE x.space_id = %(space_id)s AND x.status IN ('uploading', 'uploaded', 'checked')
   AND x.created_at < now() - %(unused)s;
 
 -- name: files_to_remove
--- Files of imports that have ended.
 SELECT x.id, x.file FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
   AND x.status IN ('finished', 'failed', 'cancelled')
 LIMIT 100;
 
 -- name: forget_file
--- The file is gone.
 UPDATE import_jobs x SET file = NULL WHERE x.space_id = %(space_id)s AND x.id = %(id)s;
 
 -- name: forget_refused
--- Refused rows that were kept long enough.
 DELETE FROM refused_rows r
 USING import_jobs x
 WHERE r.space_id = %(space_id)s AND x.space_id = %(space_id)s AND x.id = r.import_id

@@ -1,6 +1,4 @@
-"""The kinds of import: the fields of each, the checks of its rows, which are the API's own, and the
-way a chunk of them is stored.
-"""
+"""The kinds of import: their fields, validation and storage."""
 
 from __future__ import annotations
 
@@ -28,59 +26,49 @@ from headwater.spend.ads.catalogue import put_names
 from headwater.spend.ads.inputs import read_name
 
 Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors | None]]]
-"""A function that stores rows in the caller's transaction and returns each one's errors or None."""
+"""Store rows in the caller's transaction. Return each row's errors or None."""
 
 QuickReader = Callable[[FileRow], Any]
-"""A function that reads a row of a table as it is stored; None where `ImportKind.read` has to."""
+"""Return a row ready to store, or None to fall back to `ImportKind.read`."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
 class ImportKind:
-    """One kind of rows."""
-
     fields: tuple[str, ...]
     read: Callable[[dict[str, Any], float], Any]
-    """A row's values by field, checked; the second argument is now, in Unix seconds. Raises
-    Invalid."""
+    """Validate a row's values by field, at a time in Unix seconds. Raises Invalid."""
     store: Store
     taken: str
-    """The word for the rows that were taken, such as `stored`."""
+    """The word for accepted rows."""
     numbers: tuple[str, ...] = ()
-    """Fields whose text in a CSV file has to become a number; others take text."""
+    """Text converted to numbers."""
     money: tuple[str, ...] = ()
-    """The numbers that are amounts of money."""
+    """The amounts of money in `numbers`."""
     counts: tuple[str, ...] = ()
-    """The numbers that have no decimals."""
+    """The whole numbers in `numbers`."""
     flags: tuple[str, ...] = ()
-    """Fields whose text in a CSV file has to become true or false."""
+    """Text converted to true or false."""
     time: str | None = None
-    """The field with the time of the row."""
     days: tuple[str, ...] = ()
-    """Other fields with days."""
     place: str | None = None
-    """The field that becomes the number of the row."""
+    """Set to the row number."""
     total_test: Callable[[Columns], totals.RowTest] | None = None
-    """Makes, by a file's columns, what tells by a row's values whether it is one of totals or a
-    note, which is passed over.
-    """
-    quickly: Callable[[Columns, Notation, Mapping[str, Any]], QuickReader | None] | None = None
-    """Makes the reader of files of a million rows, by their columns, their notation and the fields
-    that rows have unless they have their own.
-    """
+    """Builds the test for rows to ignore: totals and notes."""
+    quick_reader: Callable[[Columns, Notation, Mapping[str, Any]], QuickReader | None] | None = None
+    """Builds a fast reader from columns, notation and default values."""
     maps_all: bool = False
-    """True where columns are mapped also to the fields of their own name."""
+    """Map columns named like their field, too."""
     chunk: int | None = None
-    """The number of rows that are stored at once, if it is not the usual one."""
+    """Rows per transaction."""
 
     @property
     def times(self) -> tuple[str, ...]:
-        """The fields with times and days."""
         return (self.time, *self.days) if self.time else self.days
 
 
-def _queueing(kind: str) -> Store:
+def _make_queue(kind: str) -> Store:
     async def store(connection: AsyncConnection, space: Space, items: Sequence[Any]) -> list[Errors | None]:
         count = len(items)
         senders, rows = [Sender.IMPORT] * count, list(map(_encode, items))
@@ -95,24 +83,24 @@ async def _store_touchpoints(
 ) -> list[Errors | None]:
     networks = {network.name for network in space.sources.networks}
     refused = [refuse_source(item, networks) for item in items]
-    taken = [item for item, errors in zip(items, refused, strict=True) if errors is None]
-    if taken:
-        await _queueing("touchpoint")(connection, space, taken)
+    accepted = [item for item, errors in zip(items, refused, strict=True) if errors is None]
+    if accepted:
+        await _make_queue("touchpoint")(connection, space, accepted)
     return refused
 
 
 def _read_event(values: dict[str, Any], now: float) -> Any:
-    """Read an event; being past, it is not forwarded to ad platforms unless the row says so."""
+    """Past events aren't forwarded to ad platforms unless the row asks for it."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
-    return _accepted(RECORD_FORM, values, now)
+    return _accept(RECORD_FORM, values, now)
 
 
 def _read_touchpoint(values: dict[str, Any], now: float) -> Any:
-    return _accepted(TOUCHPOINT_FORM, values, now)
+    return _accept(TOUCHPOINT_FORM, values, now)
 
 
-def _accepted(form: Form[Any], values: dict[str, Any], now: float) -> Any:
+def _accept(form: Form[Any], values: dict[str, Any], now: float) -> Any:
     return form.accept(_encode(values), now)
 
 
@@ -131,7 +119,7 @@ KINDS = {
     "events": ImportKind(
         RECORD_FORM.payload.__struct_fields__,
         _read_event,
-        _queueing("event"),
+        _make_queue("event"),
         "queued",
         numbers=("amount", *_NUMBERS),
         money=("amount",),
@@ -169,7 +157,7 @@ KINDS = {
         days=(spend.DAY, spend.LAST_DAY),
         place="place",
         total_test=spend_rows.make_total_test,
-        quickly=spend_reader.quick_reader,
+        quick_reader=spend_reader.make_quick_reader,
         maps_all=True,
         chunk=20_000,
     ),

@@ -1,4 +1,4 @@
-"""The query parameters of an import over the API: defined once, to read and to document them."""
+"""The query parameters of an import over the API."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ LONGEST_NAME = 200
 LONGEST_COLUMN = 1000
 
 
-def _column(text: str) -> tuple[str, str]:
+def _read_column(text: str) -> tuple[str, str]:
     column, colon, name = (part.strip() for part in text.rpartition(":"))
     if not column or not colon:
         raise ValueError("must be given as columns[]=COLUMN:FIELD.")
     return column, name
 
 
-def _constant(name: str, description: str) -> Parameter[str]:
-    of_rows = SPEND_FIELDS[name].kind
-    kind: FieldType[str] = FieldType({"type": "string"}, lambda value: str(of_rows.read(value)))
+def _make_constant(name: str, description: str) -> Parameter[str]:
+    field_kind = SPEND_FIELDS[name].kind
+    kind: FieldType[str] = FieldType({"type": "string"}, lambda value: str(field_kind.read(value)))
     return Parameter(name=name, kind=kind, description=description)
 
 
-def _notation(name: str, cells: str, examples: Mapping[str, str]) -> Parameter[str]:
-    """Return the parameter for a way to write some cells, each way with an example."""
+def _make_notation(name: str, cells: str, examples: Mapping[str, str]) -> Parameter[str]:
     ways = ", ".join(f"`{way}` ({example})" for way, example in examples.items())
     return Parameter(
         name=name,
         kind=one_of([*examples]),
-        description=f"How {cells} are written: {ways}. Detected unless the file can be read in two ways.",
+        description=f"How {cells} are written: {ways}. Detected unless ambiguous.",
     )
 
 
@@ -53,71 +52,68 @@ NAME = Parameter(
 )
 COLUMNS = ListParameter(
     name="columns",
-    kind=text_up_to(LONGEST_COLUMN).then(_column),
+    kind=text_up_to(LONGEST_COLUMN).then(_read_column),
     most=MOST_COLUMNS,
-    description="`COLUMN:FIELD`, for a column that is not recognized by its name. Without a "
-    "field behind the last colon the column is left out.",
+    description="`COLUMN:FIELD`, for a column whose name is not recognized. Without a "
+    "field after the last colon, the column is ignored.",
 )
 EVENT_NAME = Parameter(
     name="event_name",
     kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
     description="The name of all events, for a file without such a column.",
 )
-PLATFORM = _constant("platform", "The ad platform, for a file that does not name it.")
-CURRENCY = _constant("currency", "The currency of amounts, for a file that does not name it.")
+PLATFORM = _make_constant("platform", "The ad platform, for a file that does not name it.")
+CURRENCY = _make_constant("currency", "The currency of amounts, for a file that does not name it.")
 TIMEZONE = Parameter(
     name="timezone",
     kind=text_up_to(100).then(parse_zone),
-    description="The zone of times without an offset, if it is not the Space's. Of spend, the zone "
+    description="The zone of times without an offset; by default the Space's. For spend, the zone "
     "of the ad account.",
 )
-DECIMALS_PARAMETER = _notation("decimals", "numbers", DECIMALS)
-DATES_PARAMETER = _notation("dates", "days", DATES)
+DECIMALS_PARAMETER = _make_notation("decimals", "numbers", DECIMALS)
+DATES_PARAMETER = _make_notation("dates", "days", DATES)
 SEPARATOR = Parameter(
-    name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells; detected."
+    name="separator", kind=one_of([*SEPARATORS]), description="The separator of cells. Detected by default."
 )
 ENCODING = Parameter(
     name="encoding",
     kind=one_of([*ENCODINGS]),
-    description="The encoding of the file; detected, or asked for where its bytes are ambiguous.",
+    description="The encoding of the file. Detected unless ambiguous.",
 )
 
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """An import as its sender describes it."""
-
     name: str
     choices: FileChoices
     constants: dict[str, str]
 
 
-def parameters_of(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
-    """Return the parameters of a kind's imports."""
-    of_kind = KINDS[kind]
-    has_clock = of_kind.time is not None or kind == "spend"
+def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
+    import_kind = KINDS[kind]
+    has_clock = import_kind.time is not None or kind == "spend"
     return (
         NAME,
         COLUMNS,
         *((EVENT_NAME,) if kind == "events" else ()),
         *((PLATFORM, CURRENCY) if kind == "spend" else ()),
         *((TIMEZONE,) if has_clock else ()),
-        *((DECIMALS_PARAMETER,) if of_kind.numbers else ()),
-        *((DATES_PARAMETER,) if of_kind.times else ()),
+        *((DECIMALS_PARAMETER,) if import_kind.numbers else ()),
+        *((DATES_PARAMETER,) if import_kind.times else ()),
         SEPARATOR,
         ENCODING,
     )
 
 
 def read_request(kind: str, query: Query) -> ImportRequest:
-    """Return the name, the choices and the constants of a query. Raises Invalid."""
-    values: dict[str, Any] = {each.name: each.read(query) for each in parameters_of(kind)}
+    """Read a query. Raises Invalid."""
+    values: dict[str, Any] = {each.name: each.read(query) for each in list_parameters(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]
-    named = [column for column, _ in mapped]
-    if len(set(named)) < len(named):
+    columns = [column for column, _ in mapped]
+    if len(set(columns)) < len(columns):
         query.refuse("columns", "must not name a column twice.")
     query.finish()
-    fixed = {name: values.get(name) for name in ("event_name", "platform", "currency")}
+    constant_values = {name: values.get(name) for name in ("event_name", "platform", "currency")}
     choices = FileChoices(
         mapped,
         None,
@@ -127,5 +123,5 @@ def read_request(kind: str, query: Query) -> ImportRequest:
         SEPARATORS.get(values["separator"] or ""),
         values.get("timezone"),
     )
-    constants = {name: value for name, value in fixed.items() if value}
+    constants = {name: value for name, value in constant_values.items() if value}
     return ImportRequest(values["name"] or f"{kind}.csv", choices, constants)

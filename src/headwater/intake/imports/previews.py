@@ -1,4 +1,4 @@
-"""The first rows of an uploaded file as they would be stored."""
+"""Preview the first rows of a file."""
 
 from __future__ import annotations
 
@@ -23,22 +23,20 @@ from headwater.spaces.models import Space
 
 _TIMES = ("event_time", "occurred_at")
 _UNSEEN = frozenset({"do_not_capi", "place"})
-"""Members that every row has, or that its other members say."""
+"""Constant or derived from other members."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 @dataclass(frozen=True)
 class PreviewRow:
-    """A row as it would be stored, or why it would be refused."""
-
     line: int
     values: dict[str, str | datetime]
     problem: str | None = None
 
 
-class _Unkept(Refusals):
-    """Refused rows that nobody keeps."""
+class _DiscardedRefusals(Refusals):
+    """Discards them."""
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         del connection, rows_done
@@ -51,10 +49,11 @@ class _Unkept(Refusals):
 
 
 def preview_rows(space: Space, job: ImportJob, reading: Reading, rows: Sequence[FileRow]) -> list[PreviewRow]:
-    """These rows as they would be stored."""
     source = RowSource(io.BytesIO(), "csv", 0, b"", job.dialect)
-    columns = reading.columns_of(job.kind)
-    run = Import(space, job.kind, source, columns, _Unkept(), reading.zone, reading.notation, job.defaults)
+    columns = reading.build_columns(job.kind)
+    run = Import(
+        space, job.kind, source, columns, _DiscardedRefusals(), reading.zone, reading.notation, job.defaults
+    )
     return [_preview(run, reading, row) for row in run.without_totals(rows)]
 
 
@@ -64,10 +63,10 @@ def _preview(run: Import, reading: Reading, row: FileRow) -> PreviewRow:
     except Invalid as invalid:
         problem = explain_refusal(run.name, reading, row.values, invalid.errors)
         return PreviewRow(row.line, {}, problem)
-    return PreviewRow(row.line, _values(json.loads(_encode(item))))
+    return PreviewRow(row.line, _format_values(json.loads(_encode(item))))
 
 
-def _values(item: dict[str, Any]) -> dict[str, str | datetime]:
+def _format_values(item: dict[str, Any]) -> dict[str, str | datetime]:
     values: dict[str, str | datetime] = {}
     for name, value in item.items():
         if name in _UNSEEN or value in (None, "", [], {}):
@@ -75,16 +74,16 @@ def _values(item: dict[str, Any]) -> dict[str, str | datetime]:
         if name in _TIMES:
             values[name] = datetime.fromtimestamp(value / 1000, UTC)
         elif isinstance(value, dict):
-            values |= _values(cast("dict[str, Any]", value))
+            values |= _format_values(cast("dict[str, Any]", value))
         else:
-            values[name] = _text(value)
+            values[name] = _format_text(value)
     return values
 
 
-def _text(value: Any) -> str:
+def _format_text(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
-    # A name of an ad stands with its kind and its id.
+    # The name is the last part, after kind and id.
     parts: list[Any] = [
         cast("Any", each)[-1] if isinstance(each, list) else each for each in cast("list[Any]", value)
     ]

@@ -1,6 +1,4 @@
-"""The way of an uploaded file from its first byte to its import, the same from a page and over the
-API. A file that cannot be imported leaves nothing behind.
-"""
+"""Receive an uploaded file and queue its import. A file that can't be imported leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -24,26 +22,24 @@ NO_ROOM = "The storage has no room for the file. Ask the operator of this servic
 WITHDRAWN = "A person was erased from this Space during the upload, so the file was removed. Send it again."
 
 ReadingChoice = Callable[[RowSource], Reading]
-"""A function that settles how a file is read. It may raise Invalid or UnreadableError, and runs in
-a thread.
-"""
+"""Runs in a thread. Raises Invalid or UnreadableError."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that is about to arrive: its import, which is there already."""
+    """A file about to arrive; its job already exists."""
 
     space_id: int
     job_id: int
     file: str
-    """The file's name in the storage."""
+    """In the object store."""
     kind: str
     choices: FileChoices = NO_CHOICES
 
 
 @dataclass(frozen=True)
 class Received:
-    """A file that has arrived, and its reading where that is settled."""
+    """A received file, and its reading if decided."""
 
     dialect: Dialect
     reading: Reading | None
@@ -56,11 +52,10 @@ async def receive_file(
     pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None = None,
 ) -> Received:
-    """Store a file. With `choose` its import is queued immediately, else it waits for a reading.
+    """Store a file. With `choose`, queue its import. On any error, remove the file and its job.
 
-    Raises UnreadableError, Conflict after an erasure in the meantime, Unavailable when the storage
-    fails, and the errors of `pieces` and `choose`. On every error the file and its import are
-    removed.
+    Raises UnreadableError, Conflict if a person was erased meanwhile, Unavailable when storage fails, and the
+    errors of `pieces` and `choose`.
     """
     try:
         return await _receive(database, storage, upload, pieces, choose)

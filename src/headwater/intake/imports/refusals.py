@@ -1,4 +1,4 @@
-"""The place that refused rows of an import go to, which may also stop it: each sort has its own."""
+"""The interface for refused rows."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ Refused = Sequence[tuple[FileRow, Errors]]
 
 
 class Refusals(ABC):
-    """The refused rows of an import."""
-
     @abstractmethod
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
-        """Keep the refused ones of the first rows, and drop the others."""
+        """Keep the rows refused up to `rows_done`; drop the rest."""
 
     async def begin_chunk(self, connection: AsyncConnection) -> None:
-        """Begin a chunk, in its transaction. Raises when the import must not go on."""
-        del connection  # nothing stops one at a terminal
+        """Start a chunk, in its transaction. May raise to stop the import."""
+        del connection  # nothing stops an import from a terminal
 
-    def refusal_of(self, row: FileRow) -> Errors | None:
-        """The reasons for refusing a row whatever its fields are, or None."""
+    def find_errors(self, row: FileRow) -> Errors | None:
+        """Return errors that refuse a row regardless of its fields."""
         del row
         return None
 
     @abstractmethod
     async def add(self, connection: AsyncConnection, refused: Refused) -> None:
-        """Keep refused rows, in the transaction of their chunk or safely before its commit."""
+        """Keep refused rows, in the chunk's transaction or durably before its commit."""
 
     @abstractmethod
     def finish(self, count: int) -> None:
-        """End the import, which refused so many rows in all."""
+        """End the import; `count` rows were refused in total."""

@@ -1,8 +1,7 @@
-"""The rows that were refused, with their reasons, in a file beside the imported one.
+"""Write refused rows to a file next to the imported one.
 
-While the import runs they are gathered under another name, one line a row, written out before the
-chunk they are of is committed; so one that was killed goes on with what it had, and the file is
-there whole or not at all.
+They are appended to a temporary file before their chunk commits, so an interrupted import can continue. The
+final file is complete or absent.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class RejectedRow(msgspec.Struct):
-    """A refused row as the file has it."""
-
     row: int
     line: int
     errors: Errors
@@ -30,10 +27,10 @@ class RejectedRow(msgspec.Struct):
 
 
 class RejectedRowFile(Refusals):
-    """The refused rows of an import, for the file `target`."""
+    """Refused rows, written to `target`."""
 
     def __init__(self, target: Path, *, dry: bool) -> None:
-        """With `dry`, rows go into another file than those of an interrupted import."""
+        """`dry` uses a separate temporary file."""
         self.target = target
         self.first: list[RejectedRow] = []
         self._part = target.with_name(target.name + (".dry" if dry else ".part"))
@@ -46,7 +43,7 @@ class RejectedRowFile(Refusals):
         self.first = [_read(line) for line in kept[:LISTED]]
 
     async def add(self, connection: AsyncConnection, refused: Refused) -> None:
-        """Note refused rows, safe on disk when this returns."""
+        """Append rows durably."""
         del connection
         rejected = [RejectedRow(row.number, row.line, errors, row.values) for row, errors in refused]
         self.first += rejected[: LISTED - len(self.first)]
@@ -57,14 +54,14 @@ class RejectedRowFile(Refusals):
                 os.fsync(file.fileno())
 
     def finish(self, count: int) -> None:
-        """Give the file its name, if there is anything in it."""
+        """Rename the temporary file, or delete it if empty."""
         if count:
             self._part.replace(self.target)
         else:
             self._part.unlink(missing_ok=True)
 
     def _gathered(self) -> list[bytes]:
-        for file in (self._part, self.target):  # it may have got its name just before the end
+        for file in (self._part, self.target):  # a crash may come just after the rename
             if file.exists():
                 lines = file.read_bytes().splitlines(keepends=True)
                 return [line for line in lines if line.endswith(b"\n")]

@@ -1,4 +1,4 @@
-"""Files of spend: where their table begins, how it is read, and how its rows are stored."""
+"""Find, read and store the table of a spend file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headwater.http.inputs.instants import parse_instant
 from headwater.intake.imports.formats.amounts import parse_amount
 from headwater.intake.imports.formats.choices import FileChoices
 from headwater.intake.imports.formats.columns import NOTHING, Columns
-from headwater.intake.imports.formats.dialects import Dialect, UnreadableError, delimiter_of
+from headwater.intake.imports.formats.dialects import Dialect, UnreadableError, detect_delimiter
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.spend_rows import DAY, LAST_DAY, refuse_other_periods, refuse_other_rows
 from headwater.spaces.known_values import refuse_platform
@@ -39,45 +39,42 @@ NUMBERS = ("amount", "impressions", "clicks", "platform_conversions", "platform_
 MONEY = ("amount", "platform_revenue")
 COUNTS = ("impressions", "clicks")
 _UNKNOWN = (
-    "the header is of no format that is known; name its columns with --map COLUMN=FIELD, or its "
+    "the header matches no known format; map its columns with --map COLUMN=FIELD, or choose a "
     f"format with --layout: {', '.join(BY_NAME)}"
 )
-_NO_CURRENCY = "the file names no currency: say --currency EUR"
+_NO_CURRENCY = "the file has no currency: use --currency EUR"
 _NO_PLATFORM = (
-    "the header does not say whose ads these are: say --platform google, meta, tiktok, linkedin, "
-    "microsoft or any other, or name the columns with --map COLUMN=FIELD"
+    "the file has no platform: use --platform google, meta, tiktok, linkedin, microsoft or another, "
+    "or map the columns with --map COLUMN=FIELD"
 )
 _MOST_LINES_BEFORE = 20
-"""The lines that an export may have before its header: a title, the days, the account."""
-_LOOKED_AT = 64 * 1024
-"""The bytes by which a table is known: a header and some rows."""
+"""An export may start with a title, days and account."""
+_EXAMINED_BYTES = 64 * 1024
+"""Bytes examined: a header and some rows."""
 _SAMPLE_ROWS = 100
 _MIDNIGHT = re.compile(r"(?<=[0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00)?([.,]0+)?\s?(Z|[+-][0-9:]+)?$")
 _IDS = ("account_id", "campaign_id", "adset_id", "ad_id")
 _KEPT_AS_TEXT = re.compile(r"""=?["']?([0-9]+)["']?""")
-"""A number that a spreadsheet is kept from reading as one."""
+"""A number quoted to stay text in spreadsheets."""
 _WHOLE = re.compile(r"([0-9]+)\.0+")
 _SHORTENED = re.compile(r"[0-9]([.,][0-9]+)?e\+[0-9]{2,}", re.IGNORECASE)
-"""What a spreadsheet makes of a long number."""
+"""A long number abbreviated by a spreadsheet."""
 
 
 @dataclass(frozen=True)
 class SpendTable:
-    """The place and the form of a table in a file."""
-
     recognition: Recognition
     dialect: Dialect
     rows: tuple[Mapping[str, str], ...]
-    """The first ones, by column."""
+    """The first rows, by column."""
 
     @property
     def fields(self) -> dict[str, str]:
-        """The field of each column that is one."""
-        return fields_of(self.recognition)
+        return map_fields(self.recognition)
 
 
-def fields_of(recognition: Recognition) -> dict[str, str]:
-    """Return the fields of columns, with that of the last day of rows."""
+def map_fields(recognition: Recognition) -> dict[str, str]:
+    """Return the fields of columns, including a row's last day."""
     last = recognition.last_day
     return {**recognition.columns} | ({last: LAST_DAY} if last else {})
 
@@ -85,15 +82,15 @@ def fields_of(recognition: Recognition) -> dict[str, str]:
 def find_table(
     head: bytes, dialect: Dialect, mapped: Iterable[tuple[str, str]] = (), form: str | None = None
 ) -> SpendTable | None:
-    """Return the table of a file that begins with `head`; None where none is recognized, and none
-    has the columns that are mapped. Raises UnreadableError for a report that is not by day.
+    """Return the table of a file that begins with `head`, or None if no header is recognized or has the
+    mapped columns. Raises UnreadableError for a report not by day.
     """
-    head = head[:_LOOKED_AT]
+    head = head[:_EXAMINED_BYTES]
     text = head.decode(dialect.encoding, "replace").lstrip("\ufeff")
     lines = io.StringIO(text, newline="").readlines()
     for before in range(min(_MOST_LINES_BEFORE, len(lines))):
         rest = lines[before:]
-        delimiter = delimiter_of("".join(rest[:50]))
+        delimiter = detect_delimiter("".join(rest[:50]))
         rows = csv.reader(rest, delimiter=delimiter)
         try:
             header = [name.strip(" \t\ufeff\u00a0") for name in next(rows)]
@@ -102,7 +99,7 @@ def find_table(
                 refuse_other_periods(lines[:before])
                 first = islice(rows, _SAMPLE_ROWS)
                 sample = [dict(zip(header, cells, strict=False)) for cells in first]
-                if len(head) == _LOOKED_AT and len(sample) < _SAMPLE_ROWS:
+                if len(head) == _EXAMINED_BYTES and len(sample) < _SAMPLE_ROWS:
                     sample.pop()  # it is cut off
                 table_dialect = Dialect(dialect.encoding, delimiter, before)
                 return SpendTable(recognition, table_dialect, tuple(sample))
@@ -112,36 +109,34 @@ def find_table(
     return None
 
 
-def by_field(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
-    """Return the cells of a row by field; `columns` are the fields of columns."""
+def pick_fields(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
+    """Return the cells of a row by field."""
     return {name: row.get(column, "") for column, name in columns.items()}
 
 
 def read_table(
     source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> tuple[RowSource, Columns]:
-    """Return the table of a file and its columns: by the file's own format, or as it was chosen.
-    Raises UnreadableError.
-    """
+    """Return the table of a file and its columns. Raises UnreadableError."""
     table = _find_any_table(source, choices, constants)
-    own = dict(choices.mapped)
-    taken = set(own.values())
+    mapped = dict(choices.mapped)
+    taken = set(mapped.values())
     fields = {
-        column: name for column, name in table.fields.items() if column not in own and name not in taken
-    } | own
-    fixed = {**table.recognition.constants, **constants}
-    if "currency" not in {*fields.values(), *fixed} and not have_signs(fields, table.rows):
+        column: name for column, name in table.fields.items() if column not in mapped and name not in taken
+    } | mapped
+    all_constants = {**table.recognition.constants, **constants}
+    if "currency" not in {*fields.values(), *all_constants} and not have_signs(fields, table.rows):
         raise UnreadableError(_NO_CURRENCY)
     refuse_other_rows(table.recognition, fields, table.rows)
     source = replace(source, dialect=table.dialect)
     ignored = tuple(sorted(set(FIELDS) & {*(source.columns() or ())} - fields.keys()))
-    columns = Columns(FIELDS, tuple(sorted(fields.items())), ignored, tuple(sorted(fixed.items())))
+    columns = Columns(FIELDS, tuple(sorted(fields.items())), ignored, tuple(sorted(all_constants.items())))
     return source, columns
 
 
 def _find_any_table(source: RowSource, choices: FileChoices, constants: Mapping[str, str]) -> SpendTable:
-    """Return the table of a known format, or else of any columns with days and money, whose
-    platform the user has to name. Raises UnreadableError.
+    """Return the table of a known format, or of any columns with days and money if the user names the
+    platform. Raises UnreadableError.
     """
     head = source.head()
     table = find_table(head, source.dialect, choices.mapped, choices.form)
@@ -156,14 +151,14 @@ def _find_any_table(source: RowSource, choices: FileChoices, constants: Mapping[
 
 
 def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> bool:
-    """Return whether each amount of a table has the sign of one currency next to it."""
+    """Return whether every amount names exactly one currency."""
     column = next((column for column, name in fields.items() if name == "amount"), "")
     amounts = [amount for row in rows if (amount := parse_amount(row.get(column, "")))]
     return bool(amounts) and all(amount.currencies and len(amount.currencies) == 1 for amount in amounts)
 
 
 def read(values: dict[str, Any], now: float) -> SpendRow:
-    """Return a row of a file, checked. Raises Invalid."""
+    """Return a validated row. Raises Invalid."""
     place, as_of = values.pop("place", 0), values.pop("as_of", None)
     last = values.pop(LAST_DAY, None)
     clean(values)
@@ -173,38 +168,36 @@ def read(values: dict[str, Any], now: float) -> SpendRow:
 
 
 def _refuse_several_days(values: Mapping[str, Any], last: object) -> None:
-    """Raise Invalid for a row whose last day is another one than its first."""
-    first, end = str(values.get(DAY) or ""), _day(str(last or ""))
+    first, end = str(values.get(DAY) or ""), _strip_midnight(str(last or ""))
     if end and first and end != first:
         rule = f"must be one day, not {first[:30]} to {end[:30]}: export the file by day."
         raise Invalid.of(DAY, rule)
 
 
 def clean(values: dict[str, Any]) -> None:
-    """Turn what is usual in exports only into what the API takes: dashes for nothing, other ways to
-    write days and ids, and counts that were read as amounts. Raises Invalid for an id that a
-    spreadsheet has shortened: others would be the same.
+    """Normalize export habits in place: dashes for nothing, forms of days and ids, counts read as amounts.
+    Raises Invalid for an id abbreviated by a spreadsheet, because several ids would become equal.
     """
     for name, value in list(values.items()):
         if isinstance(value, str) and value.strip().lower() in NOTHING:
             del values[name]
     if isinstance(values.get(DAY), str):
-        values[DAY] = _day(values[DAY])
+        values[DAY] = _strip_midnight(values[DAY])
     for name in COUNTS:
         count = values.get(name)
         if isinstance(count, Decimal) and count == count.to_integral_value():
             values[name] = int(count)
     for name in _IDS:
         if isinstance(values.get(name), str):
-            values[name] = _identity(name, values[name].strip())
+            values[name] = _read_id(name, values[name].strip())
 
 
-def _day(text: str) -> str:
-    """Return a day without the midnight that some exports write behind it."""
+def _strip_midnight(text: str) -> str:
+    """Remove the midnight that some exports append."""
     return _MIDNIGHT.sub("", text.strip())
 
 
-def _identity(name: str, text: str) -> str:
+def _read_id(name: str, text: str) -> str:
     if _SHORTENED.fullmatch(text):
         raise Invalid.of(
             name, f"must be written out: a spreadsheet has made {text[:40]} of it. Export it again."
@@ -216,15 +209,15 @@ def _identity(name: str, text: str) -> str:
 async def store(
     connection: AsyncConnection, space: Space, items: Sequence[SpendRow | SpendLine]
 ) -> list[Errors | None]:
-    """Store rows in the caller's transaction; those of unknown platforms are refused."""
+    """Store rows in the caller's transaction. Refuse rows of unknown platforms."""
     lines = [item if isinstance(item, SpendLine) else format_row(item) for item in items]
     rules = {
         platform: refuse_platform(platform, space.sources)
         for platform in {line.prefix.platform for line in lines}
     }
-    taken = [line for line in lines if rules[line.prefix.platform] is None]
-    if taken:
-        await put_batch(connection, space.id, taken)
+    accepted = [line for line in lines if rules[line.prefix.platform] is None]
+    if accepted:
+        await put_batch(connection, space.id, accepted)
     return [
         None if (rule := rules[line.prefix.platform]) is None else {"platform": [f"The platform {rule}"]}
         for line in lines

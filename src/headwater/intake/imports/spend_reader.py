@@ -1,5 +1,5 @@
-"""Rows of large tables of spend, read quickly: a day, or a place in an ad account, stands in many
-rows, and is checked once; figures that are plain digits are checked by one pattern for the row.
+"""Read large spend files fast: repeated days and places are validated once and cached; plain figures by one
+pattern per row.
 """
 
 from __future__ import annotations
@@ -24,34 +24,38 @@ from headwater.spend.inputs import FIELDS, build_row
 
 _COUNT = "[0-9]{1,15}"
 _AMOUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?"
-"""Figures that need no more than this to be right, as text for the database, too."""
-_REMEMBERED = 50_000
-"""Different texts of a column that are remembered."""
+"""Valid as they are, also for COPY."""
+_CACHED = 50_000
+"""Cached texts per column."""
 
 Cells = Mapping[str, str]
 
 
-def quick_reader(
+def make_quick_reader(
     columns: Columns, notation: Notation, defaults: Mapping[str, Any]
 ) -> Callable[[FileRow], SpendLine | None] | None:
-    """Return the reader of a table of these columns; None for one whose rows have a moment of their
-    own. It returns None for a row that breaks a rule.
+    """Return a fast reader, or None if rows carry their own `as_of`. It returns None for an invalid row, left
+    to the slow path.
     """
-    named = {name: column for column, name in columns.mapped}
-    fixed = {**defaults, **dict(columns.constants)}
-    if "as_of" in named or "as_of" not in fixed or not {DAY, "amount"} <= named.keys():
+    columns_by_field = {name: column for column, name in columns.mapped}
+    all_constants = {**defaults, **dict(columns.constants)}
+    if (
+        "as_of" in columns_by_field
+        or "as_of" not in all_constants
+        or not {DAY, "amount"} <= columns_by_field.keys()
+    ):
         return None
-    if not fixed.keys().isdisjoint((DAY, *NUMBERS)):
+    if not all_constants.keys().isdisjoint((DAY, *NUMBERS)):
         return None
-    as_of = datetime.fromtimestamp(parse_instant(fixed.pop("as_of")), UTC)
+    as_of = datetime.fromtimestamp(parse_instant(all_constants.pop("as_of")), UTC)
     try:
-        constants = {name: _reader(name, notation)(value) for name, value in fixed.items()}
+        constants = {name: _make_reader(name, notation)(value) for name, value in all_constants.items()}
     except ValueError:
-        return None  # the rows will say what is wrong
-    day_column, read_day = named[DAY], _reader(DAY, notation)
-    last_column = named.get(LAST_DAY, day_column)
-    read_place = _place_reader(named, notation, constants, as_of)
-    read_figures = _figures_reader(named, notation)
+        return None  # the slow path reports the error
+    day_column, read_day = columns_by_field[DAY], _make_reader(DAY, notation)
+    last_column = columns_by_field.get(LAST_DAY, day_column)
+    read_place = _make_place_reader(columns_by_field, notation, constants, as_of)
+    read_figures = _make_figures_reader(columns_by_field, notation)
 
     def read(row: FileRow) -> SpendLine | None:
         cells = row.values
@@ -66,17 +70,17 @@ def quick_reader(
     return read
 
 
-def _place_reader(
+def _make_place_reader(
     named: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
 ) -> Callable[[Cells], SpendPrefix]:
-    """Return what reads the place of a row. It raises ValueError for what breaks a rule."""
+    """Return a reader of a row's place, which raises ValueError."""
     kinds = {
-        name: _reader(name, notation) for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
+        name: _make_reader(name, notation) for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
     }
-    pick = _picker([named[name] for name in kinds])
+    pick = _make_picker([named[name] for name in kinds])
 
-    @lru_cache(_REMEMBERED)
-    def of_cells(cells: tuple[str, ...]) -> SpendPrefix:
+    @lru_cache(_CACHED)
+    def build_prefix(cells: tuple[str, ...]) -> SpendPrefix:
         values = constants.copy()
         for (name, read), cell in zip(kinds.items(), cells, strict=True):
             value = read(cell)
@@ -84,29 +88,29 @@ def _place_reader(
                 values[name] = value
         return format_prefix(build_row(values, date=date.min, amount=Decimal(0), as_of=as_of))
 
-    return lambda cells: of_cells(pick(cells))
+    return lambda cells: build_prefix(pick(cells))
 
 
-def _figures_reader(named: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
-    """Return what reads the figures of a row as text for COPY. It raises ValueError for what breaks
-    a rule.
-    """
+def _make_figures_reader(named: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
+    """Return a reader of a row's figures for COPY, which raises ValueError."""
     present = [name for name in NUMBERS if name in named]
-    pick = _picker([named[name] for name in present])
-    cell_of = "\t".join("%s" if name in named else NULL for name in NUMBERS)
-    plain = cell_of.replace("\\", r"\\") % tuple(_COUNT if name in COUNTS else _AMOUNT for name in present)
+    pick = _make_picker([named[name] for name in present])
+    line_format = "\t".join("%s" if name in named else NULL for name in NUMBERS)
+    plain = line_format.replace("\\", r"\\") % tuple(
+        _COUNT if name in COUNTS else _AMOUNT for name in present
+    )
     fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
-    kinds = [_reader(name, notation) if name in named else None for name in NUMBERS]
+    kinds = [_make_reader(name, notation) if name in named else None for name in NUMBERS]
 
     def read(cells: Cells) -> str:
         picked = pick(cells)
-        text = cell_of % picked
+        text = line_format % picked
         if fits(text):
             return text
         rest = iter(picked)
         figures = [None if kind is None else kind(next(rest)) for kind in kinds]
         if figures[0] is None:
-            raise ValueError  # the row will say so
+            raise ValueError  # the slow path reports it
         return join_figures(figures)
 
     return read
@@ -116,24 +120,24 @@ def _never(_: str) -> None:
     return None
 
 
-def _picker(columns: list[str]) -> Callable[[Cells], tuple[str, ...]]:
-    """Return what takes some cells of a row. It raises KeyError where the row is too short."""
+def _make_picker(columns: list[str]) -> Callable[[Cells], tuple[str, ...]]:
+    """Return a function that picks cells, and raises KeyError if the row is too short."""
     if len(columns) > 1:
         return itemgetter(*columns)
     return lambda cells: tuple(cells[column] for column in columns)
 
 
-def _reader(name: str, notation: Notation) -> Callable[[str], Any]:
-    """Return what reads the cells of a field by the steps that a row takes by itself."""
+def _make_reader(name: str, notation: Notation) -> Callable[[str], Any]:
+    """Return a cached reader of a field's cells."""
     kind = FIELDS[name].kind
 
-    @lru_cache(_REMEMBERED)
+    @lru_cache(_CACHED)
     def read(text: str) -> Any:
         if name in MONEY and (amount := parse_amount(text)) and amount.currencies:
-            raise ValueError  # it has to be that of the row
+            raise ValueError  # it must match the row's currency
         values: dict[str, Any] = {name: notation.time(text) if name == DAY else text}
         if typed(values, NUMBERS, (), notation):
-            raise ValueError  # the row will say so
+            raise ValueError  # the slow path reports it
         clean(values)
         return kind.read(values[name]) if name in values else None
 

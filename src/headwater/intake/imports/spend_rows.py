@@ -1,6 +1,5 @@
-"""Rows of files of spend that are none of the ledger's: totals and notes, which are passed over,
-and rows of something else than a day or a place in an ad account, for which a file is refused.
-Pure.
+"""Rows that the spend ledger doesn't take: totals and notes are ignored; rows not of one day and place make
+the file unreadable. Pure.
 """
 
 from __future__ import annotations
@@ -18,19 +17,18 @@ DAY, LAST_DAY = "date", "last_day"
 _IDS = ("account_id", "campaign_id", "adset_id", "ad_id")
 _NAMES = ("campaign_name", "adset_name", "ad_name")
 _KEY = frozenset({DAY, LAST_DAY, "platform", "currency", "country", *_IDS, *_NAMES})
-"""The fields that tell one row from another."""
+"""The fields that identify a row."""
 _NUMBER = re.compile(r"[-+]?[\d.,\s'’]*[%€$£]?|[-–—]+", re.ASCII)  # noqa: RUF001 # dashes
 _RANGE = re.compile(
     r"\d\s*[–—~〜～]\s*\w*\.?\s*\d|\d\s+(?:-|to|bis|au|al|até|t/m|tot|do|a)\s+\w*\.?\s*\d|"  # noqa: RUF001
     r"(?:19|20)\d\d\s*-\s*\d{1,4}[./-]\d{1,2}[./-]\d"
 )
-"""A cell with a first and a last day."""
 _DAY_LENGTH = len("2026-12-31")
 _ALL_DAYS = frozenset({"all", "alle", "tous", "todos", "tutti", "wszystkie", "すべて"})
 
 
 def make_total_test(columns: Columns) -> RowTest:
-    """Return the test whether a row of spend is one of totals, or a note."""
+    """Return a test for totals and notes."""
     by_field = {name: column for column, name in columns.mapped}
     day, last = by_field.get(DAY), by_field.get(LAST_DAY)
     ids = [by_field[name] for name in _IDS[1:] if name in by_field]
@@ -56,14 +54,13 @@ def make_total_test(columns: Columns) -> RowTest:
 
 
 def _is_note(values: Mapping[str, Any], first: str, day: str, places: list[str]) -> bool:
-    """Return whether a row without a day is a note, or sums up others."""
     filled = sum(1 for value in values.values() if value)
     if not filled or (filled == 1 and not _NUMBER.fullmatch(first.strip())):
         return True
     if any(letter.isdigit() for letter in day):
         return names_total(day)
-    is_of_nothing = bool(places) and not any(_is_filled(values.get(place)) for place in places)
-    return is_of_nothing or day.strip().lower() in _ALL_DAYS or names_total(first)
+    has_no_place = bool(places) and not any(_is_filled(values.get(place)) for place in places)
+    return has_no_place or day.strip().lower() in _ALL_DAYS or names_total(first)
 
 
 def _is_filled(cell: object) -> bool:
@@ -73,8 +70,8 @@ def _is_filled(cell: object) -> bool:
 def refuse_other_rows(
     recognition: Recognition, fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]
 ) -> None:
-    """Raise UnreadableError for a table whose rows are of several days each, or of parts of what
-    the ledger has one row of: only the last of them would count. `fields` are those of columns.
+    """Raise UnreadableError if rows span days, or split a ledger row: only the last part would count.
+    `fields` maps columns to fields.
     """
     columns = Columns(tuple(fields.values()), tuple(fields.items()))
     is_total = make_total_test(columns)
@@ -85,14 +82,12 @@ def refuse_other_rows(
 
 
 def refuse_other_periods(lines_before: Sequence[str], header: Sequence[str] = ()) -> None:
-    """Raise UnreadableError for a report whose header, or a line before it, says that its rows are
-    of weeks, months or hours.
-    """
+    """Raise UnreadableError if a header, or a line before it, names weeks, months or hours."""
     period = next((match for line in lines_before if (match := _AGGREGATION.search(line))), None)
     column = period_column(header)
     if period is not None or column is not None:
         named = f"the column {column}" if column else period and period[0].strip('" ')
-        raise UnreadableError(f"the rows are not of one day each ({named}): export the file by day")
+        raise UnreadableError(f"the report is not by day ({named}): export the file by day")
 
 
 _AGGREGATION = re.compile(
@@ -103,19 +98,19 @@ _AGGREGATION = re.compile(
 def _refuse_several_days(
     fields: Mapping[str, str], rows: Sequence[Mapping[str, str]], *, has_places: bool
 ) -> None:
-    """Raise UnreadableError for rows of several days. Without places the rows of single days may
-    stand among their own totals, so that only rows are refused.
+    """Raise UnreadableError for rows over several days. Without places, daily rows may be mixed with totals,
+    so only a file without daily rows is refused.
     """
     by_name = {name: column for column, name in fields.items()}
     first, last = by_name.get(DAY, ""), by_name.get(LAST_DAY, "")
-    spans = [span for row in rows if (span := _span_of(row, first, last))]
+    spans = [span for row in rows if (span := _format_span(row, first, last))]
     days = sum(1 for row in rows if row.get(first))
     if spans and (has_places or len(spans) == days):
-        raise UnreadableError(f"the rows are of several days, {spans[0]}: export the file by day")
+        raise UnreadableError(f"rows cover several days, {spans[0]}: export the file by day")
 
 
-def _span_of(row: Mapping[str, str], first: str, last: str) -> str:
-    """Return the days of a row; empty for a row of one day."""
+def _format_span(row: Mapping[str, str], first: str, last: str) -> str:
+    """Return the days of a row, or an empty text if it is one day."""
     start, end = row.get(first) or "", row.get(last) or ""
     if start and end and start != end:
         return f"{first} {start[:30]} to {last} {end[:30]}"
@@ -123,8 +118,8 @@ def _span_of(row: Mapping[str, str], first: str, last: str) -> str:
 
 
 def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], *, one_each: bool) -> None:
-    """Raise UnreadableError for rows of one key that differ in what they are of, or where there has
-    to be one of each, as in a platform's own export, in what was spent.
+    """Raise UnreadableError if rows of one key differ in an unmapped column or, with `one_each` (a platform's
+    own export), in the amount.
     """
     key = [column for column, name in fields.items() if name in _KEY]
     amount = next((column for column, name in fields.items() if name == "amount"), "")
@@ -138,18 +133,18 @@ def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], 
         ]
         if parts:
             raise UnreadableError(
-                f"rows of one day and place differ by {' and '.join(parts)[:200]}, which the "
-                "ledger does not know: only the last would count. Export the file without them"
+                f"rows of one day and place differ by {' and '.join(parts)[:200]}, which is not "
+                "stored: only the last row would count. Export the file without it"
             )
         if one_each and row.get(amount, "") != first.get(amount, ""):
             raise UnreadableError(
-                f"two rows of one day and place have spent {first.get(amount, '')[:30]} and "
-                f"{row.get(amount, '')[:30]}: only the last would count. Export one row of each"
+                f"two rows of one day and place have the amounts {first.get(amount, '')[:30]} and "
+                f"{row.get(amount, '')[:30]}: only the last would count. Export one row for both"
             )
 
 
 def _tells_apart(column: str, text: str, other: str) -> bool:
-    """Return whether two cells say what rows are of: words, or numbers that are names."""
+    """Return whether cells differ in words, or in numbers used as names."""
     if text == other:
         return False
     word = column.casefold()

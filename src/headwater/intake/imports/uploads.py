@@ -1,4 +1,4 @@
-"""An uploaded file on its way into the storage: piece by piece, never as a whole in memory."""
+"""Store an uploaded file piece by piece, never all of it in memory."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ from headwater.intake.imports.spend_rows import refuse_other_rows
 from headwater.spend.file_formats import GENERIC
 
 PIECE_BYTES = 1024 * 1024
-"""The bytes that are gathered before they are written."""
+"""Buffered before a write."""
 MOST_COLUMNS = 200
 SAMPLE_ROWS = 50
-"""The rows at a file's beginning that its columns are judged by."""
+"""Rows used to judge columns."""
 
 
 async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]) -> FileSurvey:
-    """Store a file, and return what could be seen of it on the way. Raises OSError, and whatever
-    `pieces` raises: then there is no file.
-    """
+    """Store a file; return its facts. Raises OSError, and the errors of `pieces`; then no file is left."""
     survey, gathered = FileSurvey(), bytearray()
     writing = storage.create(name, name)
     sink = await asyncio.to_thread(writing.__enter__)
@@ -59,32 +57,30 @@ async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]
 
 
 def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES) -> Dialect:
-    """The dialect of a file that was stored. Raises UnreadableError for one that is no table of
-    this kind of rows; the text is a sentence.
-    """
+    """Return the dialect of a stored file. Raises UnreadableError with a sentence."""
     dialect = read_dialect(survey, choices.encoding, choices.delimiter)
     if kind == "spend":
         dialect = _find_spend(survey, dialect, choices)
     columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
     if not rows:
-        raise UnreadableError("The file has a header and no rows below it.")
+        raise UnreadableError("The file has a header but no rows.")
     if len(columns) > MOST_COLUMNS:
         raise UnreadableError(
-            f"The file has {len(columns)} columns; {MOST_COLUMNS} can be imported. Delete those "
-            "that are not needed, and upload it again."
+            f"The file has {len(columns)} columns; {MOST_COLUMNS} can be imported. Delete the "
+            "others, and upload it again."
         )
     guesses = guess_columns(kind, KINDS[kind].fields, columns, [row.values for row in rows])
     if len(columns) == 1 and not guesses and not choices.mapped:
         raise UnreadableError(
-            f"The file has one column only, “{columns[0][:60]}”. Its cells have to be separated by "
+            f"The file has one column only, “{columns[0][:60]}”. Cells must be separated by "
             "commas, semicolons, tabs or bars: export it as CSV again."
         )
     return dialect
 
 
 def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> Dialect:
-    """Return the dialect of the table of spend in a file. Raises UnreadableError for a table that
-    is broken down in a way the ledger is not.
+    """Return the dialect of the spend table. Raises UnreadableError if rows are more detailed than the
+    ledger's.
     """
     named = [(column, name) for column, name in choices.mapped if name]
     try:
@@ -98,13 +94,13 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
 
 
 def sample_rows(head: bytes, dialect: Dialect, *, whole: bool) -> tuple[list[str], list[FileRow]]:
-    """The columns and the first readable rows of a file that begins with `head`. Raises
-    UnreadableError; the text is a sentence.
+    """Return the columns and first readable rows of a file that begins with `head`. Raises UnreadableError
+    with a sentence.
     """
     if not whole:
         end = max(head.rfind(b"\n"), head.rfind(b"\r"))
         if end < 0:
-            raise UnreadableError("The first line is longer than any header: this is no CSV file.")
+            raise UnreadableError("The first line is too long for a header: this is not a CSV file.")
         head = head[: end + 1 + (dialect.encoding == "utf-16-le" or head[:2] == b"\xff\xfe")]
     source = RowSource(io.BytesIO(head), "csv", len(head), b"", dialect)
     try:
@@ -118,7 +114,6 @@ def sample_rows(head: bytes, dialect: Dialect, *, whole: bool) -> tuple[list[str
 
 
 def _explain(text: str) -> str:
-    """The fault of a header in a sentence, with what to do."""
     if text.endswith(" twice"):
         return f"{text[:1].upper()}{text[1:]}: rename one of them in the file, and upload it again."
-    return "The first line has to name the columns, and it is empty: add a header to the file."
+    return "The first line must name the columns, but it is empty. Add a header to the file."

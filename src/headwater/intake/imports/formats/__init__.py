@@ -1,1 +1,1 @@
-"""The formats of files: encodings, dialects, numbers, times."""
+"""File formats: encodings, dialects, numbers and times."""

@@ -1,5 +1,5 @@
-"""Numbers as spreadsheets and ad platforms write them: with decimal commas, grouped thousands,
-signs on either side and the currency next to them. Pure.
+"""Parse numbers as spreadsheets and ad platforms write them: decimal commas, grouped thousands, signs on
+either side, currency signs. Pure.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from functools import lru_cache
 from headwater.spaces.currency_signs import find_currencies
 
 DECIMALS = {"plain": "1234.50", "point": "1,234.50", "comma": "1.234,50"}
-"""The ways to write amounts, each with an example."""
 LONGEST = 100
-"""Characters of a cell that may be a number or a time."""
+"""In characters."""
 
 _SPACE = " \u00a0\u2007\u2009\u202f"
-_APOSTROPHE = "'’"  # noqa: RUF001 # Swiss exports have either
+_APOSTROPHE = "'’"  # noqa: RUF001 # Swiss exports use either
 _PARTS = re.compile(
     rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>[^\d\s().,+-]{{1,4}}\.?)?[{_SPACE}]*+(?P<inner>[-+])?"
     rf"(?P<digits>(?:[\d.,][\d.,{_SPACE}{_APOSTROPHE}]*)?\d)[{_SPACE}]*+(?P<trailing>-)?[{_SPACE}]*+"
@@ -37,22 +36,20 @@ _WITHOUT_GAPS = str.maketrans("", "", _SPACE + _APOSTROPHE)
 
 _LONG = 5
 _HAS_LONG = re.compile(rf"\d{{{_LONG}}}", re.ASCII).search
-"""Digits that would be in groups if the file grouped them. Spain and Poland do not group four."""
+"""Digits that a file with grouping would group. Spain and Poland don't group four."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A number in a cell, as it is written."""
-
     digits: str
-    """Digits with points, commas and spaces."""
+    """Includes points, commas and spaces."""
     is_negative: bool = False
     currencies: frozenset[str] | None = None
-    """The currencies that the cell may be in; None where it names none."""
+    """Possible currencies; None without a currency sign."""
 
 
 def parse_amount(text: str) -> Amount | None:
-    """Return the number in a cell; None for a cell that is no number."""
+    """Return the number in a cell, or None."""
     return _parse(text) if len(text) <= LONGEST else None
 
 
@@ -71,36 +68,32 @@ def _parse(text: str) -> Amount | None:
 
 
 def read_number(text: str, decimals: str) -> str | None:
-    """Return the number in a cell with a decimal point and nothing else in it; None for a cell that
-    is no number in this way to write them.
-    """
-    amount = parse_amount(text)
-    if amount is None or not _NUMBERS[decimals].fullmatch(amount.digits):
+    """Return the number in a cell as digits with a decimal point, or None."""
+    parsed = parse_amount(text)
+    if parsed is None or not _NUMBERS[decimals].fullmatch(parsed.digits):
         return None
     grouping = "." if decimals == "comma" else ","
-    digits = amount.digits.replace(grouping, "").translate(_WITHOUT_GAPS)
-    return f"{'-' * amount.is_negative}{digits.replace(',', '.')}"
+    digits = parsed.digits.replace(grouping, "").translate(_WITHOUT_GAPS)
+    return f"{'-' * parsed.is_negative}{digits.replace(',', '.')}"
 
 
 @dataclass
 class DecimalsSurvey:
-    """The way to write numbers, gathered from the cells of a file."""
-
     known: str | None = None
-    """A key of DECIMALS, as soon as a cell can be meant in one way only."""
+    """A key of DECIMALS, once a cell has only one meaning."""
     unclear: str = ""
-    """The first cell that can be meant in two ways, such as 1.234."""
+    """The first ambiguous cell, such as 1.234."""
     _separators: set[str] = field(default_factory=set[str])
-    """The separators of the cells that can be meant in two ways."""
+    """Of ambiguous cells."""
     _has_long_number: bool = False
-    """True when there is a number of five digits or more that are not grouped."""
+    """Five digits or more, not grouped."""
 
     def add(self, cells: Iterable[str], *, are_counts: bool = False) -> None:
-        """Take cells. Counts have no decimals, so that their separators group digits."""
+        """Examine cells. A separator in a count groups digits."""
         for cell in cells:
             if self.known is not None or not cell:
                 continue
-            if cell.isdigit():  # quickly, as there may be a million
+            if cell.isdigit():  # the fast path: files have up to a million cells
                 self._has_long_number = self._has_long_number or len(cell) >= _LONG
                 continue
             amount = parse_amount(cell)
@@ -125,7 +118,7 @@ class DecimalsSurvey:
             self._separators.add(last)
 
     def decide(self) -> str | None:
-        """Return a key of DECIMALS; None when the cells can be meant in two ways."""
+        """Return a key of DECIMALS, or None if ambiguous."""
         if self.known is not None:
             return self.known
         if not self._separators:

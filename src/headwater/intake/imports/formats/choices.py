@@ -1,4 +1,4 @@
-"""The choices of the user for a file whose header and cells leave them open."""
+"""The user's choices for reading a file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FileChoices:
-    """The parts of a reading that the user chose; the others are found out."""
+    """None or empty means detected."""
 
     mapped: tuple[tuple[str, str], ...] = ()
-    """Columns and their fields; over the API empty for a column that is left out."""
+    """Column and field. Over the API, an empty field ignores the column."""
     form: str | None = None
-    """The name of a format of spend."""
+    """The name of a spend format."""
     decimals: str | None = None
     dates: str | None = None
-    """As of a Notation."""
+    """Keys of DECIMALS and DATES."""
     encoding: str | None = None
     """A codec of ENCODINGS."""
     delimiter: str | None = None
     timezone: str | None = None
-    """The zone of times without an offset; of spend, the ad account's."""
+    """The zone of times without an offset; for spend, the ad account's zone."""
 
 
 NO_CHOICES = FileChoices()
-"""Everything is found out."""

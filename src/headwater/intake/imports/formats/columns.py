@@ -1,4 +1,4 @@
-"""Columns of a file as fields, and the text of cells as values. Pure."""
+"""Map the columns of a file to fields and the text of cells to values. Pure."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 _LARGEST_EXPONENT = 40
 _EXPONENT = re.compile(number_pattern(exponent=9), re.ASCII)
 NOTHING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n. a.", "k. a.", "k.a."})  # noqa: RUF001
-"""Cells that mean that there is no value."""
+"""Cells that mean "no value"."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Fields by column: those named by `mapped`, and every other column of a field's name."""
+    """The field of each column: as in `mapped`, otherwise the field with the column's name."""
 
     fields: Collection[str]
     mapped: tuple[tuple[str, str], ...] = ()
-    """Column and field; of a nested JSON object, a column is a path with dots."""
+    """Column and field. In nested JSON, a column is a dotted path."""
     ignored: tuple[str, ...] = ()
-    """Columns with a field's name that are left out all the same."""
+    """Columns to ignore although a field has their name."""
     constants: tuple[tuple[str, str], ...] = ()
-    """Field and value, the same in every row that has no other."""
+    """Field and default value of every row."""
 
     def check(self, header: Collection[str] | None) -> None:
-        """Raise UnreadableError when a field does not exist, or a column is not in the header."""
+        """Raise UnreadableError for unknown fields and missing columns."""
         for column, name in self.mapped:
             if name not in self.fields:
-                raise UnreadableError(f"no field {name}; there are {', '.join(self.fields)}")
+                raise UnreadableError(f"no field {name}; the fields are {', '.join(self.fields)}")
             if header is not None and column not in header:
-                raise UnreadableError(f"no column {column}; there are {', '.join(header)}")
+                raise UnreadableError(f"no column {column}; the columns are {', '.join(header)}")
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
-        """A row's values by field."""
+        """Return a row's values by field."""
         taken = {column for column, _ in self.mapped} | {*self.ignored}
         picked = dict[str, Any](self.constants) | {
             name: value for name, value in values.items() if name in self.fields and name not in taken
         }
         for column, name in self.mapped:
-            value = _at(values, column)
+            value = _get_cell(values, column)
             if value is not None:
                 picked[name] = value
         return picked
 
     def lines(self) -> list[str]:
-        """Everything that is not as usual, as the options that would say so."""
+        """Return the mapping as command-line options."""
         return [
             *(f"{column}={name}" for column, name in self.mapped),
             *(f"--ignore={column}" for column in self.ignored),
@@ -63,7 +63,7 @@ class Columns:
 
 
 def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """`COLUMN=FIELD` as pairs, in one order. Raises UnreadableError."""
+    """Parse `COLUMN=FIELD` options into sorted pairs. Raises UnreadableError."""
     pairs: list[tuple[str, str]] = []
     for text in texts:
         column, _, name = (part.strip() for part in text.rpartition("="))
@@ -80,9 +80,8 @@ def read_choices(
     *,
     maps_all: bool = False,
 ) -> Columns:
-    """The columns of a table of which every one was chosen to be a field, or none (an empty text).
-    One that is what its name says is not mapped, unless all are: so it is the same import as at a
-    terminal.
+    """Build columns from the field chosen for each column; empty ignores it. Unless `maps_all`, a column
+    named like its field isn't mapped, so that the import equals one from a terminal.
     """
     mapped = sorted(
         (column, name) for column, name in chosen.items() if name and (maps_all or name != column)
@@ -91,8 +90,7 @@ def read_choices(
     return Columns(fields, tuple(mapped), tuple(ignored), tuple(sorted(constants.items())))
 
 
-def _at(values: dict[str, Any], column: str) -> Any:
-    """The value of a column, or at a path into nested objects."""
+def _get_cell(values: dict[str, Any], column: str) -> Any:
     if column in values:
         return values[column]
     value: Any = values
@@ -106,13 +104,13 @@ def _at(values: dict[str, Any], column: str) -> Any:
 def typed(
     values: dict[str, Any], numbers: Collection[str], flags: Collection[str], notation: Notation
 ) -> Errors:
-    """Turn the text of a CSV file's cells into the numbers and flags that JSON would have. Return
-    the errors of numbers that are written in another way, which stay as they are.
+    """Convert the text of CSV cells to numbers and flags, in place. Return errors for numbers in another
+    style.
     """
     errors: Errors = {}
     for name in values.keys() & set(numbers):
         try:
-            values[name] = _number(values[name], notation)
+            values[name] = _read_number(values[name], notation)
         except ValueError as error:
             errors[name] = [f"The {name} {error}"]
     for name in values.keys() & set(flags):
@@ -123,8 +121,8 @@ def typed(
     return errors
 
 
-def _number(text: str, notation: Notation) -> Decimal | None:
-    """Return the number in a cell; None for an empty one. Raises ValueError with the rule."""
+def _read_number(text: str, notation: Notation) -> Decimal | None:
+    """Return the number in a cell, or None if empty. Raises ValueError with the rule."""
     if text.strip().lower() in NOTHING:
         return None
     digits = notation.number(text)
@@ -142,8 +140,8 @@ def _number(text: str, notation: Notation) -> Decimal | None:
 
 
 def name_currency(values: dict[str, Any], money: Collection[str], default: str) -> Errors:
-    """Take the currency of a row from the signs next to its amounts, such as `12,50 €`, where no
-    column has it. Return the errors of amounts in another currency than the row's, or `default`.
+    """Set a row's currency from signs next to its amounts (`12,50 €`) if no column has it. Return errors for
+    amounts not in the row's currency, or `default`.
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
     amounts = [amount for cell in cells if (amount := parse_amount(cell))]

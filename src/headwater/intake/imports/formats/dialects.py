@@ -1,9 +1,4 @@
-"""The bytes of a file as a table: its encoding, and the separator of its cells. Every import reads
-files so, at a terminal and in the console.
-
-People export files from spreadsheets of every language. A file that is no table of text ends in a
-sentence that says what to do instead. Pure.
-"""
+"""Detect the encoding and separator of a file. Errors advise users how to export a CSV file. Pure."""
 
 from __future__ import annotations
 
@@ -21,20 +16,19 @@ from headwater.intake.imports.formats.encodings import EncodingSurvey, UnclearEn
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SEPARATORS = {name: delimiter for delimiter, name in DELIMITERS.items()}
-"""Separators as a user names them."""
 HEAD_BYTES = 256 * 1024
-"""Of a file's beginning, by which it is judged; a header has to fit into it."""
+"""Bytes examined; the header must fit."""
 
 SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
-"""The first line, where it names the separator of cells for Excel."""
+"""In Excel files, a first line that names the separator."""
 
 _TRIED_LINES = 50
 _WORKBOOK = (
     "This is an Excel workbook, not a CSV file. In Excel choose File, Save As, “CSV UTF-8 (Comma "
-    "delimited)”, and import the file that this makes."
+    "delimited)”, and import the new file."
 )
-_COMPRESSED = "The file is compressed. Unpack it, and import the file that is inside."
-BINARY = "This is no text, and so no CSV file. Export the table as CSV, and import that file."
+_COMPRESSED = "The file is compressed. Unpack it, and import the file inside."
+BINARY = "This is not a text file. Export the table as CSV, and import that file."
 _NO_TABLES = (
     (b"PK\x03\x04", _WORKBOOK),
     (b"\xd0\xcf\x11\xe0", _WORKBOOK),
@@ -52,50 +46,45 @@ _NO_TABLES = (
 EMPTY = "The file is empty. Export it again, and import that file."
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_MARK = (
-    "The encoding must be another one than utf-16: the file has no byte order mark. UTF-16 without "
-    "it is utf-16 le or utf-16 be."
+    "The encoding must be another one than utf-16: the file has no byte order mark. Without one, "
+    "use utf-16 le or utf-16 be."
 )
-BAD_HEADER = "The encoding must be another one: the names of columns have bytes that are no text in it."
+BAD_HEADER = "The encoding must be another one: the header has bytes that are invalid in it."
 UNCLEAR = (
-    "The encoding of the file cannot be told. In Excel choose File, Save As, “CSV UTF-8 (Comma "
-    "delimited)”; at a terminal --encoding names it."
+    "The encoding of the file is unclear. In Excel choose File, Save As, “CSV UTF-8 (Comma "
+    "delimited)”; in a terminal, use --encoding."
 )
 
 
 class UnreadableError(Exception):
-    """A file that cannot be imported at all; the text says why."""
+    """A file that can't be imported, and why."""
 
 
 class WrongEncodingError(UnreadableError):
-    """The encoding of a file cannot be the one that was chosen."""
+    """The chosen encoding is impossible."""
 
 
 class OpenEncodingError(WrongEncodingError):
-    """The encoding of a file has to be chosen."""
+    """The encoding is ambiguous: the user must choose."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The way in which the bytes of a CSV file are a table."""
-
     encoding: str = "utf-8-sig"
     """A key of ENCODINGS."""
     delimiter: str = ","
     """A key of DELIMITERS."""
     lines_before: int = 0
-    """The lines before the header."""
 
     @property
     def error_handler(self) -> str:
-        """The codec's way with bytes that are no text: they are kept apart, so that the row which
-        has them is refused.
-        """
+        """Return the codec error handler, which keeps invalid bytes so that only their row is refused."""
         return "replace" if self.encoding.startswith("utf-16") else "surrogateescape"
 
 
 @dataclass
 class FileSurvey:
-    """The facts of a file that can be gathered while its bytes pass by once."""
+    """Facts about a file, gathered in one pass over its bytes."""
 
     size: int = 0
     head: bytes = b""
@@ -103,7 +92,6 @@ class FileSurvey:
     _digest: Any = field(default_factory=hashlib.sha256)
 
     def add(self, chunk: bytes) -> None:
-        """Take the next bytes."""
         self.size += len(chunk)
         self._digest.update(chunk)
         if len(self.head) < HEAD_BYTES:
@@ -111,18 +99,17 @@ class FileSurvey:
         self.encoding.add(chunk)
 
     def finish(self) -> None:
-        """Note that there are no more bytes."""
         self.encoding.add(b"", final=True)
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of all bytes."""
+        """SHA-256."""
         return self._digest.digest()
 
 
 def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
-    """Return the dialect of a file, with the encoding and the separator that the user chose, if
-    any. Raises UnreadableError for a file that is no table.
+    """Return the dialect of a file, with the encoding and separator the user chose, if any. Raises
+    UnreadableError.
     """
     head = survey.head
     if not head.strip():
@@ -133,20 +120,20 @@ def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str
             raise UnreadableError(sentence)
     if encoding == "utf-16" and not head.startswith(_UTF_16_MARKS):
         raise WrongEncodingError(NO_MARK)
-    encoding = encoding or _encoding_of(head, survey.encoding)
+    encoding = encoding or _detect_encoding(head, survey.encoding)
     text = head.decode(encoding, "replace")
     if not text.strip("\ufeff \t\r\n"):
         raise UnreadableError(EMPTY)
     if "\0" in text:
         raise UnreadableError(BINARY)
-    return Dialect(encoding, delimiter or delimiter_of(text))
+    return Dialect(encoding, delimiter or detect_delimiter(text))
 
 
-def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
+def _detect_encoding(head: bytes, survey: EncodingSurvey) -> str:
     if head.startswith(_UTF_16_MARKS):
         return "utf-16"
     sample = head[:4096]
-    if len(sample) > 1 and b"\0" in sample:  # no text in another encoding has one
+    if len(sample) > 1 and b"\0" in sample:  # other encodings have no zero bytes in text
         even, odd = sample[::2].count(0), sample[1::2].count(0)
         if max(even, odd) < len(sample) // 8:
             raise UnreadableError(BINARY)
@@ -159,11 +146,11 @@ def _encoding_of(head: bytes, survey: EncodingSurvey) -> str:
         raise OpenEncodingError(UNCLEAR) from None
 
 
-def delimiter_of(text: str) -> str:
-    """The separator of cells in a table's first lines: that which gives the most rows as many
-    cells as the header, and of those the one with the most cells; a comma where nothing does.
+def detect_delimiter(text: str) -> str:
+    """Return the separator that gives the most rows as many cells as the header, and then the most cells; a
+    comma by default.
     """
-    # Lines as the reader of tables has them: it knows fewer ends than Python's splitlines.
+    # Split lines like csv.reader, which knows fewer line ends than str.splitlines.
     lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))
     named = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
     if named and named[1] in DELIMITERS:
@@ -174,7 +161,7 @@ def delimiter_of(text: str) -> str:
 
 
 def _score(lines: list[str], delimiter: str) -> tuple[float, int]:
-    rows = list(_rows_of(lines, delimiter))
+    rows = list(_parse_rows(lines, delimiter))
     if not rows or len(rows[0]) < 2:
         return 0.0, 0
     if len(rows) > 2 and not lines[-1].endswith("\n"):
@@ -183,7 +170,7 @@ def _score(lines: list[str], delimiter: str) -> tuple[float, int]:
     return alike / len(rows), len(rows[0])
 
 
-def _rows_of(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+def _parse_rows(lines: list[str], delimiter: str) -> Iterator[list[str]]:
     try:
         yield from (row for row in csv.reader(lines, delimiter=delimiter) if row)
     except csv.Error:

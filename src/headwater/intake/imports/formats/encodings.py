@@ -1,5 +1,5 @@
-"""The encoding of a file: its mark, zero bytes and valid UTF-8 decide nearly always. The rest are
-one-byte encodings, told apart by which of them makes words of the bytes. Pure.
+"""Detect the encoding of a file by its byte order mark, zero bytes or valid UTF-8; otherwise by which
+one-byte encoding makes words. Pure.
 """
 
 from __future__ import annotations
@@ -22,45 +22,38 @@ ENCODINGS = {
     "mac_roman": "MacRoman",
     "cp932": "Shift-JIS",
 }
-"""The codecs that files are read with, and their usual names."""
 CHOICES = {name.lower(): codec for codec, name in ENCODINGS.items()}
-"""Encodings as a user names them."""
 
 _OLDER = ("cp1252", "cp1250", "mac_roman", "cp1251", "cp932")
-"""Encodings without a mark; of two that fit equally well, the first is taken."""
+"""Ties go to the first."""
 _SAMPLE_BYTES = 16 * 1024
 _LINE_BYTES = 1024
 _ALIKE = frozenset(b"\x8a\x8e\x9a\x9e\x9f")
-"""Rare letters in Windows-1252 and 1250 (Š, Ž, š, ž, Ÿ, ź), frequent ones in MacRoman (ä, é, ö, û,
-ü).
-"""
+"""Rare letters in Windows-1252 and 1250 (Š, Ž, š, ž, Ÿ, ź), but frequent in MacRoman (ä, é, ö, û, ü)."""
 _JOINS_WORDS = frozenset("'’‘-–·`´.&@/")  # noqa: RUF001 # apostrophes of several languages
 _RUN = 3
-"""More accented letters in a row than words of Western and Central Europe have."""
+"""More accented letters in a row than Western and Central European words have."""
 
 
 class UnclearEncodingError(Exception):
-    """The bytes of a file make words in no encoding, or in several."""
+    """No single encoding makes words of the bytes."""
 
 
 @dataclass
 class EncodingSurvey:
-    """The facts about a file's encoding, gathered while its bytes pass by once."""
-
     letters: int = 0
-    """Characters beyond ASCII, if the file is UTF-8."""
+    """Non-ASCII characters, if the file is UTF-8."""
     broken: int = 0
-    """Bytes that are no UTF-8."""
+    """Bytes that aren't UTF-8."""
     sample: bytes = b""
-    """Lines with bytes beyond ASCII."""
+    """Lines with non-ASCII bytes."""
     _is_between: bool = False
-    """True when the last chunk may have ended within a character."""
+    """The last chunk may have ended inside a character."""
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("surrogateescape")
     )
 
     def add(self, chunk: bytes, *, final: bool = False) -> None:
-        """Take the next bytes."""
         if chunk.isascii() and not self._is_between:
             return
         text = self._decoder.decode(chunk, final)
@@ -74,14 +67,12 @@ class EncodingSurvey:
 
     @property
     def is_utf8(self) -> bool:
-        """True for UTF-8, of which some rows may be damaged."""
+        """Return whether it is UTF-8, perhaps with some damaged rows."""
         return self.broken == 0 or self.letters > self.broken
 
 
 def judge_encoding(sample: bytes) -> str:
-    """Return the older encoding that makes words of lines with bytes beyond ASCII. Raises
-    UnclearEncodingError.
-    """
+    """Return the legacy encoding that makes words of the lines. Raises UnclearEncodingError."""
     sample = sample[: sample.rfind(b"\n", 0, _SAMPLE_BYTES) + 1 or _SAMPLE_BYTES]
     faults = {name: _count_faults(sample, name) for name in _OLDER}
     best = min(_OLDER, key=lambda name: faults[name])
@@ -94,9 +85,7 @@ def judge_encoding(sample: bytes) -> str:
 
 
 def _count_faults(sample: bytes, encoding: str) -> int:
-    """Return how many characters can hardly be right: undefined bytes, signs within words, capitals
-    at the end of a word, alphabets that are mixed.
-    """
+    """Count unlikely characters: undefined bytes, signs inside words, final capitals, mixed alphabets."""
     text = sample.decode(encoding, "replace")
     faults = 3 * text.count("\ufffd")
     if encoding != "cp932":
@@ -113,11 +102,11 @@ def _is_odd(before: str, letter: str, after: str) -> bool:
     kind = unicodedata.category(letter)
     if kind == "Cc":
         return True
-    if kind not in ("Ll", "Lu", "Lo") and _script_of(letter) != "EASTERN":
+    if kind not in ("Ll", "Lu", "Lo") and _find_script(letter) != "EASTERN":
         is_within = before.isalpha() and after.isalpha() and letter not in _JOINS_WORDS
         return is_within or (before if letter in "¿¡" else after if letter in "®™" else "").isalpha()
-    script = _script_of(letter)
-    if any(near.isalpha() and _script_of(near) != script for near in (before, after)):
+    script = _find_script(letter)
+    if any(near.isalpha() and _find_script(near) != script for near in (before, after)):
         return True
     if kind != "Lu":
         return False
@@ -125,7 +114,7 @@ def _is_odd(before: str, letter: str, after: str) -> bool:
     return is_alone or before.islower() or (before.isalpha() and after.islower())
 
 
-def _script_of(letter: str) -> str:
+def _find_script(letter: str) -> str:
     if letter.isascii():
         return "LATIN"
     name = unicodedata.name(letter, "")

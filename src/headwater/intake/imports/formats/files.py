@@ -1,6 +1,6 @@
-"""A file's rows, whatever its form: NDJSON or CSV, compressed or not, a path or standard input.
+"""Read rows of NDJSON or CSV, compressed or not, from a path or standard input.
 
-A row that cannot be read is a row all the same, so that it is counted and reported.
+An unreadable row is still a row, to be counted and reported.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from headwater.intake.imports.formats.dialects import (
 STANDARD_INPUT = "-"
 FORMATS = ("ndjson", "csv")
 LONGEST_ROW = 256 * 1024
-"""Bytes, as of a request that brings one event."""
+"""Bytes; like one event over the API."""
 
 USUAL_DIALECT = Dialect()
 
 _LONGEST_LINE = 2 * LONGEST_ROW
-"""Characters; a row of quotes has each of them twice."""
+"""Characters; quotation marks are doubled."""
 _SUFFIXES = {
     ".ndjson": "ndjson",
     ".jsonl": "ndjson",
@@ -55,62 +55,59 @@ _SUFFIXES = {
 _CHUNK_BYTES = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _BLANK = ' \t\r\n;,|"\ufeff\u00a0'
-"""The characters of a line, or a row, without any cell that is filled."""
 _BOM = b"\xef\xbb\xbf"
 _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
 
 
 class FileRow(msgspec.Struct, frozen=True, gc=False):
-    """One row: its number from 1, the line it ends on, and what it holds by column."""
+    """A row. Numbers count from 1; `line` is where the row ends."""
 
     number: int
     line: int
     values: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     errors: Errors | None = None
-    """The reasons why it cannot be read."""
+    """If the row can't be read."""
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """An open file. Its bytes are read from `raw`, whose position is the progress."""
+    """An open file. The position of `raw` is the progress."""
 
     raw: BinaryIO
     form: str
     """One of FORMATS."""
     size: int
     digest: bytes
-    """SHA-256 of the file as it is."""
+    """SHA-256 of the stored bytes."""
     dialect: Dialect = USUAL_DIALECT
-    """Of a CSV file."""
+    """For CSV files."""
 
     def head(self) -> bytes:
-        """The file's beginning, as it is without compression."""
+        """Return the first bytes, decompressed."""
         return self._lines().read(HEAD_BYTES)
 
     def columns(self) -> list[str] | None:
-        """The columns that a CSV file's header names. Raises UnreadableError."""
-        return next(self._table())[1] if self.form == "csv" else None
+        """Return a CSV file's header. Raises UnreadableError."""
+        return next(self._read_table())[1] if self.form == "csv" else None
 
     def rows(self) -> Generator[FileRow]:
-        """Every row from the beginning. Raises UnreadableError."""
-        with _sound_compression():
+        """Yield all rows. Raises UnreadableError."""
+        with _check_compression():
             is_table = self.form == "csv"
-            yield from _csv_rows(self._table()) if is_table else _json_rows(self._lines())
+            yield from _read_csv_rows(self._read_table()) if is_table else _read_json_rows(self._lines())
 
     def judged(self, encoding: str | None, delimiter: str | None) -> RowSource:
-        """Return the same table with its dialect, of which a part may have been chosen. Raises
-        UnreadableError.
-        """
+        """Return the source with its dialect, detecting parts not given. Raises UnreadableError."""
         survey = FileSurvey()
-        with _sound_compression():
+        with _check_compression():
             stream = self._lines()
             while chunk := stream.read(_CHUNK_BYTES):
                 survey.add(chunk)
         survey.finish()
         return replace(self, dialect=read_dialect(survey, encoding, delimiter))
 
-    def _table(self) -> Generator[tuple[int, list[str]]]:
-        return _table(self._lines(), self.dialect)
+    def _read_table(self) -> Generator[tuple[int, list[str]]]:
+        return _read_table(self._lines(), self.dialect)
 
     def _lines(self) -> BinaryIO:
         self.raw.seek(0)
@@ -120,7 +117,7 @@ class RowSource:
 
 
 @contextmanager
-def _sound_compression() -> Generator[None]:
+def _check_compression() -> Generator[None]:
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -131,10 +128,8 @@ def _sound_compression() -> Generator[None]:
 def open_source(
     name: str, form: str | None, encoding: str | None = None, delimiter: str | None = None
 ) -> Generator[RowSource]:
-    """Open a file by its path, or all of standard input; `encoding` and `delimiter` are those that
-    the user chose. Raises UnreadableError, or an OSError.
-    """
-    form = form or _form_of(name)
+    """Open a file, or standard input for `-`. Raises UnreadableError, or an OSError."""
+    form = form or _find_form(name)
     with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
         raw = cast("BinaryIO", file)
         if name == STANDARD_INPUT:
@@ -145,14 +140,14 @@ def open_source(
         yield source.judged(encoding, delimiter) if form == "csv" else source
 
 
-def _form_of(name: str) -> str:
+def _find_form(name: str) -> str:
     form = _SUFFIXES.get(Path(name.removesuffix(".gz")).suffix.lower())
     if form is None:
-        raise UnreadableError(f"{name}: say --format {' or --format '.join(FORMATS)}")
+        raise UnreadableError(f"{name}: use --format {' or --format '.join(FORMATS)}")
     return form
 
 
-def _json_rows(stream: BinaryIO) -> Iterator[FileRow]:
+def _read_json_rows(stream: BinaryIO) -> Iterator[FileRow]:
     number = 0
     for line, text in enumerate(stream, start=1):
         text = text.removeprefix(_BOM) if line == 1 else text  # noqa: PLW2901
@@ -160,12 +155,12 @@ def _json_rows(stream: BinaryIO) -> Iterator[FileRow]:
             continue
         number += 1
         try:
-            yield FileRow(number, line, _object(text))
+            yield FileRow(number, line, _parse_object(text))
         except Invalid as invalid:
             yield FileRow(number, line, errors=invalid.errors)
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _parse_object(text: bytes) -> dict[str, Any]:
     if len(text) > LONGEST_ROW:
         raise Invalid(_TOO_LONG)
     value = decode_storable(text)
@@ -174,14 +169,12 @@ def _object(text: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]]]:
-    """The header of a CSV file and then its rows, each with the line it ends on. A row that cannot
-    be read is empty.
-    """
+def _read_table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]]]:
+    """Yield the header of a CSV file, then its rows, with their last lines. An unreadable row is empty."""
     csv.field_size_limit(LONGEST_ROW)
     text = io.TextIOWrapper(stream, dialect.encoding, errors=dialect.error_handler, newline="")
     try:
-        lines = _bounded_lines(text)
+        lines = _read_bounded_lines(text)
         for _ in range(dialect.lines_before):
             next(lines, "")
         skipped = dialect.lines_before
@@ -190,26 +183,24 @@ def _table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]
             first = next(lines, "")
             skipped += 1
         reader = csv.reader(chain([first], lines), delimiter=dialect.delimiter)
-        yield reader.line_num + skipped, _header(reader)
-        for cells in _readable(reader):
+        yield reader.line_num + skipped, _read_header(reader)
+        for cells in _iter_cells(reader):
             yield reader.line_num + skipped, cells
     finally:
-        with suppress(ValueError):  # it is closed when an import was given up
-            text.detach()  # the stream outlives the text that was read from it
+        with suppress(ValueError):  # an abandoned import has closed it
+            text.detach()  # keep the stream open
 
 
-def _bounded_lines(text: TextIO) -> Iterator[str]:
-    """The lines of a text; of one that is longer than a row may be, no more than makes it too long:
-    it must not fill the memory.
-    """
+def _read_bounded_lines(text: TextIO) -> Iterator[str]:
+    """Yield lines, cutting those over the limit just above it to bound memory."""
     while line := text.readline(_LONGEST_LINE):
-        rest = line
-        while len(rest) >= LONGEST_ROW and not rest.endswith(("\n", "\r")):
-            rest = text.readline(_LONGEST_LINE)
+        part = line
+        while len(part) >= LONGEST_ROW and not part.endswith(("\n", "\r")):
+            part = text.readline(_LONGEST_LINE)
         yield line
 
 
-def _header(reader: Iterator[list[str]]) -> list[str]:
+def _read_header(reader: Iterator[list[str]]) -> list[str]:
     header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
     named = [name for name in header if name]
     try:
@@ -224,7 +215,7 @@ def _header(reader: Iterator[list[str]]) -> list[str]:
     return header
 
 
-def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+def _iter_cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
     while True:
         try:
             cells = next(reader)
@@ -233,20 +224,20 @@ def _readable(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         except csv.Error:
             yield []
         else:
-            if "".join(cells).strip():  # others are blank lines
+            if "".join(cells).strip():  # skip blank lines
                 yield cells
 
 
-def _csv_rows(table: Iterator[tuple[int, list[str]]]) -> Iterator[FileRow]:
+def _read_csv_rows(table: Iterator[tuple[int, list[str]]]) -> Iterator[FileRow]:
     _, header = next(table)
     for number, (line, cells) in enumerate(table, start=1):
         try:
-            yield FileRow(number, line, _cells(header, cells))
+            yield FileRow(number, line, _map_cells(header, cells))
         except Invalid as invalid:
             yield FileRow(number, line, errors=invalid.errors)
 
 
-def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
+def _map_cells(header: list[str], cells: list[str]) -> dict[str, Any]:
     if not cells:
         raise Invalid({"row": ["The row cannot be read: a quotation mark in it is never closed."]})
     if any(cells[len(header) :]):
@@ -256,6 +247,6 @@ def _cells(header: list[str], cells: list[str]) -> dict[str, Any]:
         raise Invalid(_TOO_LONG)
     values = dict(zip(header, cells, strict=False))
     values.pop("", None)
-    if not text.isascii() or "\0" in text:  # which is quicker than looking at each
+    if not text.isascii() or "\0" in text:  # faster than checking every cell
         refuse_bad_text(values)
     return values

@@ -1,4 +1,4 @@
-"""Guesses at what a file's columns are, by their names and by what is in them. Pure."""
+"""Guess the field of each column from its name and cells. Pure."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ads": {},
     "spend": {},
 }
-"""By kind and field, the names that columns of it have besides its own, the likeliest first."""
+"""By kind and field, the likeliest first."""
 
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,200}\.[^@\s]{2,50}")
 
@@ -122,10 +122,10 @@ _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,200}\.[^@\s]{2,50}")
 def guess_columns(
     kind: str, fields: Collection[str], columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
-    """The field of each column that is known by its name; where no column is named as an address,
-    the first that is full of addresses is `email`. Each field is of one column.
+    """Return the field of each recognized column. If no name means email, take the first column full of
+    addresses.
     """
-    plain = {column: _plain(column) for column in columns}
+    plain = {column: _simplify(column) for column in columns}
     guesses: dict[str, str] = {}
 
     def take(name: str, wanted: str) -> bool:
@@ -135,10 +135,10 @@ def guess_columns(
         return match is not None
 
     for name in fields:
-        take(name, _plain(name))
-    for name, others in _NAMES[kind].items():
+        take(name, _simplify(name))
+    for name, synonyms in _NAMES[kind].items():
         if name in fields and name not in guesses.values():
-            any(take(name, other) for other in others)
+            any(take(name, synonym) for synonym in synonyms)
     if "email" in fields and "email" not in guesses.values():
         addressed = next((c for c in columns if c not in guesses and _are_emails(rows, c)), None)
         if addressed is not None:
@@ -146,7 +146,7 @@ def guess_columns(
     return {column: guesses[column] for column in columns if column in guesses}
 
 
-def _plain(name: str) -> str:
+def _simplify(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 

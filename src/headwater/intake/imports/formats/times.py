@@ -1,5 +1,5 @@
-"""Days and times as spreadsheets and ad platforms write them, turned into ISO 8601. A text in
-another form is left as it is, for the checks to refuse. Pure.
+"""Convert days and times as spreadsheets and ad platforms write them to ISO 8601. Other text is left for
+validation to refuse. Pure.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from importlib.resources import files
 from headwater.http.inputs.instants import parse_iso
 
 DATES = {"iso": "2026-12-31", "dmy": "31.12.2026 or 31/12/2026", "mdy": "12/31/2026, month first"}
-"""The ways to write days, each with an example."""
 LONGEST = 100
-"""Characters of a cell that may be a time."""
+"""In characters."""
 
 
-def _months() -> dict[str, int]:
+def _load_months() -> dict[str, int]:
     text = files("headwater.intake.imports.formats").joinpath("month_names.txt").read_text(encoding="utf-8")
     lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
     return {name.strip(): int(number) for number, names in lines for name in names.split(",")}
 
 
-_MONTHS = _months()
+_MONTHS = _load_months()
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WEEKDAY = r"(?:[^\W\d_]{2,12}\.?,?\s++)?"
 _CLOCK = (
@@ -58,7 +57,7 @@ _NAMED_YEAR_FIRST = re.compile(
 
 
 def read_time(text: str, dates: str) -> str:
-    """Return a day or a time in ISO 8601; `dates` is a key of DATES."""
+    """Return a day or time in ISO 8601; `dates` is a key of DATES."""
     return _read(text, dates) if len(text) <= LONGEST else text
 
 
@@ -77,7 +76,7 @@ def _read_year_first(text: str) -> str:
     if match is None:
         return ""
     month, day = match["month"] or match["eastern_month"], match["day"] or match["eastern_day"]
-    return _written(match, int(month), day)
+    return _format(match, int(month), day)
 
 
 def _read_numeric(text: str, dates: str) -> str:
@@ -85,15 +84,15 @@ def _read_numeric(text: str, dates: str) -> str:
     if match is None or dates == "iso":
         return ""
     if match["sign"] == "-" and len(match["year"]) == 2:
-        return ""  # two digits on both sides may both be the year
+        return ""  # the first or the last part may be the year
     first, second = match["first"], match["second_part"]
     day, month = (first, second) if dates == "dmy" else (second, first)
-    return _written(match, int(month), day)
+    return _format(match, int(month), day)
 
 
 def _read_named(text: str) -> str:
     match = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text) or _NAMED_YEAR_FIRST.fullmatch(text)
-    return "" if match is None else _written(match, _MONTHS[match["name"].lower()], match["day"])
+    return "" if match is None else _format(match, _MONTHS[match["name"].lower()], match["day"])
 
 
 def _is_iso(text: str) -> bool:
@@ -104,17 +103,17 @@ def _is_iso(text: str) -> bool:
     return True
 
 
-def _written(match: re.Match[str], month: int, day: str) -> str:
+def _format(match: re.Match[str], month: int, day: str) -> str:
     year = match["year"] if len(match["year"]) == 4 else f"20{match['year']}"
     date = f"{year}-{month:02}-{int(day):02}"
     if match["hour"] is None:
         return date
     offset = {None: "", "UTC": "Z", "GMT": "Z"}.get(match["offset"], match["offset"])
-    hour = _hour(int(match["hour"]), match["half"])
+    hour = _convert_hour(int(match["hour"]), match["half"])
     return f"{date}T{hour:02}:{match['minute']}:{match['second'] or '00'}{offset}"
 
 
-def _hour(hour: int, half: str | None) -> int:
+def _convert_hour(hour: int, half: str | None) -> int:
     if half is None:
         return hour
     return hour % 12 + (12 if half in "Pp" else 0)
@@ -122,15 +121,12 @@ def _hour(hour: int, half: str | None) -> int:
 
 @dataclass
 class DatesSurvey:
-    """The way to write days, gathered from the cells of a file."""
-
     known: str | None = None
-    """A key of DATES, as soon as a cell can be meant in one way only."""
+    """A key of DATES, once a cell has only one meaning."""
     unclear: str = ""
-    """The first cell that can be meant in two ways, such as 05/06/2026."""
+    """The first ambiguous cell, such as 05/06/2026."""
 
     def add(self, cells: Iterable[str]) -> None:
-        """Take cells."""
         for cell in cells:
             if self.known is None and cell and len(cell) <= LONGEST:
                 self._add(cell.strip())
@@ -150,5 +146,5 @@ class DatesSurvey:
             self.unclear = self.unclear or cell
 
     def decide(self) -> str | None:
-        """Return a key of DATES; None when the cells can be meant in two ways."""
+        """Return a key of DATES, or None if ambiguous."""
         return self.known or (None if self.unclear else "iso")

@@ -1,4 +1,4 @@
-"""Rows of totals, by the words that exports and spreadsheets write in front of them. Pure."""
+"""Detect total rows by their labels in many languages. Pure."""
 
 from __future__ import annotations
 
@@ -51,34 +51,34 @@ _WORDS = (
 )
 _TOTAL = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 _LABEL = re.compile(rf"\s*{_TOTAL}(?:\s*[:：(（]|\s+of\s+\d|\s*$)", re.IGNORECASE)  # noqa: RUF001
-"""A cell that names a total, whatever is in the others. Campaigns may begin with the word."""
+"""A total label. Campaign names may begin with the word, so it is alone or followed by a colon or bracket."""
 _NAMES_TOTAL = re.compile(rf"\b{_TOTAL}\b", re.IGNORECASE)
 _LONGEST = 200
-_REMEMBERED = 50_000
-_WHOSE = ("email", "emails", "tracking_id", "trk_token", "fingerprint", "phone", "phones")
+_CACHED = 50_000
+_IDENTIFIERS = ("email", "emails", "tracking_id", "trk_token", "fingerprint", "phone", "phones")
 
 
 def is_total_label(cell: str) -> bool:
-    """Return whether a cell names a total, such as `Total: Account`."""
+    """Return whether a cell labels a total, such as `Total: Account`."""
     return len(cell) < _LONGEST and _is_label(cell)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def _is_label(cell: str) -> bool:
     return _LABEL.match(cell) is not None
 
 
 def names_total(cell: str) -> bool:
-    """Return whether a cell has the word anywhere, which counts in a row without a day."""
+    """Return whether a cell contains the word; only meaningful in a row without a day."""
     return len(cell) < _LONGEST and _NAMES_TOTAL.search(cell) is not None
 
 
 def make_total_test(columns: Columns) -> RowTest:
-    """Return the test whether a row about people is one of totals: it begins with the word, and is
-    about nobody.
+    """Return a test for total rows in a file about people: the first cell is a label and no cell identifies a
+    person.
     """
     by_field = {name: column for column, name in columns.mapped}
-    whose = [by_field.get(name, name) for name in _WHOSE]
+    whose = [by_field.get(name, name) for name in _IDENTIFIERS]
 
     def is_total(values: Mapping[str, Any]) -> bool:
         first = next((value for value in values.values() if value), "")

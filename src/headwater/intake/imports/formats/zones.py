@@ -1,4 +1,4 @@
-"""Times without an offset, which files of orders are full of, and the zones they are in. Pure."""
+"""Apply the file's time zone to times without an offset. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _CLOCK = re.compile(r"[T\s]", re.IGNORECASE)
 
 
 def is_local(value: Any) -> bool:
-    """True when a value is a time without an offset. A value that is no time is left for the checks
-    to refuse.
-    """
+    """Return whether a value is a time without an offset; False for anything invalid."""
     if not isinstance(value, str) or re.fullmatch(r"[0-9.]+", value.strip()):
         return False
     try:
@@ -28,9 +26,9 @@ def is_local(value: Any) -> bool:
     return not (clock and _OFFSET.search(clock[0]))
 
 
-def with_offset(value: str, zone: ZoneInfo) -> str:
-    """The same time on the clock of `zone`: in a repeated hour its first, in a gap shifted forward,
-    as everywhere else.
+def add_offset(value: str, zone: ZoneInfo) -> str:
+    """Add the offset of `zone` to a local time: the first instant in a repeated hour, shifted forward in a
+    gap.
     """
     local = datetime.fromtimestamp(parse_instant(value), UTC).replace(tzinfo=None)
     return first_instant(local, zone).isoformat()
