@@ -66,7 +66,7 @@ from headwater.intake.ingest.payload import EVENT_FORM
 from headwater.intake.ingest.touchpoints import TOUCHPOINT_FORM
 from headwater.intake.tracker.browser_reports import Body, language_tag
 from headwater.intake.tracker.endpoint import MAX_BODY as MAX_REPORT
-from headwater.intake.tracker.reported_items import accept_item, fault_of, is_page
+from headwater.intake.tracker.reported_items import accept_item, describe_fault, is_page
 from headwater.intake.webhooks.expressions import LONGEST as LONGEST_EXPRESSION
 from headwater.intake.webhooks.expressions import parse as parse_expression
 from headwater.intake.webhooks.functions import OWN_FUNCTIONS
@@ -129,7 +129,7 @@ def _accepted(item: Any, report: Any) -> object:
     try:
         return accept_item(item, browser(report), SITE, NOW)
     except Invalid as invalid:
-        fault_of(item, invalid)
+        describe_fault(item, invalid)
         raise
 
 

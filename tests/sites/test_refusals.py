@@ -11,7 +11,7 @@ import pytest
 
 from headwater.database.pool import Database
 from headwater.intake.tracker.browser_reports import BrowserReport
-from headwater.intake.tracker.reported_items import WrongClock, accept_item, fault_of
+from headwater.intake.tracker.reported_items import WrongClock, accept_item, describe_fault
 from headwater.spaces.sites import refusals
 from headwater.spaces.sites.refusals import MOST_NOTES, RefusalNotes, RefusalReason
 from headwater.spaces.sites.signatures import sign
@@ -65,7 +65,7 @@ def test_the_signer_s_clock(site: Site) -> None:
     raw = msgspec.Raw(msgspec.json.encode(item))
     with pytest.raises(WrongClock) as refused:
         accept_item(raw, browser(BrowserReport(token="t")), SITE, NOW)
-    assert fault_of(raw, refused.value) == (RefusalReason.CLOCK, "identify.signature")
+    assert describe_fault(raw, refused.value) == (RefusalReason.CLOCK, "identify.signature")
     # Where the signature cannot be checked it is no matter of clocks.
     assert site.report(item).status_code == 422
     wait_for(site, "invalid", "identify.signature")

@@ -1,1 +1,1 @@
-"""The queue of accepted rows that wait to be processed."""
+"""The queue of accepted rows to process."""

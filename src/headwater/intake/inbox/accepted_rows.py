@@ -1,5 +1,3 @@
-"""Add accepted rows to the inbox, in one statement per commit."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,16 +23,14 @@ class AcceptedRows(NamedTuple):
 
 
 async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    """Add accepted rows to the inbox and return their receipts. They are queued once the connection
-    commits.
-    """
+    """Add accepted rows to the inbox, and return their receipts. They are queued when the caller commits."""
     if not rows.payloads:
         return []
     kinds, senders = rows.kinds, rows.senders
     cursor = await connection.execute(
         queries["append"],
         {
-            # The driver's own array encoding would cost half of the whole request.
+            # The driver's own array encoding would take half of the request's time.
             "spaces": array(rows.spaces),
             "kind": kinds[0],
             "kinds": array(() if _are_equal(kinds) else kinds),
@@ -44,7 +40,7 @@ async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
             "received_at": datetime.now(UTC),
         },
     )
-    # Ids are drawn in row order, so the sorted ids are the rows' receipts.
+    # Ids are drawn in row order.
     return sorted([row[0] for row in await cursor.fetchall()])
 
 

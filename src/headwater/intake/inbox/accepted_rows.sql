@@ -1,7 +1,7 @@
 -- name: append
--- Store accepted rows in the order given and return their receipts. The payloads are lines: JSON
--- text holds no newline. Where all rows are of one kind or sender, the array of them is empty: reading
--- thousands of equal words would be a tenth of the statement's time.
+-- Store rows in order and return their receipts. Payloads are lines, because JSON has no raw newlines.
+-- `kinds` and `senders` are empty if all rows share one: reading thousands of equal words takes a tenth of
+-- the time.
 INSERT INTO inbox (space_id, kind, sender, received_at, payload)
 SELECT accepted.space_id, coalesce(accepted.kind, %(kind)s), coalesce(accepted.sender, %(sender)s),
        %(received_at)s, accepted.payload

@@ -1,9 +1,8 @@
 """The durable inbox: requests from many connections share one commit.
 
-The flusher takes all requests that arrived during its last commit, counts them against the rate
-limits, inserts their rows, and answers them after the commit. So a crash loses nothing that was
-acknowledged, and waiting requests share the cost of a flush to disk. Every wait is bounded: a
-request is answered or refused within five seconds, however the database fails.
+The flusher takes all requests that arrived during its last commit, charges the rate limits, inserts the rows,
+and answers after the commit. An acknowledged event is on disk. Every wait is bounded: requests are answered
+or refused within five seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Rows can be larger than the bodies they come from, whose size is limited when they are read."""
+"""Rows can be larger than their bodies, which have their own limit."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -46,17 +45,15 @@ flush_seconds = Histogram(
 
 
 class Request(msgspec.Struct, eq=False):
-    """The rows of one HTTP request and the result of storing them. A Struct, because creating a
-    dataclass takes four times as long.
-    """
+    """The rows of one HTTP request and the result. A Struct is created four times as fast as a dataclass."""
 
     space_id: int
     limit: int
-    """The Space's quota per minute."""
+    """The Space's limit per minute."""
     cost: int
-    """The request's cost; more than its rows if some were invalid."""
+    """More than the rows if some were invalid."""
     rows: Sequence[bytes]
-    """Normalised payloads, as JSON."""
+    """JSON payloads."""
     kind: str = "event"
     kinds: Sequence[str] = ()
     """One per row, if they differ."""
@@ -67,23 +64,22 @@ class Request(msgspec.Struct, eq=False):
     quota: Quota | None = None
     failure: Problem | None = None
     expires: float = 0.0
-    """The latest monotonic time to commit it."""
+    """The monotonic deadline of the commit."""
     size: int = 0
-    """Bytes of all rows."""
+    """Of all rows, in bytes."""
     done: asyncio.Future[None] | None = None
 
     def finish(self, failure: Problem | None = None) -> None:
-        """Wake the task that waits for this request."""
         self.failure = failure
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
 
 
 class Inbox:
-    """A queue of requests, and the connection that commits them.
+    """A queue of requests and the connection that commits them.
 
-    One connection per process: the next group gathers while a commit is in flight, so a second
-    connection would halve the groups without much gain.
+    One connection per process: the next group gathers during a commit. A second connection would halve the
+    groups for little gain.
     """
 
     def __init__(self, url: str, limit: RateLimit) -> None:
@@ -102,7 +98,7 @@ class Inbox:
             task.start()
 
     async def stop(self) -> None:
-        """Commit waiting requests, then end."""
+        """Commit waiting requests, then stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await asyncio.gather(*(request.done for request in self._waiting if request.done))
@@ -110,10 +106,8 @@ class Inbox:
             await task.stop()
 
     async def put(self, request: Request) -> Request:
-        """Return the request, with `receipts` and `quota`, once its rows are on disk.
-
-        Raises RateLimited (with `request.quota`) or Unavailable. Nothing is stored then, except
-        possibly by a commit whose outcome is unknown.
+        """Return the request with `receipts` and `quota` once its rows are durable. Raises RateLimited (with
+        `request.quota`) or Unavailable; then nothing is stored, unless a commit's outcome is unknown.
         """
         request.size = sum(map(len, request.rows))
         started = time.monotonic()
@@ -132,7 +126,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Return whether there is no room for `size` bytes. An empty queue always has room."""
+        """Return whether the queue has no room. An empty queue always has room."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )
@@ -142,7 +136,7 @@ class Inbox:
         self._waiting_bytes += sign * request.size
 
     async def _commit(self) -> None:
-        """Connect, commit groups, and reconnect when the connection fails."""
+        """Connect and commit groups, reconnecting after errors."""
         while True:
             try:
                 async with await connect(self._url) as connection:
@@ -181,7 +175,7 @@ class Inbox:
             try:
                 admitted = await self._admit(connection, group)
             except BaseException:
-                self._put_back(group)  # nothing was stored, so another connection may retry
+                self._put_back(group)  # nothing was stored: another connection may retry
                 raise
             try:
                 if admitted:
@@ -206,31 +200,31 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Count the group against its Spaces' quotas, and return the requests that fit."""
+        """Charge the group to its Spaces' quotas, and return the admitted requests with rows."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
-            before = costs.get(request.space_id)
-            cost = request.cost + (before.cost if before else 0)
+            earlier = costs.get(request.space_id)
+            cost = request.cost + (earlier.cost if earlier else 0)
             costs[request.space_id] = QuotaRequest(request.space_id, cost, request.limit)
         quotas = await take(connection, self.limit.bucket, costs.values())
-        left = {space_id: quota.granted for space_id, quota in quotas.items()}
+        remaining = {space_id: quota.granted for space_id, quota in quotas.items()}
         admitted: list[Request] = []
         for request in group:
             quota = quotas[request.space_id]
-            if left[request.space_id] >= request.cost:
-                left[request.space_id] -= request.cost
-                request.failure = None  # an earlier attempt's refusal no longer applies
+            if remaining[request.space_id] >= request.cost:
+                remaining[request.space_id] -= request.cost
+                request.failure = None  # clear the refusal of an earlier attempt
                 admitted.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)
-            request.quota = quota.with_more(left[request.space_id])
-        for space_id, unused in left.items():
+            request.quota = quota.with_more(remaining[request.space_id])
+        for space_id, unused in remaining.items():
             if unused:
                 await give_back(connection, self.limit.bucket, space_id, unused)
         return [request for request in admitted if request.rows]
 
     async def _sweep(self) -> None:
-        """Refuse requests that have waited too long, for example because the database is down."""
+        """Refuse requests past their deadline."""
         while True:
             await asyncio.sleep(0.1)
             now = time.monotonic()
@@ -241,7 +235,7 @@ class Inbox:
 
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
-    """Store the group's rows in order and assign the receipts. Commits by itself."""
+    """Store the rows in one commit, and assign receipts."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
         [kind for request in group for kind in request.kinds or (request.kind,) * len(request.rows)],

@@ -1,4 +1,4 @@
-"""Notify workers of accepted rows, so that an idle worker polls immediately."""
+"""Notify idle workers of accepted rows."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from psycopg.sql import SQL, Identifier
 
 CHANNEL = "headwater_inbox"
 LEAST_SECONDS = 0.02
-"""Between two notifications of a process. PostgreSQL sends them one transaction at a time, and a
-worker that just worked or was notified polls again as soon by itself.
+"""Between two notifications of a process: PostgreSQL sends them one transaction at a time, and workers poll
+this often after work anyway.
 """
 _NOTIFY = SQL("NOTIFY {}").format(Identifier(CHANNEL))
 
 
 class Notices:
-    """Sends notifications on the connection that commits rows, at most every LEAST_SECONDS."""
-
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sent = -LEAST_SECONDS
 
     async def send(self, connection: AsyncConnection) -> None:
-        """Notify workers of committed rows, unless they were just notified. Uses its own
-        transaction, which causes no flush.
-        """
+        """Notify workers, unless they just were. Its own transaction causes no flush."""
         now = self._clock()
         if now - self._sent >= LEAST_SECONDS:
             self._sent = now

@@ -1,5 +1,3 @@
-"""Check that the inbox can store rows."""
-
 from __future__ import annotations
 
 import secrets
@@ -14,11 +12,9 @@ BYTES = 1_000
 
 
 async def takes_writes(url: str) -> bool:
-    """Return whether the database would store an event now: not while it is down, read-only or out
-    of disk space.
+    """Return whether the database can store an event now: it is up, writable and has disk space.
 
-    Writes on a connection outside the pool, so that a busy pool doesn't look like a dead database,
-    and rolls back.
+    Uses a connection outside the pool, so that a busy pool doesn't look like a dead database, and rolls back.
     """
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:

@@ -1,4 +1,4 @@
-"""Read, delete and wait for rows of the inbox, in order of acceptance."""
+"""Read, delete and wait for inbox rows, in order of acceptance."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ queries = Queries(__name__, "queue.sql")
 POLL_SECONDS = 0.02
 
 FROM_THE_FIRST = {"after": 0}
-"""Includes all Spaces, because every id is above 0."""
+"""From the first Space: ids are above 0."""
 
 Version = tuple[int, str]
-"""A row's id, and the transaction that last wrote it."""
+"""The id and the transaction that last wrote the row."""
 
 
 @cache
 def over_spaces(name: str, queue: str = "inbox") -> Composed:
-    """Return a query over the Spaces with rows in a queue table, from `after` on."""
+    """Compose a query over the Spaces with rows in a queue table."""
     return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
 
 
 def spaces_with_rows(connection: Connection[Any], queue: str) -> list[int]:
-    """Return all Spaces with rows in a queue table."""
     query = over_spaces("spaces", queue)
     return [space_id for (space_id,) in connection.execute(query, FROM_THE_FIRST)]
 
@@ -44,8 +43,8 @@ def request_rows(
     ids: Collection[int] | None = None,
     after_id: int = 0,
 ) -> Callable[[], list[InboxRow]]:
-    """Start loading the Space's oldest rows after `after_id`, or the rows `ids`. Calling the result
-    fetches them.
+    """Send a query for the Space's oldest rows after `after_id`, or the rows `ids`. Call the result to fetch
+    them.
     """
     if ids is None:
         values = {"space_id": space_id, "after_id": after_id, "limit": limit}
@@ -57,9 +56,7 @@ def request_rows(
 
 
 def request_versions(connection: Connection[Any], space_id: int, limit: int) -> Callable[[], list[Version]]:
-    """Start loading the ids and versions of the Space's oldest rows. Calling the result fetches
-    them.
-    """
+    """Send a query for the versions of the Space's oldest rows. Call the result to fetch them."""
     values = {"space_id": space_id, "limit": limit}
     return connection.execute(queries["versions"], values).fetchall
 
@@ -69,13 +66,11 @@ def delete_rows(connection: Connection[Any], space_id: int, ids: list[int]) -> N
 
 
 def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[int]:
-    """Return the ids of the Space's oldest waiting rows."""
     values = {"space_id": space_id, "limit": limit}
     return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """Return all Spaces with waiting rows."""
     return spaces_with_rows(connection, "inbox")
 
 
@@ -87,7 +82,7 @@ def next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> 
 
 
 def last_waiting_space(connection: Connection[Any]) -> int:
-    """Return the highest id of a Space with waiting rows; 0 without any."""
+    """Return the highest id of a Space with waiting rows, or 0."""
     row = connection.execute(queries["last_space"]).fetchone()
     return row[0] if row else 0
 
@@ -101,8 +96,8 @@ def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datet
 def wait_until_processed(
     connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait up to `timeout` seconds until everything accepted before this call is processed. Return
-    whether it is. Needs an autocommit connection.
+    """Wait until all rows accepted before this call are processed, or `timeout` seconds. Return whether they
+    are. Needs an autocommit connection.
     """
     row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
     if row is None or row[0] is None:

@@ -1,6 +1,4 @@
-"""Rows that couldn't be processed: store them with the reason, list them without payloads, which
-may hold personal data, and replay them.
-"""
+"""Store, list and replay rows that can't be processed. Lists omit payloads: they may hold personal data."""
 
 from __future__ import annotations
 
@@ -22,12 +20,12 @@ queries = Queries(__name__, "rejected.sql")
 
 _BEYOND_ALL = 2**63 - 1
 MAX_REPLAYED = 10_000
-"""Rows replayed by one request, which has little time."""
+"""Per request, to bound its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedItem:
-    """A rejected row, without its payload."""
+    """A rejected row without its payload."""
 
     space_id: int
     id: int
@@ -40,14 +38,14 @@ class RejectedItem:
 
 
 def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
-    """Store rejected rows. The caller deletes them from the inbox."""
+    """Store rejected rows; the caller deletes them from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
         connection.execute(queries["reject"], values)
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
-    """Return rejected rows of all Spaces, the oldest `limit` of each."""
+    """Return the oldest `limit` rejected rows of every Space."""
     items: list[RejectedItem] = []
     for space_id in spaces_with_rows(connection, "rejected"):
         cursor = connection.cursor(row_factory=class_row(RejectedItem))
@@ -59,16 +57,14 @@ def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Reject
 async def list_rejected_events(
     connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
 ) -> Page:
-    """Return one page of the Space's rejected rows, newest first. The position is never backward."""
+    """Return a page of the Space's rejected rows, newest first."""
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
     return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
 
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
-    """Put the Space's oldest MAX_REPLAYED rejected rows back into the inbox, and return their
-    number. The caller commits.
-    """
+    """Requeue the Space's oldest MAX_REPLAYED rejected rows; return their number."""
     values = {"space_id": space_id, "limit": MAX_REPLAYED}
     rows = await fetch_all(connection, queries["oldest"], values)
     values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
@@ -80,9 +76,7 @@ async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> 
 def replay_rejected(
     connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
 ) -> int:
-    """Put rejected rows back into the inbox under their ids and return their number: of one Space
-    or all, and `ids` or all.
-    """
+    """Requeue rejected rows, of one Space or all, under their ids. Return their number."""
     spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0
     for rejected_space_id in spaces:

@@ -1,5 +1,5 @@
 -- name: reject
--- Rows that cannot be processed, set aside whole.
+-- Store rejected rows with their payloads.
 WITH faulty AS MATERIALIZED (
     SELECT i.*, r.reason, r.detail
     FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)
@@ -15,7 +15,6 @@ FROM faulty f
 ON CONFLICT (space_id, id) DO NOTHING;
 
 -- name: list
--- One Space's rejected rows, oldest first.
 SELECT r.space_id, r.id, r.kind, r.reason, r.detail, r.received_at, r.rejected_at
 FROM rejected r
 WHERE r.space_id = %(space_id)s
@@ -23,7 +22,7 @@ ORDER BY r.id
 LIMIT %(limit)s;
 
 -- name: page
--- Rows set aside, the latest first, without what they hold, which may be anybody's.
+-- Without payloads, which may hold personal data. Newest first.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT r.id::text AS receipt_id, r.kind, r.reason, r.detail,
                    iso_utc(r.received_at) AS received_at, iso_utc(r.rejected_at) AS rejected_at
@@ -34,11 +33,10 @@ ORDER BY r.id DESC
 LIMIT %(limit)s;
 
 -- name: oldest
--- Which rows of one Space were set aside first.
 SELECT r.id FROM rejected r WHERE r.space_id = %(space_id)s ORDER BY r.id LIMIT %(limit)s;
 
 -- name: put_back
--- Rejected rows of one Space to the inbox again, under their old ids.
+-- Under their old ids.
 INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
 SELECT r.space_id, r.id, r.kind, r.sender, r.received_at, r.payload
 FROM rejected r
@@ -46,7 +44,6 @@ WHERE r.space_id = %(space_id)s
   AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));
 
 -- name: forget
--- Rejected rows of one Space that were put back.
 DELETE FROM rejected r
 WHERE r.space_id = %(space_id)s
   AND (%(ids)s::bigint[] IS NULL OR r.id = ANY(%(ids)s::bigint[]));

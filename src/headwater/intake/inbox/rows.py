@@ -1,4 +1,4 @@
-"""Rows of the inbox, and why some are rejected."""
+"""Inbox rows, and the reasons to reject them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import msgspec
 
 
 class InboxRow(NamedTuple):
-    """A row of the inbox. `received_at` is in µs since 1970; `version` is the transaction that last
-    wrote the row.
-    """
+    """`received_at` is in µs since 1970; `version` is the transaction that last wrote the row."""
 
     id: int
     kind: str
@@ -22,17 +20,15 @@ class InboxRow(NamedTuple):
 
 
 class RejectReason(StrEnum):
-    """The reason a row is rejected."""
-
     UNREADABLE_PAYLOAD = "unreadable_payload"
     UNKNOWN_KIND = "unknown_kind"
     PROCESSING_ERROR = "processing_error"
     NO_TOUCH = "no_touch"
-    """A touchpoint that came back from a payment, a sign-in or the site itself."""
+    """A return from a payment, a sign-in or the site itself."""
 
 
 class Rejection(msgspec.Struct, frozen=True, gc=False):
-    """A row to reject. `detail` never holds the row's content."""
+    """`detail` never holds the row's content."""
 
     id: int
     reason: RejectReason

@@ -1,1 +1,1 @@
-"""Events in: validation, access, and the group commit that makes them durable."""
+"""Accept events: validate, authorize, and commit in groups."""

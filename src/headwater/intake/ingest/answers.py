@@ -1,4 +1,4 @@
-"""Answers of the endpoints that accept events and touchpoints."""
+"""Response bodies of the endpoints that accept events and touchpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Warnings = (
         list[str],
         Meta(
             max_length=MOST_WARNINGS,
-            description="Unknown fields, with the nearest known ones; at most 10, absent if there are none.",
+            description="Unknown fields, with the nearest known names. At most 10; absent without any.",
         ),
     ]
     | UnsetType
@@ -22,7 +22,7 @@ Warnings = (
 
 
 class Accepted(Struct, frozen=True):
-    """Queued and safe on disk; not yet processed."""
+    """Queued and durable; not yet processed."""
 
     status: Literal[202]
     message: str
@@ -40,7 +40,7 @@ class ItemResult(Struct, frozen=True):
 
 
 class BatchAccepted(Struct, frozen=True):
-    """The valid items are queued and safe on disk; not yet processed."""
+    """The valid items are queued and durable; not yet processed."""
 
     status: Literal[202]
     message: str
@@ -56,5 +56,5 @@ class Receipt(Struct, frozen=True):
     reason: str | None
     sender: Annotated[str | None, Meta(extra_json_schema={"enum": [*map(str, Sender), None]})]
     warnings: Annotated[
-        list[str], Meta(description="Fields that were ignored, and identifiers that identify nobody.")
+        list[str], Meta(description="Ignored fields, and values that cannot identify a contact.")
     ]

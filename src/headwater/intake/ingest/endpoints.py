@@ -1,7 +1,7 @@
-"""POST /events/track, and /events/batch and /touchpoints/batch, as plain ASGI.
+"""POST /events/track, /events/batch and /touchpoints/batch, as plain ASGI.
 
-These carry the traffic, so they are called before the routing, and build neither a request nor a
-response object. Access, bodies, errors and limits are the same code as every other endpoint's.
+These routes carry most of the traffic, so they bypass routing and request objects. Access, bodies, errors and
+limits share the code of the other endpoints.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from headwater.spaces.keys import Scope
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 TRACKING = RateLimit("track", 1000)
-"""Shared by everything that an API key or a webhook sends in."""
+"""Shared by API keys and webhooks."""
 SCOPE: Scope = "events:write"
 _QUEUED = Accepted(202, "The event is queued.")
 MAX_TRACK_BODY = 256 * 1024
@@ -48,26 +48,24 @@ _encode = msgspec.json.encode
 
 
 class HttpResponse(msgspec.Struct):
-    """A response not yet sent."""
-
     status: int
     body: bytes
     headers: list[tuple[bytes, bytes]]
 
 
 class Ingest:
-    """The services that the endpoints share."""
+    """The services shared by the endpoints."""
 
     def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
-        """Return a request to store rows of a kind; it counts as `cost` in the caller's minute."""
+        """Return a request to store rows, charged with `cost`."""
         limit = self.keys.limit(caller, self.inbox.limit)
         return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> HttpResponse | None:
-        """Have the request stored. Returns None, or the response that says why it was not."""
+        """Store the request. Return None, or an error response."""
         try:
             await self.inbox.put(request)
         except Problem as problem:
@@ -75,13 +73,13 @@ class Ingest:
         return None
 
     async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
-        """Return the response to a refused request. It too counts against the rate limit."""
+        """Return an error response. Refused requests count against the rate limit."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
 
 
 class Endpoint(ABC):
-    """An ASGI application for one route. It answers every request, whatever fails."""
+    """An ASGI application for one route. Errors become responses."""
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
@@ -91,7 +89,7 @@ class Endpoint(ABC):
         except (*UNAVAILABLE, DatabaseError) as error:
             requests_outage.fail(error)
             answer = problem_answer(Unavailable())
-        except asyncio.CancelledError:  # the process ends, and the request took too long for it
+        except asyncio.CancelledError:  # shutdown reached its time limit
             answer = problem_answer(Unavailable())
         except Exception:
             log.exception("ingest_failed")
@@ -103,11 +101,11 @@ class Endpoint(ABC):
 
     @abstractmethod
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        """Return the response to a request. Raises Problem, or the errors of a failing database."""
+        """Return the response. Raises Problem, or database errors."""
 
 
 class KeyedEndpoint(Endpoint):
-    """An endpoint for holders of API keys: access first, then the body, then the work."""
+    """An endpoint with an API key: access, then the body, then the work."""
 
     max_body: int
 
@@ -115,7 +113,7 @@ class KeyedEndpoint(Endpoint):
         self.ingest = ingest
 
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        # Of a repeated header the first counts, as everywhere else.
+        # The first of repeated headers counts.
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         caller = await self.ingest.keys.caller(headers.get(b"authorization"))
         try:
@@ -130,12 +128,10 @@ class KeyedEndpoint(Endpoint):
 
     @abstractmethod
     async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
-        """Return the response to an authorised request."""
+        """Handle an authorized request."""
 
 
 class TrackEndpoint(KeyedEndpoint):
-    """POST /events/track: one event."""
-
     max_body = MAX_TRACK_BODY
 
     async def handle(self, caller: Caller, body: bytes) -> HttpResponse:
@@ -159,12 +155,12 @@ class BatchItems:
     """The kind of items in a batch."""
 
     name: str
-    """The plural, as the body's key and in messages."""
+    """The plural: the key in the body and the word in messages."""
     kind: str
-    """The kind of their rows in the inbox."""
+    """The kind of their inbox rows."""
     form: Form[Any]
     refuse: Callable[[Any, Caller], Errors | None] = lambda _item, _caller: None
-    """What only the caller's Space can refuse about an item."""
+    """Checks that need the caller's Space."""
 
 
 def _refuse_source(touchpoint: AcceptedTouchpoint, caller: Caller) -> Errors | None:
@@ -176,7 +172,7 @@ TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM, _refuse_s
 
 
 class BatchEndpoint(KeyedEndpoint):
-    """Up to 1,000 items in one body, of which the valid ones are queued."""
+    """Up to 1,000 items per request. Valid items are queued although others are invalid."""
 
     max_body = MAX_BATCH_BODY
 
@@ -216,7 +212,6 @@ class BatchEndpoint(KeyedEndpoint):
         return items
 
     def _answer(self, results: list[ItemResult], queued: int) -> tuple[int, bytes]:
-        """Return the status and the body of the answer with these results."""
         name = self.items.name
         message = f"{queued} of {len(results)} {name} are queued."
         if queued:
@@ -230,7 +225,7 @@ class BatchEndpoint(KeyedEndpoint):
 
 
 def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
-    """Return each item's result, in order, and the normalised rows of the valid ones."""
+    """Return the results of all items, and the rows of the valid ones."""
     now = time.time()
     results: list[ItemResult] = []
     rows: list[bytes] = []
@@ -249,11 +244,10 @@ def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[li
 
 
 def problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
-    """Return a problem as a response, with the quota where one was taken."""
+    """Return the response to a problem."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))
 
 
 def quota_headers(quota: Quota | None) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a quota, if one was taken."""
     return quota.headers() if quota else []

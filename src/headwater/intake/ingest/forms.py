@@ -1,7 +1,7 @@
-"""Forms: a form decodes and validates the items of one kind, and names their errors.
+"""Decode and validate the items of one kind, with an error for every wrong field.
 
-A valid item passes through compiled decoding and a few checks. Only one that fails is read a
-second time, field by field, so that the answer names every error in it.
+Valid items take the fast path: compiled decoding and a few checks. Only an invalid item is read again, field
+by field, to collect all errors.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part,
 
 Accepted = TypeVar("Accepted")
 Parser = Callable[[Any], Any]
-"""Makes a field's value from what was written; None from what counts as absent. Raises ValueError
-with the rule that is broken."""
+"""Returns the field's value, or None if it counts as absent. Raises ValueError with the broken rule."""
 
 Identifier = Annotated[str, Meta(max_length=255)] | None
 Address = Annotated[str, Meta(max_length=2048)] | None
 Attribution = Annotated[str, Meta(max_length=512)] | None
 Code = str | int | None
-"""An id that some senders write as a number."""
+"""An id; some senders write numbers."""
 Time = str | int | float | None
 
 
 class Identification(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that identify the contact of an item."""
+    """The fields that identify a contact."""
 
     email: Annotated[str, Meta(max_length=320)] | None = None
     trk_token: Identifier = None
@@ -44,25 +43,25 @@ class Identification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
-"""An item has to have one of these, or fingerprint and ip together."""
+"""One of these is required; fingerprint and ip only together."""
 
 
 MOST_WARNINGS = 10
-"""Of one item."""
+"""Per item."""
 LONGEST_QUOTED = 64
-"""The characters of an unknown field's name that a warning quotes."""
+"""Longest field name quoted in a warning, in characters."""
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Check:
-    """Runs parsers and collects their errors under the field's name."""
+    """Runs parsers and collects their errors by field."""
 
     def __init__(self) -> None:
         self.errors: Errors = {}
 
     def __call__(self, parse: Callable[..., Any], name: str, value: Any, *more: Any) -> Any:
-        """Return the parsed value; None when `parse` raises ValueError, which is added."""
+        """Return the parsed value. On ValueError, add the error and return None."""
         try:
             return parse(value, *more)
         except ValueError as error:
@@ -70,13 +69,13 @@ class Check:
             return None
 
     def present(self, payload: Any, parsers: Mapping[str, Parser]) -> dict[str, Any]:
-        """Return the parsed values of those fields that have one. Errors are collected likewise."""
+        """Parse the present fields, and return their values."""
         values: dict[str, Any] = {}
         for name, parse in parsers.items():
             written = getattr(payload, name)
             if written is None or written is UNSET:
                 continue
-            try:  # here, as a call for each value would cost an event half a microsecond
+            try:  # inline, because a call per value costs an event half a microsecond
                 value = parse(written)
             except ValueError as error:
                 self.add(name, str(error))
@@ -86,34 +85,38 @@ class Check:
         return values
 
     def add(self, name: str, rule: str) -> None:
-        """Add an error of a field. `rule` completes the sentence "The <name> …"."""
+        """Add a field's error. `rule` completes "The <name> …"."""
         self.errors.setdefault(name, []).append(f"The {name} {rule}")
 
 
 @dataclass(frozen=True)
 class Form(Generic[Accepted]):
-    """The definition by which items of one kind are read."""
+    """The definition of one kind of items."""
 
     payload: Any
-    """The msgspec struct of an item as it arrives."""
+    """A msgspec struct."""
     normalise: Callable[[Any, float, Check], Accepted]
-    """Checks the rules that types cannot express (blanks, identification, formats), of an item
-    received at a Unix time. Errors go to the Check."""
+    """Checks rules that types can't express (blanks, identification, formats). Takes the Unix time of
+    receipt.
+    """
     rules: Mapping[str, str | Callable[[Any], str]]
-    """The rule of a field, for a value of the wrong type; some rules depend on the value. A field
-    without one is a text of limited length."""
+    """By field, the rule for a value of the wrong type, or a function of the value. By default, text with a
+    maximum length.
+    """
     stand_ins: Mapping[str, Any]
-    """Required fields, each with a value that is validated in place of a missing or wrong one."""
+    """For required fields, a valid value to use instead of a missing or wrong one."""
     raw: frozenset[str] = frozenset()
-    """Fields that are kept as they were written."""
+    """Fields kept as raw JSON."""
     alternatives: tuple[frozenset[str], ...] = (IDENTIFYING,)
-    """Groups of which one field is required; one of the wrong type does not count as missing."""
+    """Groups of alternative fields. A wrong value isn't reported as missing, too."""
     warns: bool = False
-    """True when unknown fields are named in the accepted item's `warnings`."""
+    """Report unknown fields in `warnings`."""
     _fields: dict[str, Any] = field(init=False)
     _names: Names = field(init=False)
     _decode: Callable[[bytes | Raw], Any] = field(init=False)
-    """Refuses unknown fields where they are named, so that an item without any is decoded once."""
+    """Decodes despite unknown fields. `_decode` rejects them if `warns`, so that items without any are
+    decoded once.
+    """
     _decode_known: Callable[[bytes | Raw], Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,8 +135,8 @@ class Form(Generic[Accepted]):
         object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
     def accept(self, raw: bytes | Raw, now: float) -> Accepted:
-        """Return the accepted item of JSON received at `now` (Unix seconds). Raises Invalid, naming
-        every field at fault. Raw JSON is part of a body that has been checked already.
+        """Validate JSON received at `now` (Unix seconds). Raises Invalid with all wrong fields. `Raw` was
+        already decoded as part of a body.
         """
         body = bytes(raw)
         decode = decode_part if isinstance(raw, Raw) else decode_typed
@@ -152,14 +155,14 @@ class Form(Generic[Accepted]):
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
 
     def _decode_leniently(self, body: bytes, now: float) -> Any:
-        """Return the payload without its unknown fields. Raises Invalid for any other error."""
+        """Return the payload without unknown fields. Raises Invalid for other errors."""
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
-        """Return a sentence for each unknown field, and one that counts those beyond the limit."""
+        """Return a sentence per unknown field, up to the limit, then their number."""
         unknown = [name for name in _members(body) if name not in self._fields]
         count = len(unknown) if len(unknown) <= MOST_WARNINGS else MOST_WARNINGS - 1
         warnings = [self._warning(name) for name in unknown[:count]]
@@ -172,9 +175,7 @@ class Form(Generic[Accepted]):
         return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
 
     def _explain(self, raw: bytes, now: float) -> Invalid:
-        """Return all errors of an item with values of wrong types: each field is decoded on its
-        own, and the other checks run on the valid ones.
-        """
+        """Return all errors: decode fields one by one, and validate the valid ones."""
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
@@ -202,7 +203,7 @@ class Form(Generic[Accepted]):
         return Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
-        """Return the rule that a value of the wrong type or length breaks."""
+        """Return the rule for a value of the wrong type or length."""
         rule = self.rules.get(name)
         if rule is not None:
             return rule if isinstance(rule, str) else rule(value)
@@ -216,7 +217,7 @@ def _length_rule(text_type: Any) -> str:
 
 
 def nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return those of the text fields that are not blank, as they are."""
+    """Return the non-blank text fields, unchanged."""
     values: dict[str, Any] = {}
     for name in names:
         value = getattr(payload, name)
@@ -226,9 +227,9 @@ def nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def require_identification(values: Mapping[str, Any], check: Check) -> None:
-    """Add an error when the accepted values identify nobody."""
+    """Add an error if the values identify no contact."""
     has_ip, has_fingerprint = "ip" in values, "fingerprint" in values
-    # A wrong address has an error of its own and is not reported as missing as well.
+    # An invalid ip or email isn't reported as missing, too.
     if has_fingerprint != has_ip and "ip" not in check.errors:
         missing, present = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
         check.add(missing, f"is required when {present} is given.")
@@ -237,9 +238,7 @@ def require_identification(values: Mapping[str, Any], check: Check) -> None:
 
 
 def code(value: str | int, longest: int) -> str | None:
-    """Return an id written as text or a number, trimmed; None for a blank one. Raises ValueError
-    when it is too long.
-    """
+    """Return an id as trimmed text, or None if blank. Raises ValueError if too long."""
     text = str(value).strip()
     if len(text) > longest:
         raise ValueError(f"must be at most {longest} characters long.")
@@ -253,7 +252,7 @@ def _ip(value: str) -> str | None:
         address = ip_address(value.strip())
     except ValueError:
         address = None
-    # The zone of an IPv6 address is any text, and means nothing elsewhere.
+    # An IPv6 zone is local to its host.
     if address is None or "%" in value:
         raise ValueError("must be an IPv4 or IPv6 address.")
     return str(address)
@@ -265,4 +264,3 @@ def _email(value: str) -> str | None:
 
 
 IDENTIFICATION: dict[str, Parser] = {"email": _email, "ip": _ip}
-"""The parsers of the fields that identify a contact and have a form of their own."""

@@ -1,4 +1,4 @@
-"""The creation payload of an event: one definition that decodes, validates and documents it."""
+"""The event payload: one definition to decode, validate and document it."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ SlotNumber = str | int | float | None
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """The person's consent; None where nothing is known of it."""
+    """A person's consent; None if unknown."""
 
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
 
 
 class _Fields(Identification, frozen=True, kw_only=True):
-    event_name: Literal[EVENT_NAMES]  # type: ignore[valid-type]  # the list is the type
+    event_name: Literal[EVENT_NAMES]  # type: ignore[valid-type] # the list is the type
     company_external_id: Code = None
     company_name: Code = None
     full_name: Name = None
@@ -92,7 +92,6 @@ class _Fields(Identification, frozen=True, kw_only=True):
 
 
 def slot_type(slot: int) -> Any:
-    """Return the type of a profile field's JSON value."""
     if slot in TEXT_SLOTS:
         return SlotText
     return SlotNumber if slot in NUMBER_SLOTS else Time
@@ -105,9 +104,8 @@ TrackPayload: Any = msgspec.defstruct(
     frozen=True,
     kw_only=True,
 )
-"""The creation payload as it arrives."""
 
-# Text copied over as it is; a blank one counts as absent.
+# Text copied unchanged; blank counts as absent.
 PLAIN_TEXT = (
     "trk_token",
     "fingerprint",
@@ -139,12 +137,11 @@ def _currency(value: str) -> str | None:
 
 
 def parse_amount(raw: Raw) -> str | None:
-    """Return an amount as decimal text with at most 4 decimals, from a JSON number.
-
-    Raises ValueError for anything but a finite number of at most 1e14 either way.
+    """Return a JSON number as decimal text with at most 4 decimals. Raises ValueError unless finite and at
+    most 1e14 in absolute value.
     """
     text = bytes(raw).decode()
-    if _COMMON_AMOUNT.fullmatch(text):  # as text, which takes half as long as by way of Decimal
+    if _COMMON_AMOUNT.fullmatch(text):  # twice as fast as Decimal
         return text
     if text == "null":
         return None
@@ -157,7 +154,7 @@ def parse_amount(raw: Raw) -> str | None:
 
 
 _COMMON_AMOUNT = re.compile(r"(?:0|[1-9][0-9]{0,13})(?:\.[0-9]{0,3}[1-9])?")
-"""Amounts that are written as they are stored."""
+"""Amounts written as they are stored."""
 
 _PARSERS: dict[str, Parser] = {
     **IDENTIFICATION,
@@ -169,7 +166,7 @@ _PARSERS: dict[str, Parser] = {
 
 
 class Needs(StrEnum):
-    """The least that an event has to be identified by."""
+    """The identification an event needs."""
 
     IDENTIFIER = "identifier"
     IDENTIFIER_OR_PHONE = "identifier_or_phone"
@@ -177,7 +174,7 @@ class Needs(StrEnum):
 
 
 def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER) -> AcceptedEvent:
-    # One dict of what is present: most of the forty fields are absent, and each costs when named.
+    # Collect only present values: most of the forty fields are absent, and each costs time.
     values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
     values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
@@ -205,9 +202,9 @@ _NO_SLOTS = (None,) * len(SLOTS)
 
 
 def profile_fields(payload: Any, check: Check) -> dict[int, str]:
-    """Return the profile fields that have values, as AcceptedEvent has them."""
+    """Return the filled profile fields, by slot."""
     fields: dict[int, str] = {}
-    values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # they stand last in every payload
+    values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # the last fields of the payload
     if values == _NO_SLOTS:  # most events
         return fields
     for (number, name), value in zip(SLOTS, values, strict=True):
@@ -251,8 +248,7 @@ RECORD_FORM = Form(
     raw=frozenset({"amount"}),
     warns=True,
 )
-"""The form of events in a business's own records, such as a shop's orders: a telephone number is
-enough to say whose an event is."""
+"""For a business's own records, such as orders: a phone number is enough identification."""
 COUNTER_FORM = Form(
     TrackPayload,
     partial(_normalise, needs=Needs.NOTHING),
@@ -261,4 +257,4 @@ COUNTER_FORM = Form(
     raw=frozenset({"amount"}),
     warns=True,
 )
-"""The form of orders without a visit, whose buyer may be unknown, as at a shop's counter."""
+"""For orders without a visit, whose buyer may be unknown."""

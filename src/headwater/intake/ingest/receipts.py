@@ -1,4 +1,4 @@
-"""Receipts: the state of an accepted item, waiting, stored or rejected."""
+"""The state of an accepted item: queued, stored, duplicate or rejected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ queries = Queries(__name__, "receipts.sql")
 
 
 async def fetch_receipt(connection: AsyncConnection, space_id: int, receipt_id: int) -> Receipt:
-    """Return a receipt as the API answers it. Raises NotFound."""
+    """Return a receipt. Raises NotFound."""
     values = {"space_id": space_id, "id": receipt_id}
     row = await fetch_optional(connection, queries["receipt"], values)
     if row is None:

@@ -1,7 +1,6 @@
 -- name: receipt
--- What became of one accepted request, wherever it is now, who sent it, and what was ignored of it.
--- A page's event that another took the place of leads there, and so does what repeated it.
--- A payload that was set aside may be no JSON.
+-- Return the state of an accepted item, its sender and warnings. A replaced event, and its duplicates, point
+-- to the replacement. The payload of a rejected row may be invalid JSON.
 SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason, sender,
        ARRAY(SELECT json_array_elements_text(payload::json -> 'warnings')) AS warnings
 FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s

@@ -1,5 +1,5 @@
-"""The schemas of the bodies of ingest in the OpenAPI document, made from the same payload definitions that
-validate. Every rule that JSON Schema can express is there; descriptions have the others.
+"""OpenAPI schemas of ingest bodies, derived from the payload definitions. Rules that JSON Schema can't
+express are in descriptions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headwater.spaces.known_values import SOURCE
 
 _REF = "#/components/schemas/"
 
-# The first and the last second that a date can have, in Unix seconds.
+# The first and last second of valid dates, in Unix seconds.
 _YEAR_1, _YEAR_9999 = -62135596800, 253402300799
 
 _NOT_BLANK: Schema = {"type": "string", "pattern": r"\S"}
@@ -55,8 +55,8 @@ _IDENTIFICATION: dict[str, Schema] = {
         {**BLANK, "maxLength": 64},
     ),
 }
-_OF_EVENTS: dict[str, Schema] = {
-    "company_external_id": _code("Your id of the company, up to 190 characters.", 190),
+_EVENT_FIELDS: dict[str, Schema] = {
+    "company_external_id": _code("Your id for the company, up to 190 characters.", 190),
     "company_name": _code("Up to 255 characters; only with company_external_id.", 255),
     "event_time": _any_of(
         "ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours "
@@ -65,12 +65,12 @@ _OF_EVENTS: dict[str, Schema] = {
         BLANK,
     ),
     "currency": _any_of(
-        "Of the amount, for ad platforms: a code of three letters. The Space's if absent.",
+        "The currency of the amount, a three-letter code. The Space's if absent.",
         {"type": "string", "pattern": r"^\s*[A-Za-z]{3}\s*$"},
         BLANK,
     ),
     "consent": _any_of(
-        "What the person agreed to, for ad platforms. The Space's default if absent.",
+        "The person's consent, for ad platforms. The Space's default if absent.",
         {
             "type": "object",
             "properties": {
@@ -111,20 +111,20 @@ _IDENTIFIED = [
         for schema in (_requires("email"), _requires("trk_token"))
     ),
 ]
-_NEEDED = (
-    "At least one of email, trk_token, or fingerprint with ip is required; fingerprint and ip "
-    "only come together. Unknown keys are ignored, which `warnings` tell; null and "
-    "blank text count as absent, of a key given twice the last counts. No text or key may hold NUL."
+_REQUIREMENTS = (
+    "Requires email, trk_token, or fingerprint together with ip. Unknown keys are ignored and "
+    "listed in `warnings`. Null and blank text count as absent. If a key is repeated, the last one "
+    "counts. Text and keys must not contain NUL."
 )
 
 
 def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
-    """Return the schema of a payload; `special` has schemas that say more than a field's type."""
+    """Return a payload's schema. `special` overrides schemas of fields."""
     _, schemas = msgspec.json.schema_components([payload], ref_template=_REF + "{name}")
     schema = schemas[payload.__name__]
     properties: dict[str, Schema] = schema["properties"] | _IDENTIFICATION | special
     for field in properties.values():
-        field.pop("default", None)  # null everywhere, and it says nothing
+        field.pop("default", None)  # always null
     return {**schema, "properties": properties}
 
 
@@ -132,8 +132,8 @@ def _track_schema() -> Schema:
     slots = dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_SLOT)
     slots |= dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_SLOT)
     return {
-        **_schema(TrackPayload, _OF_EVENTS | slots),
-        "description": f"One event. {_NEEDED}",
+        **_schema(TrackPayload, _EVENT_FIELDS | slots),
+        "description": f"One event. {_REQUIREMENTS}",
         "anyOf": _IDENTIFIED,
     }
 
@@ -148,14 +148,14 @@ def _touchpoint_schema() -> Schema:
             "anyOf": list(_TIMES),
         },
         "source": _any_of(
-            "Where the person came from. Without it, what `url` and `referrer` tell.", SOURCE, BLANK
+            "Where the person came from. By default, derived from `url` and `referrer`.", SOURCE, BLANK
         ),
         **{name: _code(f"Up to {LONGEST_ID} characters.", LONGEST_ID) for name in AD_IDS},
     }
     return {
         **_schema(TouchpointPayload, special),
         "required": ["occurred_at"],
-        "description": f"One touchpoint. One of source, url, referrer is required. {_NEEDED}",
+        "description": f"One touchpoint. One of source, url, referrer is required. {_REQUIREMENTS}",
         "allOf": [
             {"anyOf": _IDENTIFIED},
             {"anyOf": [_requires("source"), _requires("url"), _requires("referrer")]},
@@ -165,7 +165,7 @@ def _touchpoint_schema() -> Schema:
 
 def _batch_schema(name: str, item: str) -> Schema:
     items: Schema = {
-        "description": ("Each is judged on its own: the valid ones are queued although others are not."),
+        "description": "Items are validated separately: valid ones are queued even if others are not.",
         "type": "array",
         "minItems": 1,
         "maxItems": MAX_BATCH,
@@ -183,7 +183,7 @@ INGEST_SCHEMAS: dict[str, Any] = {
 
 RECEIPT_HEADERS: Schema = {
     "X-Receipt-Id": {
-        "description": "The receipt: GET /receipts/{receipt_id} returns what became of the event.",
+        "description": "The receipt id. GET /receipts/{receipt_id} returns the state of the event.",
         "required": True,
         "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
     }

@@ -1,4 +1,4 @@
-"""The times of events, in the forms that clients may send them in."""
+"""Parse event times."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ MAX_AHEAD_SECONDS = 24 * 3600
 
 
 def parse_event_time(value: str | float | None, now: float) -> int:
-    """Return the milliseconds since 1970; those of `now` (Unix seconds) for a missing time.
-
-    Raises ValueError for other forms, for times before 2000 and more than 24 hours after `now`.
+    """Return milliseconds since 1970; `now` (Unix seconds) if missing. Raises ValueError for an invalid time,
+    or one before 2000 or over 24 hours after `now`.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return int(now * 1000)

@@ -1,4 +1,4 @@
-"""The creation payload of a touchpoint: a visit that Headwater itself did not record."""
+"""The payload of a touchpoint that Headwater didn't record itself."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ _ORIGINS = frozenset({"source", "url", "referrer"})
 
 
 class TouchpointPayload(Identification, frozen=True, kw_only=True):
-    """The creation payload as it arrives."""
-
     occurred_at: Time = None
     source: Attribution = None
     url: Address = None
@@ -78,8 +76,8 @@ def _source(value: str) -> str | None:
 
 
 def refuse_source(touchpoint: AcceptedTouchpoint, networks: Collection[str]) -> Errors | None:
-    """Return what is wrong with a source that is neither listed nor one of the Space's networks,
-    which are not known where the form reads a touchpoint.
+    """Return an error for a source that is neither built in nor one of the Space's networks, which the form
+    doesn't know.
     """
     source = touchpoint.source
     if source is None or source in SOURCE_IDS or source in networks:

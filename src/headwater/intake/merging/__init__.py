@@ -1,1 +1,1 @@
-"""Merge contacts and undo merges, moving their rows."""
+"""Merge contacts, and undo merges."""

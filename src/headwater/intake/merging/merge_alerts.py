@@ -1,6 +1,4 @@
-"""Alerts for bursts of merges, the first sign of a wrong identifier or an attack. Noticing them
-early leaves less to undo.
-"""
+"""Warn of bursts of merges, the first sign of a wrong identifier or an attack."""
 
 from __future__ import annotations
 
@@ -18,14 +16,12 @@ log = structlog.get_logger()
 
 
 def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
-    """Return whether the new merges turned the last hour's into a burst: once per burst, not per
-    batch.
-    """
+    """Return whether the new merges start a burst, to warn once per burst."""
     return last_hour - new < threshold <= last_hour
 
 
 def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
-    """Log a warning if a Space's latest merges, just committed, start a burst."""
+    """Log a warning if merges just committed start a burst."""
     row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
     assert row is not None
     if is_burst_beginning(row[0], new, threshold):
@@ -33,14 +29,14 @@ def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshol
 
 
 def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[Metric]]]:
-    """Return a reader of the merge gauges in /metrics."""
+    """Return a reader of the merge gauges."""
 
     async def read(connection: AsyncConnection) -> list[Metric]:
         merges = GaugeMetricFamily(
             "headwater_merges_last_hour", "Contacts merged in the last hour", labels=["space"]
         )
         bursts = GaugeMetricFamily(
-            "headwater_merge_bursts", "Spaces where these are as many as HEADWATER_MERGE_ALERT"
+            "headwater_merge_bursts", "Spaces with at least HEADWATER_MERGE_ALERT merges in the last hour"
         )
         counted = await fetch_all(connection, queries["figures"])
         for space_id, lately in counted:

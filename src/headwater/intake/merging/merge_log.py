@@ -1,4 +1,4 @@
-"""The log of merges: written by the pipeline with the data to undo them."""
+"""The log of merges, with the data to undo them."""
 
 from __future__ import annotations
 
@@ -19,45 +19,42 @@ from headwater.people.identity.directory import EMAIL, TRK_TOKEN, Merge
 queries = Queries(__name__, "merge_log.sql")
 
 CAUSES = {
-    EMAIL: "one event had the e-mail address of one and the tracking_id of the other",
+    EMAIL: "one event had the email of one contact and the tracking_id of the other",
     TRK_TOKEN: "an event of a known contact had the trk_token of an anonymous one",
 }
 
 
 @dataclass(frozen=True)
 class LoggedMerge:
-    """A contact merged into an older one."""
-
     id: int
     merged_at: datetime
     merged_id: int
     survivor_id: int
     cause: str
-    """The kind of identifier that both had."""
+    """The kind of the shared identifier."""
     receipt_id: int | None
-    """The event that had it."""
+    """The event with the identifier."""
     sender: str | None
-    """An identity.senders.Sender."""
+    """A Sender of `people.identity.senders`."""
     filled: list[str]
-    """The survivor's empty columns that took the merged contact's value."""
+    """The survivor's empty columns filled from the merged contact."""
     undone_at: datetime | None
 
     @property
     def explanation(self) -> str:
-        """The cause in words."""
         return CAUSES[self.cause]
 
 
 def log_merges(
     connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
 ) -> None:
-    """Store a batch's merges, with the data needed to undo them."""
-    logged = [_logged(merge, profiles) for merge in merges]
+    """Store a batch's merges."""
+    logged = [_make_entry(merge, profiles) for merge in merges]
     if logged:
         connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
 
 
-def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
+def _make_entry(merge: Merge, profiles: Profiles) -> dict[str, object]:
     profile = profiles.get(merge.loser)
     return {
         "id": merge.id,
@@ -74,8 +71,8 @@ def _logged(merge: Merge, profiles: Profiles) -> dict[str, object]:
 async def list_merges(
     connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
 ) -> list[LoggedMerge]:
-    """Return the latest merges, newest first: of the Space, or of a contact and the contacts merged
-    into it. Raises NotFound.
+    """Return the latest merges, newest first, optionally of a contact and those merged into it. Raises
+    NotFound.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:

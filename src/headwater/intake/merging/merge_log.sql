@@ -1,5 +1,4 @@
 -- name: log
--- Merging: one row per merge, with the number of the change that it belongs to.
 INSERT INTO merges
     (space_id, id, merged_id, survivor_id, cause, receipt_id, sender, company_id, filled, revision)
 SELECT %(space_id)s, m.id, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
@@ -10,12 +9,11 @@ FROM json_to_recordset(%(merges)s::json)
            sender text, company_id bigint, filled text[]);
 
 -- name: count_lately
--- How many merges a Space had in the last hour.
 SELECT count(*) FROM merges m
 WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour';
 
 -- name: figures
--- For the operator's side: the same of every Space that had some.
+-- For the operator: merges in the last hour, by Space.
 SELECT l.space_id, lately.merges
 FROM space_locks l
 CROSS JOIN LATERAL (
@@ -26,7 +24,7 @@ WHERE lately.merges > 0
 ORDER BY l.space_id;
 
 -- name: list
--- The latest merges of a Space, undone ones included.
+-- Including undone merges.
 SELECT m.id, m.merged_at, m.merged_id, m.survivor_id, m.cause, m.receipt_id, m.sender,
        m.filled, m.undone_at
 FROM merges m
@@ -35,7 +33,7 @@ ORDER BY m.id DESC
 LIMIT %(limit)s;
 
 -- name: list_of_contact
--- The latest merges that a contact, or one that is part of it now, took part in.
+-- Merges of a contact, or of contacts merged into it.
 WITH part AS MATERIALIZED (
     SELECT c.id FROM contacts c
     WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)

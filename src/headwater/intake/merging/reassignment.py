@@ -1,7 +1,6 @@
 """Move rows to another contact or company: on a merge, a company change and an unmerge.
 
-Each package has the statements for its own rows; this module runs them all. The caller holds the
-Space's lock.
+Packages own the statements for their rows; this module runs them. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from headwater.events.browsing import batch_store as browsing
 from headwater.events.touchpoints import batch_store as touchpoints
 from headwater.people.identity.moves import ContactMove, ContactSplit
 
-# Statements instead of functions, because the pipeline's connection blocks and the API's is
-# asynchronous.
+# Statements, because the pipeline's connection is blocking and the API's asynchronous.
 _REASSIGN = (
     events.REASSIGN,
     touchpoints.REASSIGN,
@@ -35,7 +33,6 @@ _RESTORE = {
 
 
 def reassign_all(connection: Connection[Any], space_id: int, moves: Iterable[ContactMove]) -> None:
-    """Move the rows of a batch's contacts."""
     values = [move.values(space_id) for move in moves]
     if values:
         for statement in _REASSIGN:
@@ -49,9 +46,7 @@ async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove
 
 
 async def restore(connection: AsyncConnection, space_id: int, split: ContactSplit) -> dict[str, int]:
-    """Return the rows first stored on an unmerged contact to it. Returns the number of rows of each
-    kind.
-    """
+    """Move rows back to an unmerged contact. Return the number of rows by kind."""
     values = split.values(space_id)
     counts = {
         kind: (await connection.execute(statement, values)).rowcount for kind, statement in _RESTORE.items()

@@ -1,8 +1,6 @@
-"""Undo a merge: separate a merged contact, with its own rows and those of contacts merged into it
-earlier.
+"""Undo a merge: separate a contact with its own rows, including those of contacts merged into it earlier.
 
-A row remembers the contact it was first stored on, and returns to it. Rows from after the merge,
-which could belong to either contact, stay with the survivor.
+Rows record the contact they were first stored on. Rows stored after the merge stay with the survivor.
 """
 
 from __future__ import annotations
@@ -45,9 +43,7 @@ queries = Queries(__name__, "unmerge.sql")
 
 @dataclass(frozen=True)
 class UnmergeResult:
-    """The result of an unmerge: the contact, its former survivor, the number of contacts merged
-    into it, and the numbers of rows it got back.
-    """
+    """The number of contacts merged into it, and the rows it got back."""
 
     contact_id: int
     survivor_id: int
@@ -69,13 +65,12 @@ class UnmergeWork:
 
     @property
     def profile(self) -> Profile:
-        """The separated contact's profile."""
         return self.profiles[self.split.contact_id]
 
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> UnmergeResult:
-    """Undo a contact's merge. Raises NotFound, or Conflict if it isn't merged or its survivor is
-    waiting to be erased: that erasure includes both.
+    """Undo a contact's merge. Raises NotFound, or Conflict if it isn't merged, or its survivor is waiting for
+    erasure, which includes it.
     """
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)
@@ -126,36 +121,34 @@ async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, change
     space_id, survivor_id = work.space_id, work.split.survivor_id
     profiles = [work.profile, *changes.profiles]
     await restore_contact(connection, space_id, work.split, profiles)
-    await choose_primaries(connection, space_id, _holders(work))
+    await choose_primaries(connection, space_id, _list_owners(work))
     survivor = work.profiles[survivor_id]
     if survivor.company is not survivor.original_company:
         company_id = survivor.company and survivor.company.id
         await reassign(connection, space_id, ContactMove(survivor_id, survivor_id, company_id))
 
 
-def _holders(work: UnmergeWork) -> list[IdentifierHolder]:
-    """Return the identifier owners to update: the contact and its former survivors, with their
-    members.
-    """
+def _list_owners(work: UnmergeWork) -> list[IdentifierHolder]:
+    """Return the contacts whose identifiers change, with their members."""
     split, tree = work.split, work.tree
     holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]
     for merge in tree.line(split.contact_id):
-        left = set(tree.members(merge.survivor_id)).difference(split.members)
-        holders.append(IdentifierHolder(merge.survivor_id, split.survivor_id, sorted(left)))
+        remaining = set(tree.members(merge.survivor_id)).difference(split.members)
+        holders.append(IdentifierHolder(merge.survivor_id, split.survivor_id, sorted(remaining)))
     return holders
 
 
 async def _write_log(connection: AsyncConnection, work: UnmergeWork, changes: UnmergeChanges) -> None:
-    merge_of = work.tree.merge_of
+    merge_by_contact = work.tree.merge_by_contact
     space = {"space_id": work.space_id}
-    await connection.execute(queries["undone"], space | {"id": merge_of[work.split.contact_id].id})
+    await connection.execute(queries["undone"], space | {"id": merge_by_contact[work.split.contact_id].id})
     filled = [{"id": merge_id, "filled": names} for merge_id, names in changes.filled.items()]
     if filled:
         await connection.execute(queries["filled"], space | {"merges": rows(filled)})
-    had = [
-        {"id": merge_of[profile.contact.id].id, "company_id": profile.company and profile.company.id}
+    companies = [
+        {"id": merge_by_contact[profile.contact.id].id, "company_id": profile.company and profile.company.id}
         for profile in changes.profiles
         if profile.contact.merged_into is not None
     ]
-    if had:
-        await connection.execute(queries["companies_had"], space | {"merges": rows(had)})
+    if companies:
+        await connection.execute(queries["companies_had"], space | {"merges": rows(companies)})

@@ -1,7 +1,7 @@
--- Whoever runs these holds the Space's lock.
+-- The caller holds the Space's lock.
 
 -- name: family
--- The merges that made a contact what it is, in their order.
+-- The merges into a survivor, in order.
 SELECT m.id, m.merged_id, m.survivor_id, m.company_id, m.filled
 FROM contacts c
 JOIN merges m ON m.space_id = %(space_id)s AND m.merged_id = c.id AND m.undone_at IS NULL
@@ -9,14 +9,14 @@ WHERE c.space_id = %(space_id)s AND c.merged_into = %(survivor_id)s
 ORDER BY m.id;
 
 -- name: to_be_erased
--- Whether an erasure waits that was asked for any of these contacts.
+-- Whether any of the contacts waits for erasure.
 SELECT EXISTS (
     SELECT FROM erasures e
     WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL
       AND e.contact_id = ANY(%(group)s::bigint[]));
 
 -- name: undone
--- The merge is marked, never deleted.
+-- Merges are marked, never deleted.
 UPDATE merges m SET undone_at = now(), undone_revision = r.revision
 FROM revisions r
 WHERE r.space_id = %(space_id)s AND m.space_id = %(space_id)s AND m.id = %(id)s;
@@ -28,7 +28,7 @@ FROM json_to_recordset(%(merges)s::json) AS r (id bigint, filled text[])
 WHERE m.space_id = %(space_id)s AND m.id = r.id;
 
 -- name: companies_had
--- The company that a merged contact has without the one taken out of it.
+-- The companies of merged contacts without the separated one.
 UPDATE merges m SET company_id = r.company_id
 FROM json_to_recordset(%(merges)s::json) AS r (id bigint, company_id bigint)
 WHERE m.space_id = %(space_id)s AND m.id = r.id;

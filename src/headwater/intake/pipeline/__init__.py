@@ -1,1 +1,1 @@
-"""Process inbox rows into stored facts: a list of steps in one transaction."""
+"""Process inbox rows into stored facts: the steps of one transaction."""

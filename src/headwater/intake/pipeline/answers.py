@@ -1,6 +1,6 @@
-"""Background job: reclassify stored answers after a Space's phrases changed.
+"""Background job: reclassify stored answers after a Space's phrases change.
 
-Each batch is one transaction under the Space's lock, which also stores the progress.
+A batch is one transaction, with its progress, under the Space's lock.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from headwater.intake.pipeline.claim import lock_space
 from headwater.spaces.rereadings import advance_rereading, fetch_rereading, finish_rereading, spaces_to_reread
 
 BATCH_ANSWERS = 2_000
-"""Kept small because the Space is locked meanwhile."""
+"""Small, because the Space is locked."""
 
 
 def reread_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ANSWERS) -> bool:
-    """Reclassify the next stored answers of a Space by its current rules. Return whether there was
-    anything to do. Needs an autocommit connection.
-    """
+    """Reclassify a Space's next answers. Return whether any were left. Needs an autocommit connection."""
     with connection.transaction():
         space = lock_space(connection, space_id)
         remaining = fetch_rereading(connection, space_id) if space is not None else None

@@ -1,6 +1,4 @@
-"""A batch on its way through the steps: its rows, the facts that steps add, and the rows to write.
-One explicit object, so that each step shows what it reads and adds.
-"""
+"""A batch passed through the steps: its rows, the facts that steps add, and the rows to write."""
 
 from __future__ import annotations
 
@@ -42,8 +40,6 @@ from headwater.sources.space_rules import SourceRules
 
 @dataclass(frozen=True)
 class SpaceRules:
-    """The settings of a Space that affect processing."""
-
     id: int
     timezone: str
     currency: str
@@ -52,15 +48,15 @@ class SpaceRules:
     company_identity_mode: str
     ignored_identifiers: list[str]
     own_domains: list[str]
-    """Including the hosts of its sites' origins."""
+    """Includes the hosts of its sites' origins."""
     excluded_referrers: list[str]
     heeded_referrers: list[str]
     own_names: dict[str, str]
-    """Listed sources by the Space's own utm_source values."""
+    """Sources by utm_source values that the Space added."""
     networks: list[list[Any]]
-    """The Space's own paid networks."""
+    """Paid networks that the Space added."""
     own_answers: dict[str, str]
-    """Self-reported sources by the Space's own phrases."""
+    """Sources by phrases that the Space added."""
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -89,9 +85,7 @@ class SpaceRules:
 
 
 class Item:
-    """A parsed row of a batch, with the facts that the steps add: a contact's identity, time,
-    event, touch, page view or details. The row's kind decides which are set.
-    """
+    """A parsed row with the facts added by steps. Its kind decides which are set."""
 
     __slots__ = (
         "contact",
@@ -109,11 +103,11 @@ class Item:
     )
 
     contact: Contact
-    """As resolved in the row's turn; `contact.final()` is the contact after all merges."""
+    """The contact at the row's turn; `contact.final()` is the one after all merges."""
     mark: EventSources
-    """For an event: the sources before it."""
+    """For an event."""
     view: View
-    """For a page view: its source and visit."""
+    """For a page view."""
 
     def __init__(self, arrival: InboxRow, identity: ItemIdentity) -> None:
         self.id = arrival.id
@@ -123,23 +117,22 @@ class Item:
         self.warnings: list[str] | None = None
         self.event: AcceptedEvent | None = None
         self.touch: Touch | None = None
-        """Also None if it repeats an existing touch."""
+        """None if it repeats an existing touch."""
         self.hit: AcceptedHit | None = None
         self.person: AcceptedPerson | None = None
 
     def warn(self, warnings: Sequence[str]) -> None:
-        """Add warnings for the sender."""
         if warnings:
             self.warnings = [*(self.warnings or ()), *warnings]
 
     @property
     def is_stored(self) -> bool:
-        """True if any part of it is still to be stored."""
+        """Return whether any part of it is still to be stored."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
 class ParsedRows:
-    """Rows of a Space's inbox, and what follows from each row and the Space's rules alone."""
+    """Rows of a Space's inbox, parsed by the Space's rules without reading stored data."""
 
     def __init__(self, space: SpaceRules, arrivals: list[InboxRow]) -> None:
         self.space = space
@@ -147,20 +140,17 @@ class ParsedRows:
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
         self.refunds: list[tuple[InboxRow, AcceptedRefund]] = []
-        """Refund reports."""
         self.bots: dict[int, int] = {}
-        """Page views by bots, by site."""
+        """By site."""
 
     def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
-        """Return whether the same rows are waiting, in the same versions, and the rules haven't
-        changed since parsing.
-        """
+        """Return whether the same versions of the rows are waiting and the rules are unchanged."""
         return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
 
 
 @dataclass
 class RefundChanges:
-    """The orders of the batch's refund reports, and the stored refunds that change."""
+    """Orders with refund reports, and stored refunds that change."""
 
     orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
     amounts: list[Refund] = field(default_factory=list[Refund])
@@ -169,7 +159,7 @@ class RefundChanges:
 
 
 class Batch:
-    """A Space's rows processed in one transaction."""
+    """Rows of a Space processed in one transaction."""
 
     def __init__(self, parsed: ParsedRows, unparsed: list[InboxRow], directory: Directory) -> None:
         self.parsed = parsed
@@ -179,44 +169,42 @@ class Batch:
         self.directory = directory
         self.items = parsed.items
         self.recorded = RecordedEvents(Recorded({}, {}), Recorded({}, {}))
-        """Stored events that the batch's events may repeat."""
+        """Stored events that the batch may repeat."""
         self.page_view_keys: set[str] = set()
-        """Keys of stored page views that the batch's may repeat."""
+        """Stored page views that the batch may repeat."""
         self.joins = Joins()
-        """Known contacts that the batch's browsers joined in the last hour."""
+        """Known contacts joined by the batch's browsers in the last hour."""
         self.links: list[StoredLink] = []
-        """Stored identifiers that rows of the batch have."""
+        """Stored identifiers that occur in the batch."""
         self.rejections = parsed.rejections
         self.duplicates: list[Duplicate] = []
         self.replaced: list[Replaced] = []
         self.events: list[StoredEvent] = []
-        """The rows of its events, set when they are written."""
+        """Set when written."""
         self.refunds: dict[str, OrderRefunds] = {}
-        """Refund reports by every id of their order."""
+        """By every id of the order."""
         self.orders: dict[str, StoredOrder] = {}
-        """The stored orders of the batch's refunds, by id."""
+        """Stored orders with refunds in the batch, by id."""
         self.refund_changes = RefundChanges()
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
         self.late_sources: dict[int, int] = {}
-        """Source bits that the batch's touches add to stored events, by event id."""
+        """Source bits to add to stored events, by event id."""
         self.targets: list[OutboxDestination] = []
-        """The destinations that the Space's events are forwarded to."""
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
-        """The page views, including loaded ones, that make or could make a touchpoint."""
+        """Page views, some stored, that could make a touchpoint."""
         self.visits: list[Visit] = []
         self.view_spans: list[TouchpointRange] = []
-        """Time spans in which the batch's page views may change stored touches."""
+        """Time spans with stored touches that page views may change."""
         self.names: list[tuple[Contact, str, Parts]] = []
-        """Names with their parts from events, in order of arrival."""
+        """In order of arrival."""
         self.tag_sets = TagSets()
-        """For the touchpoints that it writes."""
         self.bots = parsed.bots
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """Yield the items in order of arrival, each with the merges it caused, which come first."""
+        """Yield the items in order of arrival, with the merges that each caused."""
         merges = self.directory.merges
         position = 0
         for item in self.items:
@@ -227,23 +215,20 @@ class Batch:
             yield item, caused
 
     def family(self) -> Callable[[Contact], list[Contact]]:
-        """Return a function from a final contact of the batch to itself and the stored contacts
-        merged into it.
-        """
+        """Return a function from a final contact to itself and the stored contacts merged into it."""
         merged: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
             if not merge.loser.is_new:
                 merged.setdefault(merge.loser.final(), []).append(merge.loser)
 
         def members(contact: Contact) -> list[Contact]:
-            # The oldest contact survives, so a stored contact is never merged into a
-            # new one.
+            # The oldest contact survives, so a new contact never has a stored one merged into it.
             return [] if contact.is_new else [contact, *merged.get(contact, ())]
 
         return members
 
     def path(self, contact: Contact) -> ContactPath:
-        """Return the contact's path, empty if it wasn't loaded."""
+        """Return the contact's path, by default an empty one."""
         path = self.paths.get(contact)
         if path is None:
             path = self.paths[contact] = ContactPath(self.profiles.get(contact).source_mask)
@@ -252,8 +237,6 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of one batch, or a sum of several."""
-
     rows: int = 0
     stored: int = 0
     duplicates: int = 0
@@ -262,7 +245,7 @@ class BatchResult:
     merges: int = 0
     touchpoints: int = 0
     skipped: int = field(default=0)
-    """Batches skipped because another worker had the Space."""
+    """Batches skipped because another worker held the Space."""
 
     def __add__(self, other: BatchResult) -> BatchResult:
         names = [counter.name for counter in fields(self)]

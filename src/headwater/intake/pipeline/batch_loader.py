@@ -1,7 +1,5 @@
-"""Load the stored facts that a batch depends on, in three reads for the whole batch, plus one if it
-has page views.
-
-The queries of one read are sent together, so a read costs one round trip.
+"""Load the stored facts that a batch depends on: three round trips, plus one for page views. Queries of one
+round trip are sent together.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from headwater.intake.pipeline.page_views import (
     put_visits,
     visits_around,
 )
-from headwater.intake.pipeline.phones import note_stored_phones
-from headwater.intake.pipeline.refunds import orders_named, refunded_orders
+from headwater.intake.pipeline.phones import register_stored_phones
+from headwater.intake.pipeline.refunds import list_order_ids, list_refunded_orders
 from headwater.people.companies import batch_store as companies
 from headwater.people.companies.domains import business_domain
 from headwater.people.contacts.batch_store import load_contact_rows, read_profiles
@@ -35,8 +33,8 @@ from headwater.people.identity import queries as identity
 from headwater.people.identity.joins import browser_key
 
 
-def load_known(connection: Connection[Any], batch: Batch) -> None:
-    """Load what the rows may repeat, and the identifiers, clicks and companies in them."""
+def load_existing(connection: Connection[Any], batch: Batch) -> None:
+    """Load what the rows may repeat, and the identifiers, clicks and companies they contain."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
     hits = [item.hit for item in batch.items if item.hit is not None]
@@ -53,7 +51,7 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
     fetch_phones = identity.request_phones(connection, space_id, phones)
     fetch_links = identity.request_links(connection, space_id, identifiers)
     fetch_joins = identity.request_joins(connection, space_id, *_unsigned_browsers(batch))
-    fetch_refunds = request_refunds(connection, space_id, orders_named(batch))
+    fetch_refunds = request_refunds(connection, space_id, list_order_ids(batch))
     fetch_companies = companies.request_companies(connection, space_id, *_company_names(batch))
     batch.recorded = fetch_recorded()
     batch.page_view_keys = fetch_keys()
@@ -65,21 +63,19 @@ def load_known(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Load the contacts with these identifiers, and those of refunded orders."""
-    batch.orders = load_orders(connection, batch.space.id, refunded_orders(batch))
+    """Load the contacts with the batch's identifiers and of refunded orders."""
+    batch.orders = load_orders(connection, batch.space.id, list_refunded_orders(batch))
     ids = {link[2] for link in batch.links}
     ids |= {order.contact_id for order in batch.orders.values()}
     if ids:
         contacts = load_contact_rows(connection, batch.space.id, ids, batch.directory)
         identity.add_links(batch.directory, batch.links)
-        note_stored_phones(batch)
+        register_stored_phones(batch)
         batch.profiles = read_profiles(contacts, batch.directory, batch.companies)
 
 
 def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
-    """Return the keys of browsers that identified themselves without a signature, and the time of
-    the first.
-    """
+    """Return the keys of browsers that identified a contact without a signature, and the earliest time."""
     claims = [
         item.identity
         for item in batch.items
@@ -91,7 +87,7 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
 
 
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
-    """Return the domains and external ids by which the Space groups contacts."""
+    """Return the domains and external ids that may identify companies."""
     if batch.space.company_identity_mode == "external_id":
         events = (item.event for item in batch.items if item.event is not None)
         external = (event.company_external_id for event in events)
@@ -102,7 +98,7 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Start drawing ids for new contacts, merges and companies. Calling the result assigns them."""
+    """Start drawing ids for new contacts and companies. Call the result to assign them."""
     assign_contact_ids = identity.request_ids(connection, batch.directory)
     assign_company_ids = companies.request_ids(connection, batch.companies)
 
@@ -114,7 +110,6 @@ def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], N
 
 
 def load_visits(connection: Connection[Any], batch: Batch) -> None:
-    """Load the visits around the batch's page views."""
     browsed = browsed_by_stored(batch)
     if browsed:
         around = visits_around(batch, browsed)
@@ -123,7 +118,7 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Load the touches and visits that new touches depend on, and the events after these."""
+    """Load the touches and visits that affect new touches, and the later events."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
     seen = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
@@ -140,7 +135,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
-    """Yield every touch with the ids of the stored contacts that its contact was merged from."""
+    """Yield every touch with the stored contacts merged into its contact."""
     members = batch.family()
     for item in batch.items:
         if item.touch is not None:

@@ -1,4 +1,4 @@
-"""Run the pipeline: one batch per transaction, isolating rows that fail."""
+"""Run the pipeline, one batch per transaction, and isolate rows that fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headwater.intake.inbox.rows import Rejection, RejectReason
 from headwater.intake.pipeline.batch import Batch, BatchResult
 from headwater.intake.pipeline.batch_loader import (
     load_contacts,
-    load_known,
+    load_existing,
     load_paths,
     load_visits,
     request_numbers,
@@ -58,19 +58,17 @@ BATCH_ROWS = 2000
 
 log = structlog.get_logger()
 processed_rows = Counter("headwater_processed_rows", "Rows taken from the queue and processed", ["outcome"])
-failed_batches = Counter("headwater_failed_batches", "Batches in which a row was at fault")
-merges = Counter("headwater_merges", "Contacts that turned out to be another one")
+failed_batches = Counter("headwater_failed_batches", "Batches with a faulty row")
+merges = Counter("headwater_merges", "Contacts merged into another")
 batch_seconds = Histogram(
     "headwater_batch_seconds", "Time of one batch", buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 )
 
 
 def process(connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing) -> None:
-    """Run all steps on a batch. The caller owns the transaction. `meanwhile` is called while
-    PostgreSQL has most to do.
-    """
+    """Run all steps on a batch in the caller's transaction. `meanwhile` runs while PostgreSQL is busiest."""
     parse(batch.parsed, batch.unparsed)
-    load_known(connection, batch)
+    load_existing(connection, batch)
     drop_duplicates(batch)
     drop_repeated_page_views(batch)
 
@@ -111,9 +109,7 @@ def run_batch(
     read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
     """Process a Space's oldest rows, or the rows `ids`, in one transaction, and parse the next rows
-    meanwhile.
-
-    Raises the error of a row or of the database; nothing has changed then.
+    meanwhile. On any error nothing has changed.
     """
     started = time.perf_counter()
     with (
@@ -131,7 +127,7 @@ def run_batch(
         seen.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
-    result = _result(batch)
+    result = _make_result(batch)
     seconds = time.perf_counter() - started
     batch_seconds.observe(seconds)
     _count(result)
@@ -146,14 +142,13 @@ def run_batch(
 
 
 def _count(result: BatchResult) -> None:
-    """Add a committed batch's result to the counters."""
     processed_rows.labels("taken").inc(result.rows - result.duplicates - result.rejected)
     processed_rows.labels("duplicate").inc(result.duplicates)
     processed_rows.labels("rejected").inc(result.rejected)
     merges.inc(result.merges)
 
 
-def _result(batch: Batch) -> BatchResult:
+def _make_result(batch: Batch) -> BatchResult:
     return BatchResult(
         rows=len(batch.arrivals),
         stored=sum(item.is_stored for item in batch.items),
@@ -174,7 +169,7 @@ def process_space(
         result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
         raise
-    except Exception as error:  # noqa: BLE001 - any fault of a row must end with that row alone
+    except Exception as error:  # noqa: BLE001 - a faulty row must not affect others
         failed_batches.inc()
         log.warning("batch failed", space_id=space_id, error=describe(error))
     else:
@@ -185,7 +180,7 @@ def process_space(
 
 
 def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:
-    """Process rows in ever smaller batches, in order, until every failing row is alone."""
+    """Halve the batch, in order, until every failing row is alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
     except TRANSIENT_ERRORS:
@@ -224,7 +219,7 @@ def describe(error: Exception) -> str:
 
 
 def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
-    """Process everything that waits. Spaces locked by another worker are left to it."""
+    """Process all waiting rows, except in Spaces locked by other workers."""
     total = BatchResult()
     while True:
         waiting = waiting_spaces(connection)

@@ -1,6 +1,4 @@
-"""Write a decided batch, one step per function, in the order of `batch_runner.process`. No step
-waits for a result, so all take one round trip.
-"""
+"""Write a batch in the order of `batch_runner.process`. No step reads results: one round trip."""
 
 from __future__ import annotations
 
@@ -47,9 +45,9 @@ from headwater.spaces.sites.sites import count_bots
 
 
 def write_merges(connection: Connection[Any], batch: Batch) -> None:
-    """Store the merges, and move the stored rows of merged contacts to the survivors."""
+    """Store the merges, and move the rows of merged contacts."""
     space_id = batch.space.id
-    moves = [move for profile in batch.profiles if (move := _move(batch, profile))]
+    moves = [move for profile in batch.profiles if (move := _make_move(batch, profile))]
     write_merged_contacts(connection, space_id, batch.directory)
     log_merges(connection, space_id, batch.directory.merges, batch.profiles)
     reassign_all(connection, space_id, moves)
@@ -57,7 +55,7 @@ def write_merges(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Store new and changed companies and contacts, and the contacts' identifiers."""
+    """Store companies, contacts and identifiers."""
     space_id = batch.space.id
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
@@ -67,9 +65,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Store the touchpoints of events and those sent directly, and add their sources to later
-    stored events.
-    """
+    """Store touchpoints of events and sent ones, and add their sources to later stored events."""
     add_sources(connection, batch.space.id, batch.late_sources)
     touches = [
         _touchpoint_from_item(batch, item, item.touch) for item in batch.items if item.touch is not None
@@ -78,9 +74,7 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
-    """Store page views, their visits, clicks and new touchpoints, and delete the touchpoints they
-    no longer make.
-    """
+    """Store page views, visits, clicks and new touchpoints; delete touchpoints that are no longer made."""
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
     hits = [hit for item in batch.items if (hit := hit_row(item))]
@@ -96,10 +90,10 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Store the events. Replaced events release their keys first, because a later event of the
-    batch may have one of them; they are deleted after their deliveries were handed over.
+    """Store the events. Replaced events release their keys first, because a later event may have one. They
+    are deleted after their deliveries are handed over.
     """
-    batch.events = [event for item in batch.items if (event := _event(batch, item))]
+    batch.events = [event for item in batch.items if (event := _make_event(batch, item))]
     replaced = {event.id for event in batch.replaced}
     release_keys(connection, batch.space.id, replaced)
     record_events(
@@ -110,7 +104,7 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
-    """Store refund reports, and correct the stored refunds they change."""
+    """Store refund reports, and correct stored refunds."""
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
     changed = [refund.receipt for refund in changes.amounts]
@@ -132,9 +126,7 @@ def keep_history(connection: Connection[Any], batch: Batch) -> None:
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Record the events with new or changed paths: those of the batch, those after its touches, and
-    replaced ones.
-    """
+    """Record events whose paths are new or changed: in the batch, after its touches, or replaced."""
     space_id, views = batch.space.id, batch.views.values()
     changes = [(view.owner, view.occurred_at) for view in views if view.was_touch != view.is_touch]
     changes += [(item.contact, item.touch.occurred_at) for item in batch.items if item.touch is not None]
@@ -145,9 +137,7 @@ def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Queue the events for their destinations. Events that replace others take over their
-    deliveries, so they are queued last.
-    """
+    """Queue deliveries. Replacement events take over deliveries, so they come last."""
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
     others = [event for event in batch.events if event.id not in successors]
@@ -159,20 +149,19 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Record duplicates, including replaced events, so that users can see them."""
+    """Record duplicates, including replaced events, for users to see."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")
 
 
 def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
-    """Delete the batch's rows from the inbox, and store the rejected ones."""
     reject_rows(connection, batch.space.id, batch.rejections)
     delete_rows(connection, batch.space.id, [arrival.id for arrival in batch.arrivals])
 
 
-def _move(batch: Batch, profile: Profile) -> ContactMove | None:
-    """Return the move of a contact's stored rows, if they change."""
+def _make_move(batch: Batch, profile: Profile) -> ContactMove | None:
+    """Return the move of a contact's stored rows, or None."""
     contact = profile.contact
     if contact.is_new:
         return None
@@ -186,7 +175,6 @@ def _move(batch: Batch, profile: Profile) -> ContactMove | None:
 
 
 def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
-    """Return the touchpoint of an event, or one sent directly."""
     sent = item.event is None and item.person is None
     warnings = item.warnings if sent else None
     origin_id = original_id(item.contact)
@@ -196,19 +184,18 @@ def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouch
         sent=sent,
         warnings=warnings,
         sender=item.identity.sender,
-        **_columns(batch, item.contact, touch),
+        **_make_columns(batch, item.contact, touch),
     )
 
 
 def _touchpoint_from_view(batch: Batch, view: View) -> StoredTouchpoint:
-    """Return the touchpoint of a new or stored page view."""
     origin_id = view.origin_id if view.origin_id is not None else original_id(view.owner)
     return StoredTouchpoint(
-        id=view.id, origin_id=origin_id, by_hit=True, **_columns(batch, view.owner, view.touch())
+        id=view.id, origin_id=origin_id, by_hit=True, **_make_columns(batch, view.owner, view.touch())
     )
 
 
-def _columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
+def _make_columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
     contact = owner.final()
     company = batch.profiles.get(contact).company
     return {
@@ -224,7 +211,7 @@ def _columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
     }
 
 
-def _event(batch: Batch, item: Item) -> StoredEvent | None:
+def _make_event(batch: Batch, item: Item) -> StoredEvent | None:
     event = item.event
     if event is None:
         return None

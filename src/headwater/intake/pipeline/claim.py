@@ -1,4 +1,4 @@
-"""Claim a Space and its waiting rows."""
+"""Lock a Space and load its waiting rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def claim(
     ids: Collection[int] | None = None,
     ahead: ParsedRows | None = None,
 ) -> Batch | None:
-    """Lock the Space and read its oldest rows, or the rows `ids`; None if it is locked. Rows parsed
-    ahead are used if they are still the first, unchanged, under the same rules.
+    """Lock the Space, and load its oldest rows or the rows `ids`. Return None if it is locked. Rows parsed
+    ahead are used if they are still the first, with the same versions and rules.
     """
     parsed_rows = ahead.arrivals if ahead is not None else []
     is_locked = request_lock(connection, space_id)
-    standing = connection.execute(queries["standing"], {"space_id": space_id})
+    rules_cursor = connection.execute(queries["rules_cursor"], {"space_id": space_id})
     number = connection.execute(queries["draw_number"])
     fetch_versions = (
         request_versions(connection, space_id, len(parsed_rows)) if parsed_rows else list[Version]
@@ -38,7 +38,7 @@ def claim(
     fetch_rows = request_rows(connection, space_id, limit - len(parsed_rows), ids, after_id)
     if not is_locked():
         return None
-    *rules, newest, targets = standing.fetchall()[0]
+    *rules, newest, targets = rules_cursor.fetchall()[0]
     space = SpaceRules(*rules)
     if ahead is not None and not ahead.still_wait(space, fetch_versions()):
         ahead, fetch_rows = None, request_rows(connection, space_id, limit)
@@ -49,9 +49,7 @@ def claim(
 
 
 def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
-    """Lock the Space against batches and other identity changes, and return its current rules; None
-    if it is locked.
-    """
+    """Lock the Space, and return its rules, or None if it is locked."""
     if not try_lock(connection, space_id):
         return None
     *rules, _, _ = connection.execute(queries["standing"], {"space_id": space_id}).fetchall()[0]

@@ -1,8 +1,7 @@
 -- name: standing
--- Once the Space is locked, and in a statement of its own, which sees what was committed before
--- the lock was had: how the Space's rows are processed, which must be by what holds now (what was
--- processed by others is classified anew, what is processed now not), when the newest contact was
--- created, and where events are forwarded to.
+-- Load a Space's rules, destinations and the creation time of its newest contact. A separate statement after
+-- the lock, so that it sees everything committed before: rows processed under old rules are reclassified,
+-- later ones aren't.
 SELECT s.id, s.timezone, s.currency, s.phone_region, s.company_identity_mode, s.ignored_identifiers,
        s.own_domains || ARRAY(
            SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
@@ -29,6 +28,6 @@ FROM spaces s
 WHERE s.id = %(space_id)s;
 
 -- name: draw_number
--- A number for what the batch changes before its first merge: in a statement without a table, which
--- no node of a cluster answers from a line of numbers of its own.
+-- Draw a number for the batch's changes. Without a table, because a cluster's node would use its own
+-- sequence.
 SELECT nextval('receipt_ids');

@@ -1,6 +1,4 @@
-"""Set aside repeated events, by idempotency key and order, and repeated page views, by key, before
-all other decisions. Pure.
-"""
+"""Set aside repeated events and page views, before all other decisions. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +10,20 @@ from headwater.intake.pipeline.batch import Batch, Item
 
 
 def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """Return the key whose repetition makes an event a duplicate."""
+    """Return the key that makes a repeated event a duplicate."""
     return (event.event_name, event.idempotency_key) if event.idempotency_key else None
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """Return the order's key; None for upsells, which share their order's id."""
+    """Return the order's key, or None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id
 
 
 def drop_duplicates(batch: Batch) -> None:
-    """Set aside events that repeat a stored one or an earlier one of the batch. An event from a
-    page makes only other page events duplicates: an event from the business replaces it.
+    """Set aside events that repeat a stored or earlier one. An event from a page makes only page events
+    duplicates: one from the business replaces it.
     """
     remaining: list[Item] = []
     for item in batch.items:
@@ -36,12 +34,12 @@ def drop_duplicates(batch: Batch) -> None:
             ("idempotency_key", idempotency_key(item.event), batch.recorded.keys),
             ("order_id", order_key(item.event), batch.recorded.orders),
         )
-        duplicate = _repeated(item, candidates)
+        duplicate = _find_repeated(item, candidates)
         if duplicate is not None:
             batch.duplicates.append(duplicate)
             continue
         if item.identity.sender.is_trusted:
-            batch.replaced += _replaced(item, candidates)
+            batch.replaced += _find_replaced(item, candidates)
         for _, key, recorded in candidates:
             if key is not None:
                 recorded.by_sender(item.identity.sender)[key] = item.id
@@ -50,11 +48,10 @@ def drop_duplicates(batch: Batch) -> None:
 
 
 _Candidates = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""How an event can repeat another: the reason, its key, and the stored keys."""
+"""The possible reasons, with the event's key and the recorded keys."""
 
 
-def _repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
-    """Return the event as a duplicate if it repeats another."""
+def _find_repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
     sender = item.identity.sender
     for reason, key, recorded in candidates:
         if key is None:
@@ -67,8 +64,8 @@ def _repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
     return None
 
 
-def _replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
-    """Return the page events that this one replaces. Later events can't repeat them."""
+def _find_replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
+    """Return the page events that this one replaces, and forget their keys."""
     replaced: dict[int, Replaced] = {}
     for reason, key, recorded in candidates:
         event_id = recorded.browsers.get(key) if key is not None else None
@@ -82,7 +79,7 @@ def _replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
 
 
 def drop_repeated_page_views(batch: Batch) -> None:
-    """Set aside page views that repeat a stored one or an earlier one of the batch, by key."""
+    """Set aside page views with a known key."""
     keys = batch.page_view_keys
     remaining: list[Item] = []
     for item in batch.items:

@@ -1,4 +1,4 @@
-"""Page views in a batch: the stored facts around them, and the rows to write."""
+"""The stored facts around a batch's page views, and the rows to write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from headwater.sources.parameters import read_parameters
 
 
 def hash_clicks(hits: Iterable[AcceptedHit]) -> set[str]:
-    """Return the hashes of the ad clicks in page views' URLs."""
     return {
         hash_click(name, value)
         for hit in hits
@@ -38,7 +37,7 @@ Browsed = dict[Contact, dict[str, list[int]]]
 
 
 def browsed_by_stored(batch: Batch) -> Browsed:
-    """Return the batch's page views of contacts that include a stored one."""
+    """Return the batch's page views of contacts that are at least partly stored."""
     browsed: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
@@ -49,7 +48,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
 
 
 def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
-    """Return the spans in which stored visits may include these page views."""
+    """Return spans that cover the stored visits these page views may belong to."""
     members = batch.family()
     return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
@@ -60,22 +59,22 @@ def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
 
 
 def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) -> list[TouchpointRange]:
-    """Add stored visits to the batch. Return the spans in which touches may change: near these page
-    views, and near a visit's next one with a campaign, however much later.
+    """Add stored visits to the batch. Return the spans with touches that may change: near these page views,
+    and near a visit's next page view with a campaign, whenever that is.
     """
     after = _add_visits(batch, rows)
     members = batch.family()
     return [
         TouchpointRange(member.id, first, last)
         for contact, devices in browsed.items()
-        for first, last in _moments(devices.values(), after.get(contact, ()))
+        for first, last in _find_spans(devices.values(), after.get(contact, ()))
         for member in members(contact)
     ]
 
 
-def _moments(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield the spans around a contact's page views. A merged visit may absorb the next one, so
-    direct visits up to an hour later are decided again.
+def _find_spans(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield spans around page views. A merged visit may absorb the next one, so include direct visits up to
+    an hour later.
     """
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
@@ -113,7 +112,7 @@ def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, 
 
 
 def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Add the stored first page views of direct visits to the batch."""
+    """Add the stored first page views of direct visits."""
     first: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         _, visit_id, view_id, *_ = row
@@ -129,7 +128,6 @@ def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
-    """Add stored touches to the batch."""
     for touch in touches:
         owner = batch.directory.contacts[touch.contact_id]
         path = batch.path(owner)
@@ -137,12 +135,12 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
         if not touch.is_direct_view:
             path.load_known_source(touch.occurred_at)
         elif touch.id not in batch.views:
-            view = batch.views[touch.id] = _direct_view(touch, owner)
+            view = batch.views[touch.id] = _make_direct_view(touch, owner)
             path.load_direct(view)
 
 
-def _direct_view(touch: StoredTouch, owner: Contact) -> View:
-    """Return a direct visit's first page view, with the fields needed to withdraw its touch."""
+def _make_direct_view(touch: StoredTouch, owner: Contact) -> View:
+    """Return a direct visit's first page view, with the fields to withdraw its touch."""
     view = View(touch.id, touch.occurred_at, "", owner)
     source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
@@ -181,7 +179,7 @@ def hit_row(item: Item) -> StoredHit | None:
 
 
 def visit_rows(batch: Batch) -> list[StoredVisit]:
-    """Return the rows of new and extended visits."""
+    """Return new and extended visits."""
     rows: list[StoredVisit] = []
     for visit in batch.visits:
         if visit.into is not None or not visit.changed:
@@ -212,7 +210,7 @@ def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
 
 
 def sources_seen(batch: Batch) -> list[SourceSeen]:
-    """Return the sources that stored events after the batch's page views may lack."""
+    """Return sources that stored events after the page views may lack."""
     return [
         SourceSeen(contact.id, view.occurred_at, view.touch().source_bit)
         for view in batch.views.values()
@@ -221,5 +219,5 @@ def sources_seen(batch: Batch) -> list[SourceSeen]:
 
 
 def original_id(owner: Contact) -> int | None:
-    """Return the id of a row's contact before a merge in this batch; None without one."""
+    """Return the id of a contact merged in this batch, or None."""
     return owner.id if owner.merged_into is not None else None

@@ -1,4 +1,4 @@
-"""Phone numbers that alone identify an event, and the contacts that have them. Pure."""
+"""Match events that have only a phone number to contacts. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _RUNS = ("0123456789", "1234567890", "9876543210")
 
 
 def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str | None:
-    """Return the E.164 number that identifies a business record without other identifiers. None for
-    other senders and for made-up or junk numbers.
+    """Return the E.164 number that identifies a business record, or None for other senders and made-up
+    numbers.
     """
     if text is None or sender not in BUSINESS_RECORDS or text in space.junk:
         return None
@@ -25,34 +25,34 @@ def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str 
 
 
 def _is_made_up(digits: str) -> bool:
-    """Return whether a number was made up: one repeated digit, or a sequence."""
+    """Return whether it is one repeated digit, or a sequence."""
     return len(set(digits[-PHONE_DIGITS:])) == 1 or any(digits in run * 2 for run in _RUNS)
 
 
-def note_stored_phones(batch: Batch) -> None:
-    """Record the stored contacts with numbers that identify events of the batch."""
+def register_stored_phones(batch: Batch) -> None:
+    """Register stored contacts by phone number."""
     for kind, value, contact_id, *_ in batch.links:
         number = read_phone(value, batch.space.phone_region) if kind == "phone" else None
         if number is not None:
             batch.directory.add_phone(number, batch.directory.contacts[contact_id])
 
 
-def note_phone(batch: Batch, item: Item, wanted: set[str]) -> None:
-    """Record the number that an item gives its contact, if it identifies another event of the batch."""
+def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
+    """Register an item's number for its contact, if other events need it."""
     described = item.event or item.person
     text = described.phone if described is not None else None
-    if text is None or _NO_DIGITS.sub("", text)[-PHONE_DIGITS:] not in wanted:
+    if text is None or _NO_DIGITS.sub("", text)[-PHONE_DIGITS:] not in digits:
         return
     number = read_phone(text, batch.space.phone_region)
-    if number is not None and _takes(batch, item, item.contact):
+    if number is not None and _accepts_phone(batch, item, item.contact):
         batch.directory.add_phone(number, item.contact)
 
 
-def _takes(batch: Batch, item: Item, contact: Contact) -> bool:
-    """Return whether a contact accepts a number: a page fills only empty values."""
+def _accepts_phone(batch: Batch, item: Item, contact: Contact) -> bool:
+    """Return whether to accept the number: a page fills only empty values."""
     return item.identity.sender.is_trusted or batch.profiles.get(contact).phone is None
 
 
-def wanted_digits(batch: Batch) -> set[str]:
-    """Return the last digits of the numbers that identify events of the batch."""
+def list_phone_digits(batch: Batch) -> set[str]:
+    """Return the last digits of numbers that identify events of the batch."""
     return {item.identity.phone[-PHONE_DIGITS:] for item in batch.items if item.identity.phone}

@@ -1,8 +1,6 @@
-"""Read and parse the rows behind a batch while PostgreSQL writes it, so that both work at the same
-time.
+"""Read and parse the next rows while PostgreSQL writes a batch.
 
-The rows are used if the next claim finds the same rows first, unchanged, under the same rules;
-otherwise they are read and parsed again.
+The next claim uses them only if the same versions of the rows are still first, under the same rules.
 """
 
 from __future__ import annotations
@@ -29,26 +27,26 @@ from headwater.intake.pipeline.steps import parse
 # transaction that wrote it.
 
 MAX_SPACES = 8
-"""Spaces with rows read ahead at the same time; others do without."""
+"""More Spaces are not read ahead."""
 MAX_CHARACTERS = 8_000_000
-"""Payload size of a batch above which nothing is read ahead, to save memory."""
+"""Read nothing ahead of a larger batch, to save memory."""
 CHUNK_ROWS = 50
 """Rows to parse between flushes to PostgreSQL."""
 
 
 class ReadAhead:
-    """Rows that a worker parsed ahead, by connection."""
+    """Parsed rows by connection."""
 
     def __init__(self, max_spaces: int = MAX_SPACES) -> None:
         self._max_spaces = max_spaces
         self._parsed = WeakKeyDictionary[Connection[Any], dict[int, ParsedRows]]()
 
     def take(self, connection: Connection[Any], space_id: int) -> ParsedRows | None:
-        """Return and forget the Space's rows, if any."""
+        """Remove and return the Space's rows, if any."""
         return self._parsed_rows(connection).pop(space_id, None)
 
     def request(self, connection: Connection[Any], batch: Batch, limit: int) -> Callable[[], None]:
-        """Start loading the rows behind a full batch. Calling the result parses and keeps them."""
+        """Start loading the rows after a full batch. Call the result to parse and keep them."""
         arrivals = batch.arrivals
         if (
             len(arrivals) < limit
@@ -67,7 +65,7 @@ class ReadAhead:
         return parse_and_keep
 
     def keep_only(self, spaces: Collection[int]) -> None:
-        """Forget the rows of other Spaces, where nothing is waiting."""
+        """Drop the rows of other Spaces."""
         for parsed_rows in list(self._parsed.values()):
             for space_id in parsed_rows.keys() - set(spaces):
                 parsed_rows.pop(space_id, None)
@@ -77,22 +75,21 @@ class ReadAhead:
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Parse rows while PostgreSQL works. None if there are none or one is faulty; that fault shows
-    again in its turn.
+    """Parse rows while PostgreSQL works. Return None if there are none, or one is faulty; their own batch
+    will report it.
     """
     parsed = ParsedRows(space, arrivals)
     try:
         for start in range(0, len(arrivals), CHUNK_ROWS):
             parse(parsed, arrivals[start : start + CHUNK_ROWS])
             connection.pgconn.flush()
-    except Exception:  # noqa: BLE001 - a fault of these rows must not end the earlier batch
+    except Exception:  # noqa: BLE001 - must not end the earlier batch
         return None
     return parsed if arrivals else None
 
 
 def do_nothing() -> None:
-    """Used instead of reading ahead."""
+    """A ReadAhead that is off."""
 
 
 NOTHING_AHEAD = ReadAhead(max_spaces=0)
-"""For callers that process a single batch."""

@@ -1,6 +1,6 @@
-"""Background job: apply changed source names to earlier touches.
+"""Background job: reclassify stored touches after source names change.
 
-Each batch is one transaction under the Space's lock, which also stores the progress.
+A batch is one transaction, with its progress, under the Space's lock.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from headwater.spaces.reclassifications import (
 queries = Queries(__name__, "reclassification.sql")
 
 BATCH_ROWS = 2_000
-"""Touchpoints, and page views, of a batch. Kept small because the Space is locked meanwhile."""
+"""Of touchpoints, and of page views. Small, because the Space is locked."""
 STATEMENT_TIMEOUT = "20s"
 
 _URL_AT = {"touchpoints": 4, "views": 3}
@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 
 class _Stored(NamedTuple):
-    """A stored touch, or a page view that could make one, whose link has one of the names."""
+    """A touch, or a page view that could make one, with a changed name."""
 
     id: int
     contact_id: int
@@ -67,7 +67,7 @@ class _Stored(NamedTuple):
     """For a page view."""
     is_touchpoint: bool
     name: str = ""
-    """The changed name that requires reclassification."""
+    """The changed name."""
 
 
 @dataclass
@@ -76,22 +76,20 @@ class _Changes:
     touchpoints: list[TouchpointSource] = field(default_factory=list[TouchpointSource])
     origins: dict[int, ViewOrigin] = field(default_factory=dict[int, ViewOrigin])
     touches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """Contact and time of each changed touchpoint."""
+    """Contact and time."""
     since: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
-    """The earliest time by contact and new source bit."""
+    """The earliest time, by contact and source bit."""
     counts: Counter[str] = field(default_factory=Counter[str])
-    """Changed touchpoints by name."""
+    """By name."""
 
 
 Apply = Callable[[SpaceRules, Iterator[_Stored]], _Changes]
 
 
 def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Apply a Space's changed names to the next batch of touchpoints and page views. Return whether
-    there was one. Needs an autocommit connection.
+    """Reclassify the next batch of a Space. Return whether there was one. Needs an autocommit connection.
 
-    Stored data must not stop it: a failed batch is repeated row by row, and a failing row is left
-    as it is.
+    After an error, the batch is retried row by row, and a failing row is left unchanged.
     """
     try:
         return _reclassify(connection, space_id, limit)
@@ -105,7 +103,6 @@ def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BAT
 
 
 def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: Apply | None = None) -> bool:
-    """Process a batch, with a function that returns its changes."""
     started = time.perf_counter()
     with connection.transaction():
         connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
@@ -114,7 +111,7 @@ def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: A
         piece = next_piece(connection, space_id) if rules is not None else None
         if rules is None or piece is None:
             return False
-        piece = _limit(connection, space_id, piece, limit)
+        piece = _shorten(connection, space_id, piece, limit)
         stored = _read(connection, space_id, piece, rules.source_names)
         changes = (apply or _decide)(rules, stored)
         _write(connection, space_id, changes)
@@ -133,8 +130,8 @@ RECLASSIFICATION_DUTY = Duty(
 )
 
 
-def _limit(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: int) -> WorkPiece:
-    """Return the beginning of a batch, with at most `limit` rows of each kind."""
+def _shorten(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: int) -> WorkPiece:
+    """Shorten a batch to `limit` rows of each kind."""
     values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
     row = connection.execute(queries["last_id"], values | {"most": limit}).fetchone()
     assert row is not None
@@ -142,8 +139,6 @@ def _limit(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: 
 
 
 class _Names(NamedTuple):
-    """The names of a batch."""
-
     values: frozenset[str]
     """Values of utm_source."""
     networks: frozenset[str]
@@ -156,7 +151,7 @@ class _Names(NamedTuple):
         return cls(frozenset(names), frozenset(networks), sources)
 
     def find(self, url: str, source: str | None = None) -> str | None:
-        """Return the name in a link, or of the touch's source."""
+        """Return the changed name in a link or source, if any."""
         if (value := name_in(url)) in self.values:
             return value
         if not self.networks:
@@ -168,7 +163,7 @@ class _Names(NamedTuple):
 def _read(
     connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
 ) -> Iterator[_Stored]:
-    """Yield the touches and page views of a batch whose link or source has one of its names."""
+    """Yield touches and page views with a changed name."""
     names = _Names.read(piece.names, sources)
     values = {
         "space_id": space_id,
@@ -177,7 +172,7 @@ def _read(
         "networks": [sources.numbers[network] for network in names.networks],
     }
     readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
-    readers = {"touchpoints": _stored_touch, "views": _stored_view}
+    readers = {"touchpoints": _read_touch, "views": _read_view}
     for kind, read in readers.items():
         for row in connection.execute(queries[kind], values).fetchall():
             url = row[_URL_AT[kind]] or ""
@@ -188,7 +183,7 @@ def _read(
                 yield stored._replace(name=name)
 
 
-def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
+def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
     touch_id, contact_id, at, sent, url, referrer_host = row[:6]
     source_id: int = row[6]
     touch = ClassifiedTouch(
@@ -202,8 +197,8 @@ def _stored_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
     return _Stored(touch_id, contact_id, at, touch, None, is_touchpoint=True)
 
 
-def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
-    """Return a page view; None for one that can't make a touch."""
+def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
+    """Return a page view, or None if it can't make a touch."""
     view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:
@@ -221,7 +216,6 @@ def _stored_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
 
 
 def _decide(rules: SpaceRules, stored_touches: Iterator[_Stored]) -> _Changes:
-    """Return the changes of touches by the Space's current names."""
     changes = _Changes()
     for stored in stored_touches:
         touch = classify_anew(stored.touch, rules.exclusions, rules.source_names)
@@ -258,7 +252,7 @@ def _change_touchpoint(changes: _Changes, stored: _Stored, touch: ClassifiedTouc
 
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
-    """Store the changes, add the sources to contacts and later events, and record these."""
+    """Store the changes, and add the new sources to contacts and later events."""
     connection.execute(DRAW_REVISION, {"space_id": space_id})
     changed = [touch.id for touch in changes.touchpoints]
     keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)

@@ -1,13 +1,12 @@
 -- name: bound_statements
--- How long a statement of this transaction may take.
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: bound_waiting
--- How long it waits for any lock. No query, as a cluster hands that on to its nodes.
+-- SET instead of a function, so that a cluster passes it on to its nodes.
 SET LOCAL lock_timeout = {patience};
 
 -- name: last_id
--- Where a piece ends that has at most so many touchpoints and so many page views.
+-- The last id of a batch with at most %(most)s touchpoints and page views.
 SELECT least(
     (SELECT t.id FROM touchpoints t
      WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
@@ -18,8 +17,7 @@ SELECT least(
     %(until_id)s::bigint);
 
 -- name: touchpoints
--- The touchpoints of events and those sent by themselves whose links have parameters, or whose source
--- is one of some networks.
+-- Touchpoints not made by page views, with a link with parameters or a source among the networks.
 SELECT t.id, t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.sent, t.url,
        t.referrer_host, t.source_id, t.source_rule, g.account_id, g.account_name, g.campaign_id,
        g.campaign_name, g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword
@@ -33,8 +31,7 @@ WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
   AND NOT t.by_hit AND (t.url ~ '[?#]' OR t.source_id = ANY(%(networks)s::smallint[]));
 
 -- name: views
--- The page views that could make a touchpoint and whose links have parameters, and whether each made
--- one.
+-- Page views that could make a touchpoint, with parameters, and whether they made one.
 SELECT h.id, h.contact_id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.url,
        h.referrer_host, h.touch::text,
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL

@@ -1,6 +1,4 @@
-"""Refunds of a batch: returned money becomes negative events of the orders' contacts, once both the
-report and the order are there. Pure.
-"""
+"""Turn refund reports into negative events once the order is known. Pure."""
 
 from __future__ import annotations
 
@@ -34,8 +32,6 @@ from headwater.people.identity.senders import BUSINESS_RECORDS, Sender
 
 
 class KnownOrder(NamedTuple):
-    """A refunded order, stored or in the batch."""
-
     order_id: str
     contact: Contact
     event_name: str
@@ -45,13 +41,12 @@ class KnownOrder(NamedTuple):
 
 
 _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
-"""The idempotency key of a refund that the WooCommerce plugin sends. It names the order."""
+"""The idempotency key of a refund from the WooCommerce plugin, which contains the order's id."""
 
 
-def refund_sent_as_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
-    """Return the refund that a webhook, an import or the WooCommerce plugin reports as a negative
-    event of an order. As an event, it would be a duplicate of the order, or be counted in addition
-    to the webhook's report of the same refund.
+def read_refund_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
+    """Return the refund that a business record or the WooCommerce plugin sends as a negative event. As an
+    event, it would be a duplicate of the order, or count on top of the webhook's report.
     """
     amount = Decimal(event.amount or 0)
     order_id = _refunded_order(event, Sender(arrival.sender))
@@ -73,41 +68,41 @@ def _refunded_order(event: AcceptedEvent, sender: Sender) -> str | None:
     return key[1] if key is not None and sender is Sender.API_KEY else None
 
 
-def orders_named(batch: Batch) -> set[str]:
-    """Return the ids of orders in the batch or with refunds in it."""
+def list_order_ids(batch: Batch) -> set[str]:
+    """Return the ids of orders with events or refunds in the batch."""
     order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     events = (item.event for item in batch.items if item.event is not None)
     return order_ids | {key[1] for event in events if (key := order_key(event))}
 
 
-def refunded_orders(batch: Batch) -> set[str]:
-    """Return the ids of orders with refunds, in the batch or earlier."""
+def list_refunded_orders(batch: Batch) -> set[str]:
+    """Return the ids of orders with refunds, including earlier ones."""
     order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     return order_ids | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
 
 
 def settle_refunds(batch: Batch) -> None:
-    """Process the batch's refund reports, and add the resulting refunds as events."""
+    """Process refund reports, and add the resulting refunds as events."""
     if not batch.parsed.refunds and not batch.refunds:
         return
     changed: dict[str, OrderRefunds] = {}
-    in_batch = dict(_orders_of_batch(batch))
+    in_batch = dict(_list_batch_orders(batch))
     for name in in_batch:
         if name in batch.refunds:
             changed[batch.refunds[name].order_id] = batch.refunds[name]
     for arrival, accepted in batch.parsed.refunds:
-        refunds = _refunds_of(batch, accepted.order_ids)
+        refunds = _find_refunds(batch, accepted.order_ids)
         changed[refunds.order_id] = refunds
-        _take_in(batch, refunds, arrival, accepted, in_batch)
+        _add_report(batch, refunds, arrival, accepted, in_batch)
     arrivals = {arrival.id: arrival for arrival, _ in batch.parsed.refunds}
     for refunds in changed.values():
-        _settle(batch, refunds, _find_order(batch, refunds, in_batch), arrivals)
-        _correct(batch, refunds)
+        _add_events(batch, refunds, _find_order(batch, refunds, in_batch), arrivals)
+        _record_corrections(batch, refunds)
     batch.refund_changes.orders = list(changed.values())
 
 
-def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
-    """Yield the batch's orders by id, the business's last."""
+def _list_batch_orders(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
+    """Yield the batch's orders by id, those from the business last."""
     orders = [
         (key[1], item)
         for item in batch.items
@@ -116,7 +111,7 @@ def _orders_of_batch(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
     for order_id, item in sorted(orders, key=lambda order: order[1].identity.sender.is_trusted):
         event = item.event
         assert event is not None
-        money = _money(batch, Decimal(event.amount) if event.amount else None, event.currency)
+        money = _make_money(batch, Decimal(event.amount) if event.amount else None, event.currency)
         yield (
             order_id,
             KnownOrder(order_id, item.contact, event.event_name, money, event.order_name, event.do_not_capi),
@@ -134,15 +129,15 @@ def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOr
                 name,
                 batch.directory.contacts[stored.contact_id],
                 stored.event_name,
-                _money(batch, stored.amount, stored.currency),
+                _make_money(batch, stored.amount, stored.currency),
                 stored.order_name,
                 stored.do_not_capi,
             )
     return None
 
 
-def _refunds_of(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
-    """Return the reports of an order found by any of its ids, and register all of its ids."""
+def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
+    """Return the order's reports found by any of its ids, and register all ids."""
     existing = (batch.refunds[name] for name in order_ids if name in batch.refunds)
     refunds = next(existing, None) or OrderRefunds(order_ids[0], [])
     for name in order_ids:
@@ -151,16 +146,16 @@ def _refunds_of(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
     return refunds
 
 
-def _take_in(
+def _add_report(
     batch: Batch,
     refunds: OrderRefunds,
     arrival: InboxRow,
     accepted: AcceptedRefund,
     in_batch: dict[str, KnownOrder],
 ) -> None:
-    """Add a report to an order; if it changes nothing, record it as a duplicate."""
+    """Add a report to an order. If it changes nothing, record a duplicate."""
     sender = Sender(arrival.sender)
-    currency = _own_currency(batch, accepted.currency)
+    currency = _normalise_currency(batch, accepted.currency)
     new = [
         RefundReport(
             statement=statement, receipt=arrival.id, at=accepted.at, currency=currency, sender=sender.value
@@ -177,7 +172,7 @@ def _take_in(
         batch.duplicates.append(Duplicate(arrival.id, "refund", event_id, arrival.received_at, sender))
 
 
-def _settle(
+def _add_events(
     batch: Batch, refunds: OrderRefunds, order: KnownOrder | None, arrivals: dict[int, InboxRow]
 ) -> None:
     """Add an order's new refunds to the batch's events."""
@@ -191,11 +186,11 @@ def _settle(
     for refund in counted:
         if not refund.is_event:
             arrival = arrivals.get(refund.receipt, batch.arrivals[-1])
-            batch.items.append(_item(refund, order, arrival.received_at))
+            batch.items.append(_make_item(refund, order, arrival.received_at))
     refunds.counted = [msgspec.structs.replace(refund, is_event=True) for refund in counted]
 
 
-def _correct(batch: Batch, refunds: OrderRefunds) -> None:
+def _record_corrections(batch: Batch, refunds: OrderRefunds) -> None:
     """Record stored refunds that changed or were withdrawn."""
     current = {refund.receipt: refund for refund in refunds.counted}
     for former in refunds.stored:
@@ -206,7 +201,7 @@ def _correct(batch: Batch, refunds: OrderRefunds) -> None:
             batch.refund_changes.amounts.append(refund)
 
 
-def _item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
+def _make_item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
     assert refund.amount != EVERYTHING
     sender = Sender(refund.sender)
     arrival = InboxRow(refund.receipt, "refund", sender, received_at, "", "")
@@ -226,10 +221,10 @@ def _item(refund: Refund, order: KnownOrder, received_at: int) -> Item:
     return item
 
 
-def _money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderMoney:
-    return OrderMoney(amount, _own_currency(batch, currency))
+def _make_money(batch: Batch, amount: Decimal | None, currency: str | None) -> OrderMoney:
+    return OrderMoney(amount, _normalise_currency(batch, currency))
 
 
-def _own_currency(batch: Batch, currency: str | None) -> str | None:
-    """Return a currency as in refunds: None for the Space's."""
+def _normalise_currency(batch: Batch, currency: str | None) -> str | None:
+    """Return the currency, or None if it is the Space's."""
     return None if currency == batch.space.currency else currency

@@ -1,5 +1,5 @@
-"""A worker's rounds over Spaces with waiting rows, a few at a time, so that it sees new rows and
-skips Spaces emptied by other workers.
+"""Iterate over Spaces with waiting rows, a few at a time, so that a worker sees new rows and skips Spaces
+that others emptied.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from psycopg import Connection
 from headwater.intake.inbox.queue import last_waiting_space, next_waiting_spaces
 
 MAX_SPACES = 32
-"""Spaces per poll. With one row each they take about 50 ms, and a poll takes less than 1 ms."""
+"""Per poll. With one row each they take about 50 ms, and a poll less than 1 ms."""
 
 # Two workers, in the order of ids; a dot is an empty Space, which is not seen:
 #
@@ -26,17 +26,17 @@ MAX_SPACES = 32
 
 
 class Rounds:
-    """A worker's position in its round. `ended` is called at the end of a round with all its Spaces."""
+    """A worker's position. `ended` receives the Spaces of a finished round."""
 
     def __init__(self, ended: Callable[[set[int]], object]) -> None:
         self._ended = ended
         self._after: int | None = 0
-        """The last Space seen; None to draw a random one."""
+        """The last Space; None means a random one."""
         self._seen = set[int]()
-        """The Spaces of this round so far."""
+        """Of this round."""
 
     def poll(self, connection: Connection[Any]) -> list[int]:
-        """Return the next Spaces with waiting rows; empty if there are none at all."""
+        """Return the next Spaces with waiting rows; empty if none exist."""
         after = _draw(connection) if self._after is None else self._after
         spaces = next_waiting_spaces(connection, after, MAX_SPACES)
         missing = MAX_SPACES - len(spaces)

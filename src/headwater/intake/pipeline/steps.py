@@ -1,6 +1,5 @@
-"""The pipeline's decisions, one step per function, in the order of `batch_runner.process`.
-
-All are pure: they read only the batch, and process its items in order of arrival.
+"""The pipeline's decisions, in the order of `batch_runner.process`. Pure; items are processed in order of
+arrival.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from headwater.events.touchpoints.models import Touch
 from headwater.intake.inbox.rows import InboxRow, Rejection, RejectReason
 from headwater.intake.pipeline.batch import Batch, Item, ParsedRows
 from headwater.intake.pipeline.paths import ContactPath
-from headwater.intake.pipeline.phones import note_phone, read_only_phone, wanted_digits
-from headwater.intake.pipeline.refunds import refund_sent_as_event
+from headwater.intake.pipeline.phones import list_phone_digits, read_only_phone, register_phone
+from headwater.intake.pipeline.refunds import read_refund_event
 from headwater.people.companies.assignment import Company
 from headwater.people.companies.domains import business_domain
 from headwater.people.contacts.names import combine_names, explicit_parts
@@ -50,11 +49,11 @@ _decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 
 
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
-    """Parse rows and add their facts; reject unreadable rows."""
+    """Parse rows; reject unreadable ones."""
     for arrival in arrivals:
         read = _READERS.get(arrival.kind)
         if read is None:
-            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "no kind that is known")
+            rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "unknown kind")
             parsed.rejections.append(rejection)
             continue
         try:
@@ -67,12 +66,12 @@ def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
 
 def _read_event(parsed: ParsedRows, arrival: InboxRow) -> None:
     event = _decode_event(arrival.payload)
-    refund = refund_sent_as_event(event, arrival)
+    refund = read_refund_event(event, arrival)
     if refund is not None:
         parsed.refunds.append((arrival, refund))
         return
     touch = read_event_touch(event, event.event_time * 1000, parsed.space.source_rules)
-    item = _add_item(parsed, arrival, _identifiers(event), event.event_time, event)
+    item = _add_item(parsed, arrival, _make_identifiers(event), event.event_time, event)
     item.event, item.touch = event, touch
     _identify_by_phone(parsed, item, event.phone)
     item.warn(event.warnings)
@@ -85,7 +84,7 @@ def _read_touchpoint(parsed: ParsedRows, arrival: InboxRow) -> None:
         detail = f"{touch.reason}: {touch.detail}"
         parsed.rejections.append(Rejection(arrival.id, RejectReason.NO_TOUCH, detail))
         return
-    item = _add_item(parsed, arrival, _identifiers(touchpoint), touchpoint.occurred_at)
+    item = _add_item(parsed, arrival, _make_identifiers(touchpoint), touchpoint.occurred_at)
     item.touch = touch
     item.warn(touchpoint.warnings)
 
@@ -98,7 +97,7 @@ def _read_hit(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     person = _decode_person(arrival.payload)
-    item = _add_item(parsed, arrival, _identifiers(person), person.occurred_at, person)
+    item = _add_item(parsed, arrival, _make_identifiers(person), person.occurred_at, person)
     item.person = person
     if person.landing is not None:
         landing, at = person.landing, person.landing.occurred_at * 1000
@@ -125,7 +124,7 @@ _READERS: dict[str, Callable[[ParsedRows, InboxRow], None]] = {
 }
 
 
-def _identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
+def _make_identifiers(accepted: AcceptedEvent | AcceptedTouchpoint | AcceptedPerson) -> Identifiers:
     return Identifiers(
         accepted.email, accepted.tracking_id, accepted.trk_token, accepted.fingerprint, accepted.ip
     )
@@ -138,7 +137,7 @@ def _add_item(
     occurred_at: int,
     claim: AcceptedEvent | AcceptedPerson | None = None,
 ) -> Item:
-    """Add an item with an identity and a time (ms since 1970). `claim` may identify the browser's
+    """Add an item with an identity and a time (ms since 1970). `claim` may join the browser's past to a
     contact.
     """
     sender = Sender(arrival.sender)
@@ -163,7 +162,7 @@ def _add_item(
 
 
 def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
-    """Identify a business record by its phone number if it has no other identifier."""
+    """Identify a business record by phone if it has no other identifier."""
     identity = item.identity
     if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
         return
@@ -174,11 +173,10 @@ def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> Non
 
 
 def match_and_merge(batch: Batch) -> None:
-    """Find, create and merge the items' contacts, one by one, because each depends on the results
-    of those before it. Identifiers that a page may not add are removed from here on, with a
-    warning.
+    """Find, create and merge contacts one by one, because results affect later items. Identifiers that a page
+    may not add are dropped with a warning.
     """
-    digits = wanted_digits(batch)
+    digits = list_phone_digits(batch)
     for item in batch.items:
         presented = item.identity
         item.contact, item.identity = identify(batch.directory, presented, batch.joins)
@@ -189,11 +187,11 @@ def match_and_merge(batch: Batch) -> None:
             warnings = [f"{kind} ignored: a page cannot add it to this contact" for kind in refused]
             item.warnings = [*(item.warnings or ()), *warnings]
         if digits:
-            note_phone(batch, item, digits)
+            register_phone(batch, item, digits)
 
 
 def describe_contacts(batch: Batch) -> None:
-    """Fill in profiles from events, page views and merged contacts."""
+    """Fill profiles from events, page views and merged contacts."""
     directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
     for item, merges in batch.timeline():
         for merge in merges:
@@ -230,7 +228,6 @@ def _describe_by_hit(batch: Batch, item: Item, hit: AcceptedHit) -> None:
 
 
 def read_views(batch: Batch) -> None:
-    """Read the page views' sources and new clicks."""
     for item in batch.items:
         if item.hit is not None:
             item.view = read_view(
@@ -244,7 +241,7 @@ def read_views(batch: Batch) -> None:
 
 
 def group_companies(batch: Batch) -> None:
-    """Assign companies to contacts. A survivor keeps its own or takes the merged contact's."""
+    """Assign companies. A survivor keeps its own or takes the merged contact's."""
     by_external_id = batch.space.company_identity_mode == "external_id"
     for item, merges in batch.timeline():
         for merge in merges:
@@ -252,12 +249,12 @@ def group_companies(batch: Batch) -> None:
         profile = batch.profiles.get(item.contact)
         if by_external_id:
             if item.identity.sender.is_trusted or profile.company is None:
-                profile.company = _named_company(batch, item) or profile.company
+                profile.company = _find_named_company(batch, item) or profile.company
         elif profile.company is None:
-            profile.company = _employer(batch, item)
+            profile.company = _find_employer(batch, item)
 
 
-def _named_company(batch: Batch, item: Item) -> Company | None:
+def _find_named_company(batch: Batch, item: Item) -> Company | None:
     event = item.event
     if event is None or event.company_external_id is None:
         return None
@@ -269,13 +266,13 @@ def _named_company(batch: Batch, item: Item) -> Company | None:
     )
 
 
-def _employer(batch: Batch, item: Item) -> Company | None:
+def _find_employer(batch: Batch, item: Item) -> Company | None:
     domain = business_domain(item.identity.email) if item.identity.email is not None else None
     return batch.companies.get_by_domain(domain, item.received_at) if domain is not None else None
 
 
 def walk_paths(batch: Batch) -> None:
-    """Decide which touches become touchpoints, and which sources precede each event."""
+    """Decide which touches become touchpoints, and the sources before each event."""
     for item, merges in batch.timeline():
         for merge in merges:
             batch.path(merge.survivor).absorb(batch.path(merge.loser))
@@ -300,7 +297,7 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
 
 
 def settle(batch: Batch) -> None:
-    """Copy the paths' results to the contacts' rows, whose ids are now known."""
+    """Copy the paths' results to the contacts' rows."""
     for item in batch.items:
         if item.hit is None:
             continue

@@ -1,1 +1,1 @@
-"""The tracker: the script that pages load, and the endpoint that it reports to."""
+"""The tracking script, and the endpoint it reports to."""

@@ -1,6 +1,4 @@
-"""A browser's report, validated except for its items: the site, the browser, and the visitor's
-consent and cookies. Pure.
-"""
+"""Validate a browser's report except its items. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from headwater.sources.addresses import read_address
 
 MAX_ITEMS = 50
 MAX_AGO = 7 * 86_400_000
-"""A week, in milliseconds, for which an item that could not be sent may wait in a browser."""
+"""A week in milliseconds: how long browsers keep items they couldn't send."""
 LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
@@ -34,7 +32,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, kw_only=True)
 class BrowserReport:
-    """The members of a body that apply to all of its items."""
+    """The fields of a report that apply to all items."""
 
     token: str | None = None
     fingerprint: str | None = None
@@ -68,15 +66,13 @@ def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserRepo
         fingerprint=texts.get("fingerprint"),
         language=language_tag(payload.language),
         consent=payload.consent or Consent(),
-        cookies=_cookies(payload.cookies or {}),
-        landing=_landing(payload.landing, now),
+        cookies=_read_cookies(payload.cookies or {}),
+        landing=_read_landing(payload.landing, now),
     )
 
 
-def _landing(value: Any, now: float) -> AcceptedLanding | None:
-    """Return the page view by which the visitor came. One that cannot be one is left out: it only
-    adds to what the items say.
-    """
+def _read_landing(value: Any, now: float) -> AcceptedLanding | None:
+    """Return the landing page view, or None if invalid: it is optional."""
     try:
         landing = msgspec.convert(value, _Landing)
     except msgspec.ValidationError:
@@ -88,10 +84,8 @@ def _landing(value: Any, now: float) -> AcceptedLanding | None:
     )
 
 
-def _cookies(cookies: dict[str, Any]) -> dict[str, str]:
-    """Return the cookies that can be stored. Others are left out without an error, as another
-    script may have set them.
-    """
+def _read_cookies(cookies: dict[str, Any]) -> dict[str, str]:
+    """Return the valid cookies. Others are ignored, because another script may have set them."""
     return {
         name: value
         for name, longest in LONGEST_COOKIE.items()
@@ -109,34 +103,32 @@ REPORT_FORM = Form(
     {},
 )
 
-_members_of = msgspec.json.Decoder(dict[str, Raw]).decode
-_text_of = msgspec.json.Decoder(str).decode
-_list_of = msgspec.json.Decoder(list[Raw]).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_decode_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Body:
-    """A body whose members are not yet validated, as its site has to be known first."""
+    """A body to validate once its site is known."""
 
     def __init__(self, body: bytes) -> None:
-        """Read a body. Raises Invalid for one that is no JSON object, without naming the field at
-        fault: its site is not known.
-        """
+        """Decode a body. Raises Invalid without naming a field, because the site isn't known."""
         try:
-            self._members = decode_typed(body, _members_of, name_fields=False)
+            self._members = decode_typed(body, _decode_members, name_fields=False)
         except msgspec.ValidationError:
             raise Invalid(NOT_AN_OBJECT) from None
 
     def site(self) -> str:
-        """Return the site key; "" when there is none."""
+        """Return the site key, or ""."""
         try:
-            return _text_of(self._members.get("site", b'""'))
+            return _decode_text(self._members.get("site", b'""'))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
 
     def items(self) -> list[Raw]:
         """Return the items. Raises Invalid."""
         try:
-            items = _list_of(self._members.get("items", b"null"))
+            items = _decode_list(self._members.get("items", b"null"))
         except msgspec.DecodeError:
             raise Invalid.of("items", "must be an array of items.") from None
         if not 1 <= len(items) <= MAX_ITEMS:
@@ -144,17 +136,17 @@ class Body:
         return items
 
     def report(self, now: float) -> BrowserReport:
-        """Return all members except the items. Raises Invalid naming every member at fault."""
-        others = {name: raw for name, raw in self._members.items() if name in _REPORTED}
+        """Return the report without items. Raises Invalid."""
+        others = {name: raw for name, raw in self._members.items() if name in _REPORT_FIELDS}
         return REPORT_FORM.accept(_encode(others), now)
 
 
-_REPORTED = frozenset(_ReportPayload.__struct_fields__)
+_REPORT_FIELDS = frozenset(_ReportPayload.__struct_fields__)
 
 
 @lru_cache(maxsize=1024)
 def language_tag(text: str | None) -> str | None:
-    """Return the first language of an Accept-Language header or of a browser's list, as a tag."""
+    """Return the first language of an Accept-Language header or a browser's list, as a tag."""
     match = _LANGUAGE.fullmatch((text or "").split(",")[0].split(";")[0].strip())
     if match is None:
         return None
@@ -170,7 +162,7 @@ def _subtag(text: str) -> str:
 
 @dataclass(frozen=True)
 class Browser:
-    """The browser that sent a report, by the report and the request."""
+    """The browser that sent a report, from the report and the request."""
 
     token: str | None
     fingerprint: str | None
@@ -182,11 +174,11 @@ class Browser:
     cookies: dict[str, str]
     consent: Consent
     address_key: str
-    """Of the address the report came from, as `identity.joins` counts it."""
+    """The sender's address as a key in `identity.joins`."""
     landing: AcceptedLanding | None = None
 
     def visitor(self) -> dict[str, str]:
-        """Return the identifiers of the visitor. An address counts only with a fingerprint."""
+        """Return the visitor's identifiers. An address counts only with a fingerprint."""
         identifiers = {"trk_token": self.token} if self.token else {}
         if self.fingerprint and self.ip:
             identifiers |= {"fingerprint": self.fingerprint, "ip": self.ip}

@@ -1,7 +1,7 @@
-"""POST of browsers' reports: as plain ASGI, like the other endpoints that carry the traffic.
+"""Receive browsers' reports, as plain ASGI like the other high-traffic endpoints.
 
-A page may write to a site by its origin, as the site key is public. Bodies are sent as text/plain,
-so that browsers send no preflight request; one that comes all the same is answered.
+Access depends on the page's origin, because the site key is public. Bodies are text/plain to avoid preflight
+requests; preflights are answered anyway.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headwater.intake.ingest.endpoints import (
     quota_headers,
 )
 from headwater.intake.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
-from headwater.intake.tracker.reported_items import AcceptedItem, accept_item, fault_of, is_page
+from headwater.intake.tracker.reported_items import AcceptedItem, accept_item, describe_fault, is_page
 from headwater.intake.tracker.shares import Shares
 from headwater.people.identity.joins import address_key
 from headwater.people.identity.senders import Sender
@@ -42,13 +42,13 @@ from headwater.spaces.sites.sites import REPORTING, SCOPE, ActiveSite, SiteCache
 MAX_BODY = 256 * 1024
 COOKIE = "trk_token"
 COOKIE_SECONDS = 400 * 86_400
-"""The longest that browsers keep any cookie."""
+"""The longest that browsers keep a cookie."""
 LONGEST_USER_AGENT = 2048
 
 _COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=({TOKEN.pattern})\s*(?=;|\Z)")
 
-bot_hits = Counter("headwater_bot_hits", "Page views by bots, which are left out")
-refused = Counter("headwater_refused_reports", "Reports of foreign pages", ["reason"])
+bot_hits = Counter("headwater_bot_hits", "Page views by bots, not stored")
+refused = Counter("headwater_refused_reports", "Refused browser reports", ["reason"])
 
 Headers = dict[bytes, bytes]
 
@@ -62,35 +62,35 @@ class ItemResults:
     kinds: Sequence[str]
     senders: Sequence[Sender]
     faults: Sequence[tuple[RefusalReason, str]] = ()
-    """Why items were refused, and the fields at fault."""
+    """The reasons of refused items, with the fields at fault."""
 
 
 class HitsEndpoint(Endpoint):
-    """POST: the page views, persons and events that a browser reports."""
+    """POST a browser's page views, persons and events."""
 
     def __init__(self, ingest: Ingest, sites: SiteCache, places: Places, trusted: Networks) -> None:
         self._ingest, self._sites, self._places, self._trusted = ingest, sites, places, trusted
         self._shares = Shares()
-        # Compiles the patterns now, and not while the first visitor waits.
+        # Compile the patterns before the first visitor waits.
         read_agent("Mozilla/5.0")
 
     async def answer(self, scope: Any, receive: Receive) -> HttpResponse:
-        # Of a repeated header the first counts, as everywhere else.
+        # The first of repeated headers counts.
         headers: Headers = dict(reversed(scope["headers"]))
-        origin = _text(headers, b"origin").strip()
+        origin = _get_text(headers, b"origin").strip()
         try:
-            refuse_encoding(_text(headers, b"content-encoding"))
+            refuse_encoding(_get_text(headers, b"content-encoding"))
             body = Body(await read_body(receive, MAX_BODY))
         except Problem as problem:
-            # Any origin may read this answer: a script that cannot would send the report for ever.
-            return _granted(problem_answer(problem), origin)
+            # Let any origin read this response: a script that can't would retry forever.
+            return _add_grant(problem_answer(problem), origin)
         site = await self._admit(body.site(), origin)
         try:
             site.caller.authorize(SCOPE)
             answer = await self._handle(site, body, scope, headers)
         except Problem as problem:
             answer = problem_answer(problem)
-        return _granted(answer, origin)
+        return _add_grant(answer, origin)
 
     async def _handle(self, site: ActiveSite, body: Body, scope: Any, headers: Headers) -> HttpResponse:
         address = client_address(scope, self._trusted)
@@ -104,18 +104,18 @@ class HitsEndpoint(Endpoint):
         browser = self._browser(address, headers, report)
         answer = await self._take(site, items, browser)
         if browser.token and not browser.agent.is_bot:
-            origin, host = _text(headers, b"origin").strip(), _text(headers, b"host")
+            origin, host = _get_text(headers, b"origin").strip(), _get_text(headers, b"host")
             answer.headers += _cookie_headers(browser.token, origin, host)
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
-        """Return the site of a report. Raises Unauthorized or Forbidden, and notes either."""
+        """Return the report's site. Raises Unauthorized or Forbidden, and records either."""
         try:
             _check_origin(origin)
             site = await self._sites.site(key)
         except Unauthorized:
             refused.labels("site").inc()
-            if origin != OPAQUE:  # it says nothing of whose key was meant
+            if origin != OPAQUE:  # it doesn't identify the page
                 self._sites.refusals.note_key(origin, key)
             raise
         except Forbidden:
@@ -125,7 +125,7 @@ class HitsEndpoint(Endpoint):
             site.admit(origin)
         except Forbidden:
             refused.labels("origin").inc()
-            if origin != OPAQUE:  # nobody should be advised to take all such frames
+            if origin != OPAQUE:  # never suggest allowing all opaque frames
                 self._note(site, RefusalReason.ORIGIN, origin)
             raise
         return site
@@ -134,8 +134,8 @@ class HitsEndpoint(Endpoint):
         self._sites.refusals.note(site.caller.space_id, site.id, reason, detail)
 
     def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
-        """Count items. Raises RateLimited when the sender has used up its share of the Space's
-        minute. Items are counted before they are validated, which costs more.
+        """Count items against the sender's share of the Space's limit. Raises RateLimited. Runs before
+        validation, which costs more.
         """
         limit = self._ingest.keys.limit(site.caller, REPORTING)
         sender = address_subject(address)
@@ -146,16 +146,16 @@ class HitsEndpoint(Endpoint):
             raise
 
     def _browser(self, ip: str | None, headers: Headers, report: BrowserReport) -> Browser:
-        user_agent = _text(headers, b"user-agent")[:LONGEST_USER_AGENT]
-        kept = _COOKIE.search(_text(headers, b"cookie"))
+        user_agent = _get_text(headers, b"user-agent")[:LONGEST_USER_AGENT]
+        cookie = _COOKIE.search(_get_text(headers, b"cookie"))
         return Browser(
-            token=kept[1] if kept else report.token,
+            token=cookie[1] if cookie else report.token,
             fingerprint=report.fingerprint,
             ip=ip,
             user_agent=user_agent,
             agent=read_agent(user_agent),
             place=self._places.find(ip),
-            language=report.language or language_tag(_text(headers, b"accept-language")),
+            language=report.language or language_tag(_get_text(headers, b"accept-language")),
             cookies=report.cookies,
             consent=report.consent,
             address_key=address_key(address_subject(ip)),
@@ -163,7 +163,7 @@ class HitsEndpoint(Endpoint):
         )
 
     async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
-        """Have the valid items stored and counted, and return every item's result."""
+        """Store the valid items, and return the results."""
         is_bot = browser.agent.is_bot
         outcome = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
         for reason, detail in outcome.faults:
@@ -180,20 +180,18 @@ class HitsEndpoint(Endpoint):
         for result in outcome.results:
             if result["status"] == "queued":
                 result["receipt_id"] = str(next(receipts))
-        status, body = _body(outcome, None if is_bot else browser.token)
+        status, body = _make_body(outcome, None if is_bot else browser.token)
         return HttpResponse(status, body, quota_headers(request.quota))
 
 
 def _check_origin(origin: str) -> None:
-    """Raise Forbidden for an origin that no page of the web has. Which sites take frames without an
-    origin is looked up with the site.
-    """
+    """Raise Forbidden unless it is a page's origin. Opaque origins are checked with the site."""
     if origin != OPAQUE and sent_host(origin) is None:
         raise Forbidden("A report needs the Origin header of a page.")
 
 
 def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
-    """Return the results of a bot's items: only the number of its page views is stored."""
+    """Return the results of a bot's items: only its number of page views is stored."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
@@ -203,7 +201,6 @@ def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
 
 
 def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
-    """Return each item's result, in order, and the rows of the valid ones."""
     now = time.time()
     results: list[dict[str, Any]] = []
     accepted: list[AcceptedItem] = []
@@ -213,15 +210,14 @@ def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemRes
             accepted.append(accept_item(raw, browser, site, now))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
-            faults.append(fault_of(raw, invalid))
+            faults.append(describe_fault(raw, invalid))
         else:
             results.append({"index": index, "status": "queued"})
     kinds, rows = [item.kind for item in accepted], [item.row for item in accepted]
     return ItemResults(results, rows, kinds, [item.sender for item in accepted], faults)
 
 
-def _body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
-    """Return the status and the body of an answer."""
+def _make_body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
     counts = dict.fromkeys(("queued", "ignored", "invalid"), 0)
     for result in outcome.results:
         counts[result["status"]] += 1
@@ -245,8 +241,8 @@ def _body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
 def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
     """Return the token as a cookie of the page's own domain, if our host belongs to it.
 
-    Set here and not by the script, as Safari keeps what a script sets for seven days only. The
-    script has to read it, as trkToken() answers at once: so it is not HttpOnly.
+    Set by the server, because Safari limits cookies set by scripts to seven days. Not HttpOnly, because
+    trkToken() reads it.
     """
     domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
     if domain is None:
@@ -258,7 +254,7 @@ def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, byt
 
 
 def grant(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let a page of this origin read the answer and use cookies."""
+    """Return headers that let the origin's pages read the response and use cookies."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-credentials", b"true"),
@@ -266,17 +262,17 @@ def grant(origin: str) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _granted(answer: HttpResponse, origin: str) -> HttpResponse:
+def _add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
     if sent_host(origin) is not None:
         answer.headers += grant(origin)
     return answer
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
-    """Answer OPTIONS, by which a browser asks whether it may send JSON. Any page may: the origin is
-    checked with the report itself, which names the site.
+    """Answer a preflight request. Any page may send JSON: the origin is checked with the report, which has
+    the site.
     """
-    origin = _text(dict(reversed(scope["headers"])), b"origin").strip()
+    origin = _get_text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
     if sent_host(origin) is not None:
         headers += [
@@ -289,5 +285,5 @@ async def preflight(scope: Any, _: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _text(headers: Headers, name: bytes) -> str:
+def _get_text(headers: Headers, name: bytes) -> str:
     return headers.get(name, b"").decode("latin-1")

@@ -1,6 +1,4 @@
-"""The items of a browser's report: page views, persons and events. Each is validated by itself and
-becomes a row of the inbox. Pure: the row depends on the item and the request alone.
-"""
+"""Validate the items of a browser's report one by one, and turn them into inbox rows. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ _KEY = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 _encode = msgspec.json.encode
-_members_of = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class WrongClock(Invalid):
-    """An item whose time cannot be right: the clock of whoever gave it is wrong."""
+    """An item whose time can't be right."""
 
 
 class _Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +82,7 @@ def _read_key_and_time(payload: _Item, now: float, check: Check) -> _KeyAndTime:
     return _KeyAndTime(payload.key.lower(), int(now * 1000 - payload.ago))
 
 
-def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
+def _normalise_page(payload: _Page, now: float, check: Check) -> AcceptedHit:
     item = _read_key_and_time(payload, now, check)
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
@@ -92,7 +90,7 @@ def _page(payload: _Page, now: float, check: Check) -> AcceptedHit:
     return AcceptedHit(key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer)
 
 
-def _person(payload: Any, now: float, check: Check) -> AcceptedPerson:
+def _normalise_person(payload: Any, now: float, check: Check) -> AcceptedPerson:
     item = _read_key_and_time(payload, now, check)
     texts: dict[str, Any] = nonblank_texts(payload, ("email", *_NAMES))
     if "email" in texts:
@@ -108,7 +106,7 @@ class _Signed(msgspec.Struct, frozen=True):
     signature: Identifier = None
 
 
-def _signature(payload: _Signed, _: float, check: Check) -> Signature | None:
+def _normalise_signature(payload: _Signed, _: float, check: Check) -> Signature | None:
     signed_at = "" if payload.signed_at is None else str(payload.signed_at).strip()
     digest = (payload.signature or "").strip()
     if not digest:
@@ -129,77 +127,74 @@ _RULES = {
 _STAND_INS: dict[str, Any] = {"type": "page", "key": "00000000-0000-0000-0000-000000000000", "ago": 0}
 
 WHEN_FORM = Form(_Item, _read_key_and_time, _RULES, _STAND_INS)
-PAGE_FORM = Form(_Page, _page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
-PERSON_FORM = Form(_Person, _person, _RULES, _STAND_INS, alternatives=())
-SIGNATURE_FORM = Form(_Signed, _signature, _RULES, {}, alternatives=())
+PAGE_FORM = Form(_Page, _normalise_page, _RULES, {**_STAND_INS, "url": "https://shop.example/"})
+PERSON_FORM = Form(_Person, _normalise_person, _RULES, _STAND_INS, alternatives=())
+SIGNATURE_FORM = Form(_Signed, _normalise_signature, _RULES, {}, alternatives=())
 
 
 class _Type(msgspec.Struct):
     type: Any = None
 
 
-_type_of = msgspec.json.Decoder(_Type).decode
+_decode_type = msgspec.json.Decoder(_Type).decode
 
 
-def fault_of(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
-    """Return the reason why an item was refused, and the field at fault after the item's type."""
+def describe_fault(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
+    """Return why an item was refused, and its type with the first wrong field."""
     fields = list(invalid.errors)
     is_clock = isinstance(invalid, WrongClock) or fields == ["ago"]
     reason = RefusalReason.CLOCK if is_clock else RefusalReason.INVALID
-    return reason, f"{_type_text(raw)}.{fields[0] if fields else 'item'}"
+    return reason, f"{_read_type(raw)}.{fields[0] if fields else 'item'}"
 
 
-def _type_text(raw: Raw) -> str:
+def _read_type(raw: Raw) -> str:
     try:
-        kind = _type_of(raw).type
+        kind = _decode_type(raw).type
     except msgspec.DecodeError:
         return "item"
     return kind if kind in ("page", "identify", "event") else "item"
 
 
 def is_page(raw: Raw) -> bool:
-    """Return whether an item is a page view, valid or not."""
     try:
-        return _type_of(raw).type == "page"
+        return _decode_type(raw).type == "page"
     except msgspec.DecodeError:
         return False
 
 
 class AcceptedItem(NamedTuple):
-    """A row of the inbox, its kind, and its sender."""
-
     kind: str
     row: bytes
     sender: Sender = Sender.BROWSER
 
 
 def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
-    """Return the row of an item for the inbox. Raises Invalid naming every field at fault."""
+    """Return an item's inbox row. Raises Invalid naming every wrong field."""
     try:
-        kind = _type_of(raw).type
+        kind = _decode_type(raw).type
     except msgspec.DecodeError:
-        kind = None  # no object; the form raises that
+        kind = None  # not an object; the form raises Invalid
     if kind == "event":
-        return AcceptedItem("event", _event(raw, browser, site, now))
+        return AcceptedItem("event", _make_event_row(raw, browser, site, now))
     if kind not in ("page", "identify"):
-        WHEN_FORM.accept(raw, now)  # raises with what is wrong
+        WHEN_FORM.accept(raw, now)  # always raises
     visitor = browser.visitor()
     if not visitor:
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
         person = PERSON_FORM.accept(raw, now)
-        claim = _claim(browser, site)
+        claim = _make_claim(browser, site)
         landing = None if browser.token else browser.landing
         row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
-        return AcceptedItem("identify", row, _sender(raw, person, site, now))
+        return AcceptedItem("identify", row, _verify_sender(raw, person, site, now))
     hit = PAGE_FORM.accept(raw, now)
     row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
     return AcceptedItem("hit", row)
 
 
-def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
-    """Return the sender of a person's fields: with a valid signature the business vouches for them.
-    Raises Invalid for an invalid signature, so that the business learns of its mistake.
+def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
+    """Return who vouches for a person's fields: the business, with a valid signature. An invalid one raises
+    Invalid, so that the business notices.
     """
     signature = SIGNATURE_FORM.accept(raw, now)
     if signature is None:
@@ -213,8 +208,8 @@ def _sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> S
     return Sender.SIGNED_BROWSER
 
 
-def _claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
-    """Return what limits the known contacts that a browser may say it is."""
+def _make_claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
+    """Return the limits on identifying as a known contact."""
     rule = SIGNED_ONLY if site.signed_only else None
     return {"address_key": browser.address_key, "join_rule": rule}
 
@@ -232,34 +227,32 @@ def _technical_fields(browser: Browser) -> dict[str, Any]:
     }
 
 
-_OF_THE_SERVER = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time")
+_REQUEST_FIELDS = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time")
 
 
-def _event(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
-    """Return the row of an event, by the form of all events. Fields that the request itself has are
-    not taken from the page, which can send any values.
-    """
+def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
+    """Return an event's row. Fields of the request override the page's, which are untrusted."""
     item = WHEN_FORM.accept(raw, now)
-    members = _members_of(raw)
-    for name in _OF_THE_SERVER:
+    members = _decode_members(raw)
+    for name in _REQUEST_FIELDS:
         members.pop(name, None)
     defaults: dict[str, Any] = {"idempotency_key": item.key, **browser.cookies}
     if browser.consent != Consent():
         defaults["consent"] = browser.consent
-    known: dict[str, Any] = {**browser.visitor(), "event_time": item.occurred_at / 1000}
+    request_fields: dict[str, Any] = {**browser.visitor(), "event_time": item.occurred_at / 1000}
     if browser.user_agent:
-        known["user_agent"] = browser.user_agent
-    event = EVENT_FORM.accept(_encode({**defaults, **members, **known}), now)
+        request_fields["user_agent"] = browser.user_agent
+    event = EVENT_FORM.accept(_encode({**defaults, **members, **request_fields}), now)
     if event.amount is not None:
         _check_amount(event.amount, site)
     if event.email or event.tracking_id:
-        event = msgspec.structs.replace(event, **_claim(browser, site))
+        event = msgspec.structs.replace(event, **_make_claim(browser, site))
     return _encode(event)
 
 
 def _check_amount(amount: str, site: ActiveSite) -> None:
-    """Raise Invalid for an amount that a page may not report."""
+    """Raise Invalid for an amount that pages may not report."""
     if not site.accepts_amounts:
         raise Invalid.of("amount", "is not accepted from pages of this site.")
     if Decimal(amount) < 0:
-        raise Invalid.of("amount", "must not be negative: a page gives no refunds.")
+        raise Invalid.of("amount", "must not be negative: a page cannot report refunds.")

@@ -1,4 +1,4 @@
-"""The script that pages load: minified once, at start, and served from memory."""
+"""Serve the tracking script, minified once at start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADERS = [
     (b"content-type", b"text/javascript; charset=utf-8"),
     (b"cache-control", b"public, max-age=3600, stale-while-revalidate=86400"),
     (b"vary", b"Accept-Encoding"),
-    # Pages of other origins load it, also those that isolate themselves.
+    # Other origins load it, including isolated pages.
     (b"cross-origin-resource-policy", b"cross-origin"),
     (b"access-control-allow-origin", b"*"),
     (b"x-content-type-options", b"nosniff"),
@@ -27,8 +27,8 @@ _HEADERS = [
 
 
 def make_script(script: str, endpoint: str) -> bytes:
-    """Return the script as it is served at path `script`, reporting to path `endpoint`. It locates
-    the endpoint relative to its own URL, so a proxy may put both below any path.
+    """Return the script served at path `script` that reports to path `endpoint`. It finds the endpoint
+    relative to its own URL, so that a proxy can move both.
     """
     source = files("headwater.intake.tracker").joinpath("tracker.js").read_text(encoding="utf-8")
     minified = cast("str", jsmin(source))
@@ -37,22 +37,20 @@ def make_script(script: str, endpoint: str) -> bytes:
 
 
 class ScriptEndpoint:
-    """GET and HEAD of the script, as an ASGI application."""
-
     def __init__(self, script: str, endpoint: str) -> None:
         plain = make_script(script, endpoint)
         etag = hashlib.sha256(plain).hexdigest()[:32]
         packed = gzip.compress(plain, 9, mtime=0)
-        self._plain = _entity(plain, f'"{etag}"')
-        self._packed = _entity(packed, f'"{etag}-gzip"', (b"content-encoding", b"gzip"))
+        self._plain = _make_entity(plain, f'"{etag}"')
+        self._packed = _make_entity(packed, f'"{etag}-gzip"', (b"content-encoding", b"gzip"))
 
     async def __call__(self, scope: Any, _: Any, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         packed = _takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
         body, entity_headers = self._packed if packed else self._plain
-        known = headers.get(b"if-none-match", b"")
+        tags = headers.get(b"if-none-match", b"")
         etag = dict(entity_headers)[b"etag"]
-        if etag in known or known.strip() == b"*":
+        if etag in tags or tags.strip() == b"*":
             entity_headers = [header for header in entity_headers if header[0] != b"content-length"]
             await send({"type": "http.response.start", "status": 304, "headers": entity_headers})
             await send({"type": "http.response.body", "body": b""})
@@ -64,7 +62,6 @@ class ScriptEndpoint:
 
 
 def _takes_gzip(encodings: str) -> bool:
-    """Return whether an Accept-Encoding header accepts gzip."""
     for part in encodings.lower().split(","):
         name, _, weight = part.partition(";")
         if name.strip() in ("gzip", "*"):
@@ -72,6 +69,8 @@ def _takes_gzip(encodings: str) -> bool:
     return False
 
 
-def _entity(body: bytes, etag: str, *more: tuple[bytes, bytes]) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+def _make_entity(
+    body: bytes, etag: str, *more: tuple[bytes, bytes]
+) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     length = (b"content-length", b"%d" % len(body))
     return body, [*_HEADERS, (b"etag", etag.encode()), length, *more]

@@ -1,5 +1,5 @@
-"""The share of a Space's minute that one sender may use up, so that nobody can stop the visits of
-all others. Counted in memory, by each process for itself: it is a bound and need not be exact.
+"""Limit a sender to a share of the Space's rate limit, so that one sender can't block all visitors. Counted
+in memory per process, because it need not be exact.
 """
 
 from __future__ import annotations
@@ -7,23 +7,21 @@ from __future__ import annotations
 from headwater.http.errors import RateLimited
 from headwater.intake.tracker.browser_reports import MAX_ITEMS
 
-PART = 10
-"""A sender may use up 1/PART of a Space's minute."""
+SHARES_PER_LIMIT = 10
+"""A sender's share is 1/SHARES_PER_LIMIT."""
 MOST_SENDERS = 50_000
-"""Senders that are counted apart in a minute, and in all Spaces; more share one count."""
+"""Counted separately per minute; further senders share one count."""
 MINUTE = 60
 
 
 class Shares:
-    """The items that senders have reported in the current minute."""
-
     def __init__(self) -> None:
         self._minute = 0
         self._used: dict[tuple[int, str], int] = {}
 
     def take(self, space_id: int, sender: str, items: int, limit: int, now: float) -> None:
-        """Count a sender's items. Raises RateLimited when they are more than its share of the
-        Space's `limit`, which is at least one whole report.
+        """Count a sender's items. Raises RateLimited above its share of `limit`, which is at least one full
+        report.
         """
         if self._minute != int(now // MINUTE):
             self._minute = int(now // MINUTE)
@@ -32,6 +30,6 @@ class Shares:
         if key not in self._used and len(self._used) >= MOST_SENDERS:
             key = (space_id, "")
         used = self._used.get(key, 0)
-        if used + items > max(limit // PART, MAX_ITEMS):
+        if used + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
             raise RateLimited(MINUTE - int(now % MINUTE))
         self._used[key] = used + items
