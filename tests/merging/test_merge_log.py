@@ -63,7 +63,7 @@ def test_it_works(stage: Stage, cli: Cli) -> None:
     newest, first = cli.json("merges")
     assert first == {
         "merged_at": first["merged_at"], "contact_id": ben, "merged_into": ann, "cause": "email",
-        "why": "one event had the e-mail address of one and the tracking_id of the other",
+        "why": "one event had the email of one contact and the tracking_id of the other",
         "receipt_id": receipts[0], "sender": "api_key",
         "filled": ["email", "name", "profile_field_1", "company_id"], "undone_at": None,
     }  # fmt: skip
