@@ -229,7 +229,7 @@ def test_an_erasure_withdraws_files_that_wait_and_refused_rows(uploads: Uploads)
     uploads.erase(contact)
     job = uploads.job(job_id)
     assert job.status == "failed"
-    assert "Somebody was erased" in (job.error or "")
+    assert "A person was erased" in (job.error or "")
     assert uploads.refused_lines(job_id) == [3]
     jobs.tidy(uploads.stage.connection, uploads.storage, uploads.stage.space_id)
     assert list(uploads.storage.folder.iterdir()) == []
@@ -246,7 +246,7 @@ def test_what_nobody_needs_is_removed(uploads: Uploads) -> None:
     change("UPDATE import_jobs SET ended_at = now() - interval '15 days' WHERE id = %s", (done,))
     assert space_id in jobs.spaces_to_tidy(uploads.stage.connection)
     jobs.tidy(uploads.stage.connection, uploads.storage, space_id)
-    assert "Nobody went on" in (uploads.job(waiting).error or "")
+    assert "not imported within a day" in (uploads.job(waiting).error or "")
     assert uploads.refused_lines(done) == []
     assert list(uploads.storage.folder.iterdir()) == []
     assert space_id not in jobs.spaces_to_tidy(uploads.stage.connection)

@@ -155,7 +155,7 @@ def test_the_same_file_again_stores_nothing(desk: Desk) -> None:
     desk.work()
     assert desk.get("events", first["import_id"])["stored"] == 1
     again = desk.get("events", second["import_id"])
-    assert (again["status"], again["message"][:13]) == ("finished", "The same file")
+    assert (again["status"], again["message"][:13]) == ("finished", "This file was")
     assert len(desk.rows("events")) == 1
     desk.begin("events", ORDERS, timezone="Europe/Berlin")
     desk.work()

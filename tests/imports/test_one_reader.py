@@ -153,7 +153,7 @@ UNCLEAR = {
 def test_cells_with_two_meanings_are_asked_for(field: str, cell: str) -> None:
     cells = cell.split("\n")
     text = f"event_name;email;{field}\n" + "".join(f"purchase;a@b.org;{each}\n" for each in cells)
-    with pytest.raises(UnreadableError, match=f"the column {field} is unclear"):
+    with pytest.raises(UnreadableError, match=f"the column {field} is ambiguous"):
         read_at_a_terminal("events", text.encode())
     choices = FileChoices(decimals="comma", dates="dmy")
     taken, refused = read_at_a_terminal("events", text.encode(), choices)
@@ -201,7 +201,7 @@ def test_encodings_of_other_languages(text: str, encoding: str, choice: str | No
 def test_an_encoding_that_a_file_cannot_have_is_refused() -> None:
     with pytest.raises(UnreadableError, match="byte order mark"):
         read_at_a_terminal("contacts", b"email\na@b.org\n", encoding="utf-16")
-    with pytest.raises(UnreadableError, match="names of columns"):
+    with pytest.raises(UnreadableError, match="the header has bytes"):
         read_at_a_terminal("contacts", b"email;n\xfcme\na@b.org;x\n", encoding="utf-8")
 
 

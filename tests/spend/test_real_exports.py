@@ -133,7 +133,7 @@ def test_days_that_may_be_read_in_two_ways(importer: Importer, stage: Stage) -> 
     undecided = write(importer, slashed(first[:3]))
     said = importer.refused("spend", undecided)
     assert "01/05/2026 may have the day or the month first" in said
-    assert "the column date is unclear" in said
+    assert "the column date is ambiguous" in said
     assert "--dates dmy" in said
     assert "--dates mdy" in said
     importer.run("spend", undecided, "--dates", "mdy")
@@ -207,7 +207,7 @@ def test_rows_of_several_days(importer: Importer) -> None:
     header = "Reporting starts,Reporting ends,Campaign ID,Amount spent (EUR)"
     text = f"{header}\n2026-05-01,2026-05-31,1,5\n"
     said = importer.refused("spend", write(importer, text))
-    assert "of several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in said
+    assert "several days, Reporting starts 2026-05-01 to Reporting ends 2026-05-31" in said
 
 
 def test_the_same_row_twice_is_one(importer: Importer, stage: Stage) -> None:
