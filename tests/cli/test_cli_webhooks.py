@@ -77,8 +77,8 @@ def test_the_url_begins_with_the_base_url(terminal: Terminal, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--type", "paypal", "--name", "n"], "type: paypal is none of calendly, generic"),
-        (["--type", "stripe", "--name", "n"], "secret: stripe signs what it sends"),
+        (["--type", "paypal", "--name", "n"], "type: paypal is not one of calendly, generic"),
+        (["--type", "stripe", "--name", "n"], "secret: stripe signs its deliveries"),
         (["--type", "generic", "--name", "n"], "needs event=NAME"),
         (["--type", "generic", "--name", " ", "--set", "event=contact"], "name"),
         (["--type", "generic", "--name", "n", "--set", "event"], "must be KEY=VALUE"),

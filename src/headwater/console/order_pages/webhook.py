@@ -32,7 +32,7 @@ ADDRESS = SentForm("webhook address", Permission.CHANGE_SETTINGS, once=True)
 _TEST = SentForm("test webhook", Permission.READ)
 _TEST_FIELDS = ("body", "topic", "delivery")
 NOTHING_TYPED = "Paste what the sender would post, or choose a delivery."
-NOT_KEPT = "Nothing proved who had sent this delivery, so its body was not kept."
+NOT_KEPT = "This delivery was not verified, so its body was not stored."
 
 
 @ROUTES.page()

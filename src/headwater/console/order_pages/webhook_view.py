@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from headwater.console.visits import PageVisit
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.http.errors import Errors, NotFound
-from headwater.intake.webhooks.deliveries import outcome_of
+from headwater.intake.webhooks.deliveries import process_message
 from headwater.intake.webhooks.drafts import make_draft
 from headwater.intake.webhooks.interpretation import UNSIGNED
 from headwater.intake.webhooks.models import (
@@ -81,7 +81,7 @@ async def try_body(
 ) -> OutcomeView:
     """Return the outcome of an authenticated body. Stores nothing."""
     draft = await make_draft(space.id, reader, message)
-    return view_outcome(await outcome_of(connection, space.id, reader, message, draft))
+    return view_outcome(await process_message(connection, space.id, reader, message, draft))
 
 
 def kept_message(delivery: Delivery) -> WebhookRequest | None:

@@ -1,1 +1,1 @@
-"""Inbound webhooks: what other services report, checked, mapped and accepted as events."""
+"""Inbound webhooks: verify, map and accept events from other services."""

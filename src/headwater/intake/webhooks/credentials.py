@@ -1,6 +1,4 @@
-"""The credentials of a webhook, replaced: the token in its URL, of which only a hash is stored, and
-the signing secret, which is sealed.
-"""
+"""Replace a webhook's credentials: the token in its URL, stored as a hash, and the sealed signing secret."""
 
 from __future__ import annotations
 
@@ -14,27 +12,24 @@ from headwater.intake.webhooks.webhooks import queries
 from headwater.spaces.encryption import Unsealable, seal, unseal
 from headwater.spaces.secret_hash import hash_secret
 
-LOCKED = "The secret key of the installation has changed since this webhook was made: make it anew."
+LOCKED = "The installation's secret key has changed. Create this webhook again."
 
 
 async def change_secret(
     connection: AsyncConnection, space_id: int, webhook_id: int, secret: str, key: bytes
 ) -> None:
-    """Replace the signing secret that deliveries are checked by, from the commit on. Raises
-    NotFound, also for a revoked webhook.
-    """
-    token_hash, _ = await _fetch(connection, space_id, webhook_id)
+    """Replace the signing secret. Raises NotFound, also for a revoked webhook."""
+    token_hash, _ = await _fetch_credentials(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     sealed = seal(key, secret, token_hash)
     await connection.execute(queries["change_secret"], {**values, "secret": sealed})
 
 
 async def change_address(connection: AsyncConnection, space_id: int, webhook_id: int, key: bytes) -> str:
-    """Give a webhook another URL and return its token; the former URL ends with the commit. Raises
-    NotFound, also for a revoked webhook, and Conflict when its signing secret cannot be opened to
-    go with it.
+    """Replace a webhook's URL, and return its token. The old URL ends with the commit. Raises NotFound, also
+    for a revoked webhook, and Conflict if the signing secret can't be unsealed.
     """
-    token_hash, sealed = await _fetch(connection, space_id, webhook_id)
+    token_hash, sealed = await _fetch_credentials(connection, space_id, webhook_id)
     try:
         secret = unseal(key, sealed, token_hash).decode() if sealed else None
     except Unsealable:
@@ -52,7 +47,9 @@ async def change_address(connection: AsyncConnection, space_id: int, webhook_id:
     return token
 
 
-async def _fetch(connection: AsyncConnection, space_id: int, webhook_id: int) -> tuple[bytes, bytes | None]:
+async def _fetch_credentials(
+    connection: AsyncConnection, space_id: int, webhook_id: int
+) -> tuple[bytes, bytes | None]:
     values = {"space_id": space_id, "webhook_id": webhook_id}
     row = await fetch_optional(connection, queries["credentials"], values)
     if row is None:

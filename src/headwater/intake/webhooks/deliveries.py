@@ -1,7 +1,7 @@
-"""The last deliveries of each webhook: kept as they came, listed, replayed.
+"""Store, list and replay the latest deliveries of webhooks.
 
-A delivery is stored before its event is accepted, and its outcome afterwards. The other way round,
-somebody who is erased in between would come back with the delivery.
+A delivery is stored before its event is accepted. The other way round, a person erased in between would
+return with the delivery.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.http.errors import Conflict, NotFound
 from headwater.intake.inbox.accepted_rows import AcceptedRows, append
 from headwater.intake.webhooks.drafts import Draft, make_draft
-from headwater.intake.webhooks.interpretation import finish, headers_kept
+from headwater.intake.webhooks.interpretation import finish, list_needed_headers
 from headwater.intake.webhooks.models import (
     Delivery,
     DeliverySummary,
@@ -50,36 +50,32 @@ IDENTIFYING = (
     "trk_token",
 )
 PAUSED = WebhookOutcome(
-    Status.PAUSED, "It came while the webhook was paused. Resume it, and replay this delivery."
+    Status.PAUSED, "Received while the webhook was paused. Resume it, then replay this delivery."
 )
 KEPT = 200
 KEPT_REFUSED = 20
-"""Of the deliveries whose signature is missing or wrong: anybody who knows the URL sends them."""
-UNFINISHED = "It was not finished; the sender will try again."
+"""For unverified deliveries, which anyone with the URL can send."""
+UNFINISHED = "Not finished; the sender will retry."
 
 
-async def outcome_of(
+async def process_message(
     connection: AsyncConnection,
     space_id: int,
     reader: ReadContext,
     message: WebhookRequest,
     draft: Draft | None = None,
 ) -> WebhookOutcome:
-    """Return the outcome of a message that passed the signature check. The draft is made here
-    unless it was made before.
-    """
+    """Return the outcome of a verified message. Makes the draft unless given."""
     draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
-        return _masked(draft, {})
+        return _mask(draft, {})
     order = draft.mapped.order_of_buyer
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
-    return _masked(finish(draft, buyer, message.received_at), draft.mapped.payload)
+    return _mask(finish(draft, buyer, message.received_at), draft.mapped.payload)
 
 
-def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
-    """Return an outcome without personal data in its detail: a topic is whatever the sender or a
-    mapping says.
-    """
+def _mask(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
+    """Remove personal data from the detail, which may contain a topic from the body."""
     mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
     return replace(outcome, detail=mask.text(outcome.detail))
 
@@ -87,7 +83,7 @@ def _masked(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutco
 async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
-    """Store a delivery, delete the oldest ones beyond the limit, and return its id."""
+    """Store a delivery, delete the oldest beyond the limit, and return its id."""
     kept = KEPT if columns["believed"] else KEPT_REFUSED
     values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **columns}
     row = await fetch_one(connection, queries["begin"], values)
@@ -95,22 +91,20 @@ async def begin_delivery(
     return row[0]
 
 
-def delivery_columns(
+def make_delivery_columns(
     reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
 ) -> dict[str, Any]:
-    """Return a delivery's columns as they are before its event, if there is one, is accepted. A
-    body that failed the signature check is not kept: it may hold anything.
-    """
-    kept = headers_kept(reader)
+    """Return a delivery's columns before its event is accepted. An unverified body isn't stored."""
+    kept = list_needed_headers(reader)
     headers = {name: text for name, text in message.headers.items() if name in kept}
     accepted = outcome.status is Status.ACCEPTED
     return {
         "received_at": datetime.fromtimestamp(message.received_at, UTC),
         "headers": Jsonb({name: text.replace("\0", "") for name, text in headers.items()}),
-        "body": _text(message.body) if believed else None,
+        "body": _to_text(message.body) if believed else None,
         "status": Status.REFUSED if accepted else outcome.status,
         "detail": UNFINISHED if accepted else outcome.detail,
-        "dedup_key": _key(outcome),
+        "dedup_key": _find_key(outcome),
         "believed": believed,
         "is_test": outcome.is_test,
     }
@@ -123,28 +117,27 @@ async def finish_delivery(
     outcome: WebhookOutcome,
     receipt_id: int | None,
 ) -> None:
-    """Store the outcome of a delivery."""
     values = {
         "space_id": space_id,
         "id": delivery_id,
         "status": outcome.status,
         "detail": outcome.detail,
         "receipt_id": receipt_id,
-        "dedup_key": _key(outcome),
+        "dedup_key": _find_key(outcome),
         "is_test": outcome.is_test,
     }
     await connection.execute(queries["finish"], values)
 
 
 async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
-    """Delete a delivery that was refused for now and will be sent again."""
+    """Delete a delivery that failed temporarily; the sender will retry it."""
     await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
 
 
 async def list_deliveries(
     connection: AsyncConnection, space_id: int, webhook_id: int | None, limit: int
 ) -> list[Delivery]:
-    """Return the latest deliveries, the latest first. Raises NotFound."""
+    """Return the latest deliveries, newest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     if webhook_id is not None:
         await fetch_webhook(connection, space_id, webhook_id)
@@ -156,11 +149,11 @@ async def list_deliveries(
 async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
 ) -> tuple[WebhookOutcome, int | None]:
-    """Read a kept delivery once more, by its webhook's settings as they are now, and accept its
-    event. Returns the outcome and the receipt. A delivery that was accepted before keeps its
-    idempotency key, so its event is dropped as a duplicate, even if keys are made otherwise by now.
+    """Process a stored delivery again with the webhook's current settings. Return the outcome and the
+    receipt.
 
-    Raises NotFound, and Conflict for one whose body was not kept.
+    An accepted delivery keeps its idempotency key, so that its event is a duplicate. Raises NotFound, and
+    Conflict if the body wasn't stored.
     """
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
@@ -169,16 +162,16 @@ async def replay_delivery(
     if delivery is None:
         raise NotFound("Delivery")
     if delivery.body is None:
-        raise Conflict("Nothing proved who had sent this delivery, so its body was not kept.")
+        raise Conflict("This delivery was not verified, so its body was not stored.")
     webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
     reader = ReadContext(webhook.type, webhook.settings)
     received_at = delivery.received_at.timestamp()
     message = WebhookRequest(delivery.headers, delivery.body.encode(), received_at)
-    outcome = await outcome_of(connection, space_id, reader, message)
+    outcome = await process_message(connection, space_id, reader, message)
     if outcome.event and delivery.dedup_key is not None:
         event = msgspec.structs.replace(outcome.event, idempotency_key=delivery.dedup_key)
         outcome = replace(outcome, event=event)
-    kinds, payloads = inbox_rows(outcome)
+    kinds, payloads = make_inbox_rows(outcome)
     count = len(payloads)
     rows = AcceptedRows([space_id] * count, kinds, [Sender.WEBHOOK] * count, payloads)
     receipt_id = next(iter(await append(connection, rows)), None)
@@ -186,16 +179,16 @@ async def replay_delivery(
     return outcome, receipt_id
 
 
-def inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
-    """Return the rows of the inbox that an outcome makes: their kinds and payloads."""
+def make_inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
+    """Return the kinds and payloads of an outcome's inbox rows."""
     rows = [("event", outcome.event), ("refund", outcome.refund)]
-    made = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
-    return [kind for kind, _ in made], [payload for _, payload in made]
+    encoded = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
+    return [kind for kind, _ in encoded], [payload for _, payload in encoded]
 
 
 async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:
-    """Replay the kept deliveries of a webhook that were refused, or came while it was paused, the
-    oldest first, and return the number of each outcome. Raises NotFound.
+    """Replay a webhook's refused and paused deliveries, oldest first, and count the outcomes. Raises
+    NotFound.
     """
     await fetch_webhook(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
@@ -209,7 +202,7 @@ async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: 
 async def summarize_deliveries(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
 ) -> dict[int, DeliverySummary]:
-    """Return, by webhook, the counts of the kept deliveries and the latest of them."""
+    """Return the counts and the latest of the stored deliveries, by webhook."""
     cursor = connection.cursor(row_factory=class_row(DeliverySummary))
     values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
     rows = await fetch_all(cursor, queries["summarize"], values)
@@ -219,7 +212,7 @@ async def summarize_deliveries(
 async def fetch_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
 ) -> Delivery:
-    """Return a kept delivery of a webhook. Raises NotFound."""
+    """Return a stored delivery. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
     delivery = await fetch_optional(cursor, queries["fetch"], values)
@@ -228,10 +221,10 @@ async def fetch_delivery(
     return delivery
 
 
-def _key(outcome: WebhookOutcome) -> str | None:
+def _find_key(outcome: WebhookOutcome) -> str | None:
     return outcome.event.idempotency_key if outcome.event else None
 
 
-def _text(body: bytes) -> str:
-    """Return a body as text that PostgreSQL can store."""
+def _to_text(body: bytes) -> str:
+    """Return the body as text that PostgreSQL can store."""
     return body.decode("utf-8", "replace").replace("\0", "�")

@@ -1,5 +1,5 @@
 -- name: begin
--- A delivery that has come in, as one that was not finished until more is known.
+-- Store a delivery as unfinished.
 INSERT INTO webhook_deliveries (space_id, webhook_id, received_at, headers, body, status, detail,
                                 dedup_key, believed, is_test)
 VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(status)s,
@@ -7,7 +7,7 @@ VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(
 RETURNING id;
 
 -- name: trim
--- Only the latest of a webhook are kept, those that were believed apart from those that were not.
+-- Keep the latest, separately for verified and unverified deliveries.
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
   AND d.believed = %(believed)s
@@ -17,18 +17,16 @@ WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
                ORDER BY older.id DESC OFFSET %(kept)s LIMIT 1);
 
 -- name: finish
--- What became of a delivery, unless it has been erased meanwhile.
+-- No row if the delivery was erased meanwhile.
 UPDATE webhook_deliveries d
 SET status = %(status)s, detail = %(detail)s, receipt_id = %(receipt_id)s,
     dedup_key = %(dedup_key)s, is_test = %(is_test)s
 WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
 
 -- name: forget
--- A delivery that was turned away and will come again.
 DELETE FROM webhook_deliveries d WHERE d.space_id = %(space_id)s AND d.id = %(id)s;
 
 -- name: list
--- The latest deliveries of a Space, or of one of its webhooks.
 SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
        d.headers, d.body
 FROM webhook_deliveries d
@@ -38,7 +36,7 @@ ORDER BY d.id DESC
 LIMIT %(limit)s;
 
 -- name: hold
--- A delivery to be replayed. Erasing its person waits, or came first.
+-- Lock a delivery for a replay, so that an erasure comes before or after it.
 SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
        d.headers, d.body
 FROM webhook_deliveries d
@@ -46,21 +44,19 @@ WHERE d.space_id = %(space_id)s AND d.id = %(id)s
 FOR UPDATE;
 
 -- name: fetch
--- One delivery of a webhook.
 SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
        d.headers, d.body
 FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s AND d.id = %(id)s;
 
 -- name: failed
--- The deliveries of a webhook that made no event and may now, the oldest first.
+-- Deliveries to replay, oldest first.
 SELECT d.id FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
   AND d.status IN ('refused', 'paused') AND d.body IS NOT NULL
 ORDER BY d.id;
 
 -- name: summarize
--- How the kept deliveries of webhooks ended, and the latest of each.
 SELECT d.webhook_id,
        count(*) FILTER (WHERE d.status = 'accepted') AS accepted,
        count(*) FILTER (WHERE d.status = 'ignored') AS ignored,

@@ -1,6 +1,4 @@
-"""Drafts of events from deliveries, made in a thread of their own: a mapping is a tenant's program,
-and must not stop the event loop, which serves all Spaces.
-"""
+"""Draft events in a separate thread: mappings are programs of tenants and must not block the event loop."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ Draft = EventDraft | WebhookOutcome
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="mappings")
 _turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-"""A lock for each Space at work, so that the deliveries of one do not queue before all others."""
+"""A lock per Space, so that one Space's deliveries don't queue ahead of others."""
 
 
 async def make_draft(space_id: int, reader: ReadContext, message: WebhookRequest) -> Draft:
-    """Return the draft of the event that a message describes, or the outcome when it is none. Takes
-    no connection: a message may have to wait for others.
+    """Return the draft of a message's event, or an outcome without one. Uses no connection, because it may
+    wait for other messages.
     """
     turn = _turns.get(space_id)
     if turn is None:

@@ -1,6 +1,6 @@
-"""The functions that Headwater adds to JMESPath's: money, times, texts and URLs as shops and
-payment services write them. Pure. They return null for a missing value, so that its field is left
-out rather than refused; a value of the wrong kind raises ValueError.
+"""Headwater's JMESPath functions for money, times, text and URLs of shops and payment services. Pure.
+
+A missing value returns null, so that its field is left out. A value of the wrong kind raises ValueError.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from headwater.sources.resolve import SourceParameters, resolve
 
 _MAX_PARAMETERS = 200
 
-# Currencies whose amounts have no decimals, or three, instead of two. Stripe counts ISK and UGX in
-# hundredths, although they have none.
+# Currencies with no decimals, or three. Stripe counts ISK and UGX in hundredths.
 _NO_MINOR_UNIT = frozenset(
     "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
 )
 _THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 
 
-def _unless_blank(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, changed to return null for a first argument that is null or blank."""
+def _skip_blank(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function to return null if its first argument is blank."""
 
     @wraps(function)
     def call(value: Any, *more: Any) -> Any:
@@ -47,7 +46,7 @@ def _header(headers: Mapping[str, str], name: str) -> str | None:
 
 
 def from_minor_units(value: Any, currency: Any = None) -> Decimal:
-    """Return an amount in a currency's smallest unit as one in the currency."""
+    """Convert an amount from a currency's smallest unit."""
     code = to_text(currency).strip().upper() if currency is not None else ""
     if code in _NO_MINOR_UNIT:
         return to_number(value)
@@ -78,8 +77,8 @@ def _join_words(*values: Any) -> str | None:
 
 
 def _url_parameter(value: Any, name: str) -> str | None:
-    wanted = name.lower()
-    values = (raw for key, raw in islice(read_pairs(to_text(value)), _MAX_PARAMETERS) if key == wanted)
+    lower_name = name.lower()
+    values = (raw for key, raw in islice(read_pairs(to_text(value)), _MAX_PARAMETERS) if key == lower_name)
     return next((unquote_plus(raw) for raw in values if raw), None)
 
 
@@ -104,19 +103,19 @@ def _url_host(value: Any) -> str | None:
 
 
 def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]) -> Function:
-    """Return a function that parses addresses, which costs far more than to look at a value."""
-    return Function(_unless_blank(function), takes, steps=steps, characters_a_step=20)
+    """Return a function with the cost of parsing URLs."""
+    return Function(_skip_blank(function), takes, steps=steps, characters_a_step=20)
 
 
 OWN_FUNCTIONS: Mapping[str, Function] = {
     "not_blank": Function(_not_blank, (ANY,), repeats=True, lazy=True),
     "header": Function(_header, (TEXT,), reads_headers=True),
-    "number": Function(_unless_blank(to_number), (ANY,)),
-    "from_minor_units": Function(_unless_blank(from_minor_units), (ANY, ANY), least=1),
-    "subtract": Function(_unless_blank(_subtract), (ANY, ANY)),
-    "negative": Function(_unless_blank(_negative), (ANY,)),
-    "total": Function(_unless_blank(_total), (ANY,), deep=True),
-    "from_milliseconds": Function(_unless_blank(_from_milliseconds), (ANY,)),
+    "number": Function(_skip_blank(to_number), (ANY,)),
+    "from_minor_units": Function(_skip_blank(from_minor_units), (ANY, ANY), least=1),
+    "subtract": Function(_skip_blank(_subtract), (ANY, ANY)),
+    "negative": Function(_skip_blank(_negative), (ANY,)),
+    "total": Function(_skip_blank(_total), (ANY,), deep=True),
+    "from_milliseconds": Function(_skip_blank(_from_milliseconds), (ANY,)),
     "join_words": Function(_join_words, (ANY,), repeats=True, deep=True),
     "url_parameter": _url_function(_url_parameter, 15, (ANY, TEXT)),
     "absolute_url": _url_function(_absolute_url, 15, (ANY, ANY)),

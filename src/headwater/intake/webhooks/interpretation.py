@@ -1,5 +1,5 @@
-"""The outcome of a delivery: is its signature right, does its topic matter, is it an event? Pure,
-in two halves, as between them the buyer of a refunded order may have to be looked up.
+"""Decide the outcome of a delivery from its signature, topic and mapping. Pure, in two halves, because a
+refund may need the buyer of its order to be looked up in between.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.mapping import (
     MappedPayload,
-    expressions_for,
-    key_of,
+    find_expressions,
+    make_key,
     map_fields,
     to_event,
     to_refund,
@@ -34,31 +34,31 @@ from headwater.intake.webhooks.providers import PROVIDERS, Provider
 from headwater.intake.webhooks.providers.generic import ANYTHING
 from headwater.intake.webhooks.values import to_text
 
-UNSIGNED = "The webhook has no signing secret yet, so nothing proves who sent this."
-NO_TOPIC = "Nothing says what it reports."
+UNSIGNED = "The webhook has no signing secret yet, so the sender cannot be verified."
+NO_TOPIC = "It has no topic."
 TEST = "test order, not counted."
-MONEY_BACK = "money of the order came back."
-NOBODY = "The order it belongs to is not known, or its buyer is not."
+MONEY_BACK = "refund of an order."
+NOBODY = "The order, or its buyer, is not known."
 
 _LONGEST_QUOTED = 80
 
 
 @dataclass(frozen=True)
 class EventDraft:
-    """A delivery of which something is to become."""
+    """A delivery that creates an event or a refund."""
 
     topic: str
     event_name: str | None
-    """None when it only says that money came back."""
+    """None for a pure refund."""
     mapped: MappedPayload
     key: str
-    """The idempotency key, unless one was mapped."""
+    """The default idempotency key."""
     refund: AcceptedRefund | None = None
 
 
 def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookRequest) -> WebhookRequest:
-    """Return the part of a message that its signature covers, or all of it where the webhook asks
-    for no signature. Raises UnverifiedRequest when the signature is missing or wrong.
+    """Return the signed part of a message, or all of it if the webhook needs no signature. Raises
+    UnverifiedRequest.
     """
     provider = PROVIDERS[reader.type]
     if provider.not_json(message) is not None:
@@ -72,7 +72,7 @@ def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookR
 
 
 def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | WebhookOutcome:
-    """Return the draft of the event that a message describes, or the outcome when it is none."""
+    """Return the draft of a message's event, or an outcome without one."""
     provider = PROVIDERS[reader.type]
     purpose = provider.not_json(message)
     if purpose is not None:
@@ -85,38 +85,38 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
     if topic is None:
         return WebhookOutcome(Status.IGNORED, NO_TOPIC)
     try:
-        draft = _draft(reader, document, topic, message)
+        draft = _make_draft(reader, document, topic, message)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_quoted(topic)}: ")
+        return refused(invalid.errors, f"{_quote(topic)}: ")
     if draft is None:
-        return WebhookOutcome(Status.IGNORED, _words_of_nothing(provider, topic))
-    return _unless_test(reader, document, draft)
+        return WebhookOutcome(Status.IGNORED, _explain_ignored(provider, topic))
+    return _ignore_tests(reader, document, draft)
 
 
-def _unless_test(
+def _ignore_tests(
     reader: ReadContext, document: MappingInput, draft: EventDraft
 ) -> EventDraft | WebhookOutcome:
-    """Return a draft, or the outcome of a test order that is not to count."""
+    """Return the draft, or the outcome of a test order that doesn't count."""
     is_test = draft.mapped.is_test
     if is_test is None:
         is_test = PROVIDERS[reader.type].is_test(document)
     if is_test and not reader.settings.takes_tests:
-        return WebhookOutcome(Status.IGNORED, f"{_quoted(draft.topic)}: {TEST}", is_test=True)
+        return WebhookOutcome(Status.IGNORED, f"{_quote(draft.topic)}: {TEST}", is_test=True)
     return draft
 
 
-def _draft(
+def _make_draft(
     reader: ReadContext, document: MappingInput, topic: str, message: WebhookRequest
 ) -> EventDraft | None:
-    """Return the draft of a topic, or None when nothing is made of it. Raises Invalid."""
+    """Return the draft of a topic, or None if it is ignored. Raises Invalid."""
     provider = PROVIDERS[reader.type]
     event_name = (dict(provider.events) | reader.settings.events).get(topic)
     if event_name == "":
         return None
-    refund = _money_back(reader, document, topic, message.received_at)
+    refund = _find_refund(reader, document, topic, message.received_at)
     if event_name is None and refund is None:
         return None
-    expressions = expressions_for(topic, provider.fields, reader.settings)
+    expressions = find_expressions(topic, provider.fields, reader.settings)
     mapped = map_fields(document, expressions) if event_name else MappedPayload({})
     is_without_visit = mapped.is_without_visit
     if is_without_visit is None:
@@ -124,18 +124,20 @@ def _draft(
     if is_without_visit:
         mapped = mapped.without_visit()
     identity = provider.identity(document, topic) or hashlib.sha256(message.body).hexdigest()
-    return EventDraft(topic, event_name, mapped, key_of(reader.type, identity), refund)
+    return EventDraft(topic, event_name, mapped, make_key(reader.type, identity), refund)
 
 
-def _money_back(reader: ReadContext, document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
-    """Return what a delivery says of an order's money. Where the webhook's own mapping says which
-    id its orders have, the refund's order has it too. Raises Invalid.
-    """
+def _find_refund(
+    reader: ReadContext, document: MappingInput, topic: str, now: float
+) -> AcceptedRefund | None:
+    """Return the refund in a delivery. A mapping of order_id applies to it, too. Raises Invalid."""
     mapping = reader.settings.mapping
-    own = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
+    order_id_expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
     try:
         refund = PROVIDERS[reader.type].money_back(document, topic, now)
-        order_id = parse(own).find(document) if own and refund is not None else None
+        order_id = (
+            parse(order_id_expression).find(document) if order_id_expression and refund is not None else None
+        )
         if refund is not None and order_id is not None:
             refund = msgspec.structs.replace(refund, order_ids=(to_text(order_id),))
     except ValueError as error:
@@ -143,42 +145,40 @@ def _money_back(reader: ReadContext, document: MappingInput, topic: str, now: fl
     return refund
 
 
-def _words_of_nothing(provider: Provider, topic: str) -> str:
+def _explain_ignored(provider: Provider, topic: str) -> str:
     base = topic if topic in provider.money_topics else topic.rpartition(".")[0]
     if base in provider.money_topics:
-        return f"{_quoted(topic)}: no money came back."
-    return f"Nothing is made of {_quoted(topic)}."
+        return f"{_quote(topic)}: no refund."
+    return f"{_quote(topic)} is ignored."
 
 
 def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
-    """Return the outcome of a draft. `buyer` holds the identifier of the contact who placed the
-    order, where the draft names an order and no contact; it is empty when that is not known.
+    """Return the outcome of a draft. `buyer` identifies the contact who placed the order, if the draft has an
+    order but no contact; empty if unknown.
     """
     if draft.event_name is None:
-        detail = f"{_quoted(draft.topic)}: {MONEY_BACK}"
+        detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
         return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
     mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
     if mapped.order_of_buyer is not None:
-        return refused({"buyer_of_order": [NOBODY]}, f"{_quoted(draft.topic)}: ")
+        return refused({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
     try:
         if mapped.returns_money:
             refund = to_refund(mapped, draft.key, now)
-            detail = f"{_quoted(draft.topic)}: {MONEY_BACK}"
+            detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
             return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
         event = to_event(mapped, draft.key, now)
     except Invalid as invalid:
-        return refused(invalid.errors, f"{_quoted(draft.topic)}: ")
-    detail = f"{_quoted(draft.topic)} became {draft.event_name}."
+        return refused(invalid.errors, f"{_quote(draft.topic)}: ")
+    detail = f"{_quote(draft.topic)} became {draft.event_name}."
     if mapped.left_out:
         detail += f" Left out: {' '.join(mapped.left_out)}"
     return WebhookOutcome(Status.ACCEPTED, detail, event, draft.refund)
 
 
 def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutcome:
-    """Return the outcome that a message would have, without looking anything up: an order whose
-    buyer is needed has one.
-    """
+    """Return the outcome of a message without lookups; a buyer is assumed where needed."""
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return draft
@@ -187,13 +187,12 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
 
 
 def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:
-    """Return the outcome of a body with these errors."""
     message = " ".join(rule for rules in errors.values() for rule in rules)
     return WebhookOutcome(Status.REFUSED, prefix + message, errors=errors)
 
 
-def headers_kept(reader: ReadContext) -> frozenset[str]:
-    """Return the headers that are kept with a delivery: those that reading it depends on."""
+def list_needed_headers(reader: ReadContext) -> frozenset[str]:
+    """Return the headers to store with a delivery, because reading it needs them."""
     names = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
     expressions = [*reader.settings.mapping.values(), reader.settings.topic or ""]
     for text in filter(None, expressions):
@@ -208,8 +207,8 @@ def _read_body(body: bytes) -> Any:
     raise Invalid(NOT_AN_OBJECT)
 
 
-def _quoted(topic: str) -> str:
-    """Return a topic as a sentence can quote it."""
+def _quote(topic: str) -> str:
+    """Return a topic for use in a sentence."""
     if topic == ANYTHING:
         return "The body"
     printable = "".join(letter if letter.isprintable() else "?" for letter in topic)

@@ -1,8 +1,7 @@
-"""Evaluation of expressions on a document in a bounded number of steps. Pure.
+"""Evaluate expressions in a bounded number of steps. Pure.
 
-A JMESPath expression can double a list with every few characters. So each node visited, each item
-put into a list and every hundred characters of text take a step from a budget, which all the fields
-of a delivery share.
+A JMESPath expression can double a list with every few characters. So visiting a node, adding a list item, and
+every hundred characters of text cost a step from a budget shared by all fields of a delivery.
 """
 
 from __future__ import annotations
@@ -22,49 +21,47 @@ MAX_STEPS = 250_000
 _CHARACTERS_A_STEP = 100
 
 Node = dict[str, Any]
-"""A node of the tree that the package makes of an expression."""
+"""A node of the package's syntax tree."""
 
 
 class StepBudget:
-    """The number of steps that are left."""
-
     def __init__(self, steps: int = MAX_STEPS) -> None:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Take steps from the budget. Raises ValueError when not enough are left."""
+        """Use steps. Raises ValueError if too few are left."""
         self._left -= steps
         if self._left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
-        """Take the steps that handling a value costs; with all that it contains if `deep`."""
+        """Use the steps for a value, including nested values if `deep`."""
         waiting = [value]
         while waiting:
             part = waiting.pop()
-            self.spend(_size(part))
+            self.spend(_measure(part))
             if deep and isinstance(part, dict):
                 waiting.extend(cast("dict[str, Any]", part).values())
             elif deep and isinstance(part, list):
                 waiting.extend(cast("list[Any]", part))
 
 
-def _size(value: Any) -> int:
+def _measure(value: Any) -> int:
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS_A_STEP
     return 1 + len(cast("list[Any]", value)) if isinstance(value, list | dict) else 1
 
 
 _Standard: Any = TreeInterpreter
-"""The package's interpreter. Its type stubs do not describe its nodes."""
+"""The type stubs don't describe its nodes."""
 
 
-def _listed(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
 class Interpreter(_Standard):
-    """JMESPath's own interpreter, with our functions and a budget."""
+    """JMESPath's interpreter with our functions and a budget."""
 
     def __init__(self, headers: Mapping[str, str], budget: StepBudget) -> None:
         _Standard.__init__(self)
@@ -91,7 +88,7 @@ class Interpreter(_Standard):
         return function.call(*arguments)
 
     def visit_expref(self, node: Node, value: Any) -> Callable[[Any], Any]:
-        del value  # the function evaluates it on the items of a list
+        del value  # the function evaluates the reference per item
         return partial(self.visit, node["children"][0])
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
@@ -108,10 +105,10 @@ class Interpreter(_Standard):
         items = self.visit(node["children"][0], value)
         if not isinstance(items, list):
             return None
-        nested = map(_listed, cast("list[Any]", items))
-        return list(chain.from_iterable(map(self._counted, nested)))
+        nested = map(_to_list, cast("list[Any]", items))
+        return list(chain.from_iterable(map(self._count_items, nested)))
 
-    def _counted(self, items: list[Any]) -> list[Any]:
+    def _count_items(self, items: list[Any]) -> list[Any]:
         self._budget.spend(len(items))
         return items
 

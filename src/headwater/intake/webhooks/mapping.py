@@ -1,9 +1,8 @@
-"""Mapping of a delivery's body to the payload that creates an event. Pure.
+"""Map a delivery's body to an event payload. Pure.
 
-A provider has a table of expressions by topic; a webhook's own settings override it. The result is
-validated like any other payload. A field of another service that cannot be stored (a telephone
-number of 100 digits) is left out and reported, as a purchase must not be lost for it. Without the
-fields that say who, what, when and how much there is no event.
+A provider has expressions by topic, which a webhook's settings override. The result is validated like any
+payload. An optional field that can't be stored (a phone number of 100 digits) is left out and reported, so
+that no purchase is lost. Without its essential fields there is no event.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 
 BUYER_OF_ORDER = "buyer_of_order"
-"""A target that is no field of an event: the order whose buyer the event is about, where no field
-identifies one; of a negative amount, the order whose money came back.
+"""A mapping target: the order whose buyer the event is about if no field identifies one. For a negative
+amount, the refunded order.
 """
 REFERRER = "referrer"
-"""Another such target: the page that the visit came from."""
+"""A mapping target: the page that the visit came from."""
 TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
-"""Other such targets: whether it is a test, and whether nobody visited a page for it."""
+"""Mapping targets: whether it is a test order, and whether it was made without a visit."""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
 _LONGEST_KEY = 255
 
-OF_A_VISIT = (
+VISIT_FIELDS = (
     "url",
     "user_agent",
     "ip",
@@ -57,21 +56,19 @@ OF_A_VISIT = (
     "trk_type",
     "checkout_token",
 )
-"""What an order has only from the visit that it was made in."""
+"""Fields that an order has only if it was made in a visit."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-def _as_it_is(value: Any) -> Any:
+def _keep(value: Any) -> Any:
     if isinstance(value, str | int | Decimal):
         return value
     raise ValueError("must be text or a number.")
 
 
 def _to_code(value: Any) -> str:
-    """Return the id or name of a company as text. As for events sent to the API, a fraction is
-    neither, and 42.0 would not be the company 42.
-    """
+    """Return a company id or name as text. Fractions are refused like in the API: 42.0 isn't company 42."""
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
     raise ValueError("must be text or a whole number.")
@@ -89,46 +86,43 @@ def _to_flag(value: Any) -> bool:
     return flag
 
 
-def _converters() -> dict[str, Callable[[Any], Any]]:
-    """Return, for each target, the function that converts a value to its type."""
+def _make_converters() -> dict[str, Callable[[Any], Any]]:
     names = [info.name for info in msgspec.structs.fields(TrackPayload)]
     targets = [*names, BUYER_OF_ORDER, REFERRER]
     converters: dict[str, Callable[[Any], Any]] = dict.fromkeys(targets, to_text)
     converters["currency"] = _to_currency
     converters |= dict.fromkeys(("amount", *map(slot_name, NUMBER_SLOTS)), to_number)
-    converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _as_it_is)
+    converters |= dict.fromkeys(("event_time", *map(slot_name, DATE_SLOTS)), _keep)
     flags = ("is_upsell", "do_not_capi", TEST_ORDER, WITHOUT_VISIT)
     converters |= dict.fromkeys(flags, _to_flag)
     converters |= dict.fromkeys(("company_external_id", "company_name"), _to_code)
     return {name: convert for name, convert in converters.items() if name not in _COMPUTED}
 
 
-DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _converters()
-"""Targets of a mapping, each with the function that converts a value to its type."""
+DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _make_converters()
+"""By mapping target, the function that converts a value."""
 
 
 @dataclass
 class MappedPayload:
-    """A payload, and the reasons for leaving fields out of it."""
-
     payload: dict[str, Any]
     order: str | None = None
-    """The order whose buyer it is about, or whose money came back."""
+    """The order whose buyer it is about, or which is refunded."""
     referrer: str | None = None
     is_test: bool | None = None
-    """None where no mapping says so: then the type of webhook decides, as for the next."""
+    """None if unmapped: the type of webhook decides. Likewise is_without_visit."""
     is_without_visit: bool | None = None
     left_out: list[str] = field(default_factory=list[str])
 
     @property
     def order_of_buyer(self) -> str | None:
-        """The order whose buyer has to be looked up, as no field identifies one."""
+        """The order whose buyer must be looked up, because no field identifies one."""
         is_known = self.payload.keys() & {"email", "trk_token", "fingerprint"}
         return None if is_known or self.returns_money else self.order
 
     @property
     def returns_money(self) -> bool:
-        """True for a negative amount of an order that is named."""
+        """Whether it is a negative amount of an identified order."""
         amount = self.payload.get("amount")
         is_upsell = (
             self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
@@ -137,19 +131,19 @@ class MappedPayload:
         return amount is not None and amount < 0 and names_order and not is_upsell
 
     def without_visit(self) -> MappedPayload:
-        """Return it without what tells of a visit: notes copied from another order."""
-        gone = {*OF_A_VISIT}
+        """Return it without fields of a visit, which may be copied from another order."""
+        visit_fields = {*VISIT_FIELDS}
         if self.payload.keys() & {"email", "phone", "tracking_id"}:
-            gone.add("trk_token")
-        kept = {name: value for name, value in self.payload.items() if name not in gone}
-        return replace(self, payload=kept, referrer=None, is_without_visit=True)
+            visit_fields.add("trk_token")
+        payload = {name: value for name, value in self.payload.items() if name not in visit_fields}
+        return replace(self, payload=payload, referrer=None, is_without_visit=True)
 
 
-def expressions_for(
+def find_expressions(
     topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: WebhookSettings
 ) -> dict[str, str]:
-    """Return the expressions of a topic, by field. A topic without a table of its own has the table
-    of the topic that it is a case of: `order.completed` has that of `order`.
+    """Return a topic's expressions by field. A topic without a table uses its parent's: `order` for
+    `order.completed`.
     """
     base = topic
     while base not in ready_made and "." in base:
@@ -166,9 +160,7 @@ def expressions_for(
 
 
 def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
-    """Return the fields that the document has values for. Raises Invalid when an indispensable
-    field has a value that does not fit.
-    """
+    """Return the mapped fields. Raises Invalid if an essential field is invalid."""
     check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:
@@ -192,43 +184,39 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
 
 
 def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEvent:
-    """Return the event of a payload; the reasons for fields left out go to `mapped.left_out`.
-
-    `default_key` is the idempotency key unless one was mapped. Raises Invalid when the payload
+    """Return the event of a payload. Errors of omitted fields go to `mapped.left_out`. Raises Invalid if it
     makes no event.
     """
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
-        event = _form(mapped).accept(_encode(payload), now)
+        event = _find_form(mapped).accept(_encode(payload), now)
     except Invalid as invalid:
-        event = _accept_the_rest(mapped, invalid, now)
+        event = _accept_valid_fields(mapped, invalid, now)
     return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer else event
 
 
-def _form(mapped: MappedPayload) -> Form[AcceptedEvent]:
+def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:
     is_counter = mapped.is_without_visit and "order_id" in mapped.payload
     return COUNTER_FORM if is_counter else RECORD_FORM
 
 
-def _accept_the_rest(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
-    """Return the event without the fields that cannot be stored. Raises `invalid` when the rest
-    makes no event.
-    """
+def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
+    """Return the event without invalid optional fields. Raises `invalid` if it makes no event."""
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:
         raise invalid
-    rest = {name: value for name, value in mapped.payload.items() if name not in errors}
+    valid = {name: value for name, value in mapped.payload.items() if name not in errors}
     try:
-        event = _form(mapped).accept(_encode(rest), now)
+        event = _find_form(mapped).accept(_encode(valid), now)
     except Invalid:
         raise invalid from None
     mapped.left_out += [rule for rules in errors.values() for rule in rules]
     return event
 
 
-def key_of(kind: str, identity: str) -> str:
-    """Return the idempotency key made of a type and the sender's own id, however long that is."""
+def make_key(kind: str, identity: str) -> str:
+    """Return the idempotency key of a sender's id, hashed if too long."""
     key = f"{kind}:{identity}"
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
@@ -236,9 +224,7 @@ def key_of(kind: str, identity: str) -> str:
 
 
 def to_refund(mapped: MappedPayload, default_key: str, now: float) -> AcceptedRefund:
-    """Return the refund that a negative amount of an order is; `default_key` as for an event.
-    Raises Invalid.
-    """
+    """Return the refund for a negative amount. Raises Invalid."""
     payload, check = mapped.payload, Check()
     at = check(parse_event_time, "event_time", payload.get("event_time"), now)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)

@@ -1,4 +1,4 @@
-"""A webhook, a delivery to it, and the outcome of one."""
+"""Webhooks, deliveries and their outcomes."""
 
 from __future__ import annotations
 
@@ -13,31 +13,29 @@ from headwater.events.refunds.reports import AcceptedRefund
 
 @dataclass(frozen=True)
 class WebhookSettings:
-    """The settings of reading one webhook's deliveries, besides those of its type."""
+    """A webhook's settings, in addition to its type's."""
 
     signature_header: str | None = None
-    """In lower case; of generic webhooks only, as each other type has its own header."""
+    """In lower case; only for generic webhooks."""
     topic: str | None = None
-    """The expression that finds the topic in a generic body."""
+    """The expression for the topic of a generic body."""
     events: dict[str, str] = field(default_factory=dict[str, str])
-    """Topic to event name; with an empty name the topic is ignored."""
+    """By topic, the event name; empty ignores the topic."""
     mapping: dict[str, str] = field(default_factory=dict[str, str])
-    """`field` or `field@topic` to an expression; an empty expression leaves the field out."""
+    """By `field` or `field@topic`, an expression; empty leaves the field out."""
     takes_tests: bool = False
-    """True when test orders become events like any other."""
+    """Count test orders."""
 
 
 @dataclass(frozen=True)
 class Webhook:
-    """A webhook as people see it."""
-
     id: int
     type: str
     name: str
     hint: str
     """The last four characters of its URL."""
     signed: bool
-    """True when deliveries have to carry a signature."""
+    """Whether deliveries must be signed."""
     settings: WebhookSettings
     created_at: datetime
     paused_at: datetime | None
@@ -46,18 +44,14 @@ class Webhook:
 
 @dataclass(frozen=True)
 class ReadContext:
-    """The type and settings by which a delivery is read."""
-
     type: str
     settings: WebhookSettings
 
 
 @dataclass(frozen=True)
 class WebhookRequest:
-    """A delivery as it came in."""
-
     headers: dict[str, str]
-    """By lower-case name; of a repeated header the first."""
+    """By lower-case name; the first of repeated headers."""
     body: bytes
     received_at: float
     """Unix seconds."""
@@ -65,44 +59,40 @@ class WebhookRequest:
 
 @dataclass(frozen=True)
 class MappingInput:
-    """The input of expressions: the body as a value, and the headers."""
+    """The body and headers that expressions read."""
 
     body: Any
     headers: dict[str, str]
 
 
 class Status(StrEnum):
-    """The status of a delivery."""
-
     ACCEPTED = "accepted"
-    """It is an event now, or one that was there already."""
+    """Its event is accepted, or a duplicate."""
     IGNORED = "ignored"
-    """Nothing is made of what it reports."""
+    """It creates nothing."""
     PAUSED = "paused"
-    """It came while the webhook was paused, and is kept to be replayed."""
+    """Stored while paused, to be replayed."""
     REFUSED = "refused"
-    """Its signature is missing or wrong, or it could not be read."""
+    """Unverified or unreadable."""
 
 
 @dataclass(frozen=True)
 class WebhookOutcome:
-    """The outcome of a delivery."""
-
     status: Status
     detail: str
-    """In words, without any value of the body."""
+    """Contains no values of the body."""
     event: AcceptedEvent | None = None
     refund: AcceptedRefund | None = None
-    """What it says of an order's money."""
+    """The order's refund."""
     is_test: bool = False
-    """True for a test order of which nothing is made."""
+    """A test order that isn't counted."""
     errors: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Of a refused body: the rules that each field breaks."""
+    """By field, for a refused body."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery as it is kept."""
+    """A stored delivery."""
 
     id: int
     webhook_id: int
@@ -117,7 +107,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class DeliverySummary:
-    """The kept deliveries of a webhook: how many had each outcome, and the latest."""
+    """Counts of a webhook's stored deliveries, and the latest one."""
 
     webhook_id: int
     accepted: int
@@ -125,13 +115,13 @@ class DeliverySummary:
     paused: int
     refused: int
     replayable: int
-    """Of those refused or paused, the ones whose body was kept."""
+    """Refused or paused, with a body."""
     tests: int
-    """Of those ignored, the test orders."""
+    """Ignored test orders."""
     received_at: datetime
     status: Status
     detail: str
 
 
 class UnverifiedRequest(Exception):
-    """The signature of a delivery is missing or wrong; the text says why."""
+    """The signature is missing or wrong. The message explains it."""

@@ -1,4 +1,4 @@
-"""Helpers of providers for reports that money of an order came back. Pure."""
+"""Helpers for refund reports in deliveries. Pure."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ LONGEST_ID = 255
 
 
 def find(document: MappingInput, expression: str) -> Any:
-    """Return the value of an expression in a delivery; None when it is missing or blank."""
+    """Return an expression's value in a delivery, or None if missing or blank."""
     return parse(expression).find(document)
 
 
-def objects_at(document: MappingInput, expression: str) -> list[dict[str, Any]]:
-    """Return the objects of a list in a delivery."""
+def list_objects(document: MappingInput, expression: str) -> list[dict[str, Any]]:
     value = find(document, expression)
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
 def moment(now: float, *values: Any) -> int:
-    """Return the first of several times that can be read, else the present, in ms since 1970."""
+    """Return the first valid time, else now, in ms since 1970."""
     for value in values:
         try:
             if value is not None:
@@ -38,19 +37,19 @@ def moment(now: float, *values: Any) -> int:
     return round(now * 1000)
 
 
-def amount_text(value: Any) -> str:
-    """Return an amount without its sign. Raises ValueError."""
+def format_amount(value: Any) -> str:
+    """Return an absolute amount. Raises ValueError."""
     return decimal_text(abs(to_number(value)), MAX_AMOUNT, AMOUNT_STEP)
 
 
-def total_text(values: list[Any]) -> str:
-    """Return the sum of amounts without their signs. Raises ValueError."""
+def format_total(values: list[Any]) -> str:
+    """Return the sum of absolute amounts. Raises ValueError."""
     total = sum((abs(to_number(value)) for value in values), Decimal(0))
     return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP)
 
 
 def ids(*values: Any) -> tuple[str, ...]:
-    """Return those of some ids that are there, each once."""
+    """Return the distinct non-blank ids."""
     texts = (to_text(value).strip() for value in values if isinstance(value, str | int))
     return tuple(dict.fromkeys(text[:LONGEST_ID] for text in texts if text))
 
@@ -58,7 +57,7 @@ def ids(*values: Any) -> tuple[str, ...]:
 def report(
     order_ids: tuple[str, ...], at: int, currency: Any, statements: list[MoneyBack]
 ) -> AcceptedRefund | None:
-    """Return the report, or None when it names no order or says nothing of it."""
+    """Return the report, or None without an order or any statement."""
     if not order_ids or not (statements or len(order_ids) > 1):
         return None
     code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None

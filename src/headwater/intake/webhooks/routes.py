@@ -1,7 +1,6 @@
-"""POST /webhooks/{token}: the endpoint that other services deliver to. The token is the credential.
+"""POST /webhooks/{token} receives deliveries. The token is the credential.
 
-It answers with success once the event is on disk and not before, so that a sender that tries again
-after a failure loses nothing; by the idempotency key a repeated event is dropped.
+Success means that the event is on disk, so a sender can safely retry. Idempotency keys drop repeated events.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from headwater.intake.inbox.inbox import Inbox, Request
 from headwater.intake.webhooks.deliveries import (
     PAUSED,
     begin_delivery,
-    delivery_columns,
     finish_delivery,
     forget_delivery,
-    inbox_rows,
-    outcome_of,
+    make_delivery_columns,
+    make_inbox_rows,
+    process_message,
 )
 from headwater.intake.webhooks.drafts import make_draft
 from headwater.intake.webhooks.interpretation import check_signature
@@ -40,7 +39,6 @@ log = structlog.get_logger()
 
 
 async def receive(inbox: Inbox, request: HttpRequest) -> Response:
-    """Receive a delivery."""
     shared = services(request)
     async with shared.database.connection() as connection:
         webhook = await find_webhook(connection, request.path_params["token"])
@@ -51,16 +49,16 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
     refuse_encoding(request.headers.get("content-encoding"))
     message = await _read(request)
     await _count(request, inbox, webhook)
-    message, distrust = _believe(webhook, shared.sealing_key, message)
+    message, rejection = _verify(webhook, shared.sealing_key, message)
     space_id, reader = webhook.caller.space_id, webhook.reader
-    draft = distrust or (PAUSED if webhook.paused else None)
+    draft = rejection or (PAUSED if webhook.paused else None)
     draft = draft or await make_draft(space_id, reader, message)
     async with shared.database.transaction() as connection:
-        outcome = distrust or await outcome_of(connection, space_id, reader, message, draft)
-        columns = delivery_columns(webhook.reader, message, outcome, believed=distrust is None)
+        outcome = rejection or await process_message(connection, space_id, reader, message, draft)
+        columns = make_delivery_columns(webhook.reader, message, outcome, believed=rejection is None)
         delivery_id = await begin_delivery(connection, space_id, webhook.id, columns)
     receipt_id = await _accept(shared, inbox, webhook, outcome, delivery_id)
-    if distrust is not None:
+    if rejection is not None:
         raise Problem(outcome.detail, 401)
     if outcome.status is Status.REFUSED and PROVIDERS[webhook.reader.type].refuses_unmappable:
         raise Invalid(outcome.errors)
@@ -69,16 +67,16 @@ async def receive(inbox: Inbox, request: HttpRequest) -> Response:
 
 
 async def _read(request: HttpRequest) -> WebhookRequest:
-    # Of a repeated header the first counts, as everywhere else.
+    # The first of repeated headers counts.
     headers = dict(reversed(request.headers.items()))
     return WebhookRequest(headers, await read_body(request.receive, MAX_BODY), time.time())
 
 
-def _believe(
+def _verify(
     webhook: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
 ) -> tuple[WebhookRequest, WebhookOutcome | None]:
-    """Return the part of a message that its signature covers, and the outcome when the signature is
-    missing or wrong. Raises Unavailable when the signing secret cannot be opened.
+    """Return the signed part of a message, and an outcome if it is unverified. Raises Unavailable if the
+    signing secret can't be unsealed.
     """
     try:
         return check_signature(webhook.reader, webhook.secret(sealing_key), message), None
@@ -90,7 +88,7 @@ def _believe(
 
 
 async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
-    """Count a delivery against the Space's minute, before anything of it is stored or read."""
+    """Charge the Space's rate limit before storing or reading anything."""
     limit = services(request).keys.limit(webhook.caller, inbox.limit)
     counted = Request(webhook.caller.space_id, limit, 1, [])
     try:
@@ -102,10 +100,10 @@ async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> 
 async def _accept(
     shared: Services, inbox: Inbox, webhook: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
-    """Have what a delivery says stored, and return the first receipt, if any. A delivery whose
-    event cannot be stored is deleted: it will be sent again.
+    """Store an outcome's rows, and return the first receipt. If that fails, delete the delivery, because the
+    sender will retry.
     """
-    kinds, rows = inbox_rows(outcome)
+    kinds, rows = make_inbox_rows(outcome)
     if not rows:
         return None
     space_id = webhook.caller.space_id
@@ -123,5 +121,5 @@ async def _accept(
 
 
 def webhook_routes(inbox: Inbox) -> list[Route]:
-    """Return the route of the endpoint; `inbox` takes what is delivered."""
+    """Return the route of the endpoint."""
     return [Route(f"{PATH}/{{token}}", partial(receive, inbox), methods=["POST"])]

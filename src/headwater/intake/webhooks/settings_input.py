@@ -1,6 +1,4 @@
-"""A webhook's settings as an operator writes them: KEY=VALUE pairs, checked when they are written
-and not when a delivery comes.
-"""
+"""Validate a webhook's settings, written as KEY=VALUE pairs."""
 
 from __future__ import annotations
 
@@ -28,30 +26,30 @@ KEYS = (
 )
 
 TEST_ORDERS = COUNT, _ = "count", "ignore"
-"""What becomes of test orders; ignored ones are counted as such."""
+"""Ignored test orders are counted as such."""
 MAX_PAIRS = 200
 _LONGEST_TOPIC = 200
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 
 
 def check_type(kind: str, *, has_secret: bool) -> None:
-    """Raise Invalid for an unknown type, or for one that needs a secret and has none."""
+    """Raise Invalid for an unknown type, or a missing secret."""
     if kind not in PROVIDERS:
-        raise Invalid({"type": [f"type: {kind} is none of {', '.join(PROVIDERS)}"]})
+        raise Invalid({"type": [f"type: {kind} is not one of {', '.join(PROVIDERS)}"]})
     if PROVIDERS[kind].needs_secret and not has_secret:
-        rule = f"secret: {kind} signs what it sends; give its signing secret with --secret-stdin"
+        rule = f"secret: {kind} signs its deliveries; give the signing secret with --secret-stdin"
         raise Invalid({"secret": [rule]})
 
 
 def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
 ) -> WebhookSettings:
-    """Return `before` with the changes in the pairs. Raises Invalid, naming each bad key."""
+    """Apply the pairs to `before`. Raises Invalid naming every bad key."""
     settings = before or WebhookSettings()
 
     def take(key: str, text: str) -> None:
         nonlocal settings
-        settings = _with_setting(kind, settings, key, text)
+        settings = _apply_setting(kind, settings, key, text)
 
     read_pairs(pairs, take)
     if kind == GENERIC.type and not any(settings.events.values()):
@@ -62,7 +60,7 @@ def read_settings(
     return settings
 
 
-def _with_setting(kind: str, settings: WebhookSettings, key: str, text: str) -> WebhookSettings:
+def _apply_setting(kind: str, settings: WebhookSettings, key: str, text: str) -> WebhookSettings:
     group, _, name = key.partition(".")
     if group == "map" and name:
         _check_mapping(name, text)
@@ -76,7 +74,7 @@ def _with_setting(kind: str, settings: WebhookSettings, key: str, text: str) -> 
             raise ValueError(f"must be {' or '.join(TEST_ORDERS)}")
         return replace(settings, takes_tests=text == COUNT)
     if key not in ("topic", "signature_header"):
-        raise ValueError(f"there is no such setting; there are {', '.join(KEYS)}")
+        raise ValueError(f"unknown setting; the settings are {', '.join(KEYS)}")
     if kind != GENERIC.type:
         raise ValueError("is for generic webhooks only")
     if key == "topic":
@@ -95,19 +93,19 @@ def _check_event(kind: str, topic: str, name: str) -> None:
     if len(topic) > _LONGEST_TOPIC:
         raise ValueError(f"a topic has at most {_LONGEST_TOPIC} characters")
     if name and name not in EVENT_NAMES:
-        raise ValueError(f"{name} is no standard event name and no custom_event_<N>")
+        raise ValueError(f"{name} is not a standard event name or custom_event_<N>")
 
 
 def _check_mapping(name: str, text: str) -> None:
     field, at, topic = name.partition("@")
     if field not in DESTINATIONS:
-        raise ValueError(f"{field} is no field of an event that can be mapped to")
+        raise ValueError(f"{field} is not an event field that can be mapped")
     if at and not 0 < len(topic) <= _LONGEST_TOPIC:
         raise ValueError("name a topic after @")
     _check_expression(text)
 
 
 def _check_expression(text: str) -> None:
-    """Raise ValueError unless an expression can be used. An empty one is: it leaves a field out."""
+    """Raise ValueError unless it compiles. An empty expression leaves a field out."""
     if text:
         parse(text)

@@ -1,7 +1,6 @@
-"""The check that a delivery is signed with the secret, by each sender's documented scheme. Pure.
+"""Verify signatures by the senders' documented schemes. Pure.
 
-Every scheme is HMAC-SHA256 over the bytes as they came. They differ in the text before the body,
-in how the result is written, and in its header.
+All are HMAC-SHA256 over the raw body. They differ in the signed prefix, the encoding and the header.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from headwater.intake.webhooks.models import UnverifiedRequest, WebhookRequest
 _SECONDS = re.compile("[0-9]{1,12}")
 
 MISSING = "The signature is missing: no header {header}."
-WRONG = "The signature does not match: the signing secret is another one, or the body was changed."
+WRONG = "The signature does not match: the signing secret is different, or the body was changed."
 UNREADABLE = "The signature in {header} cannot be read."
 OLD = "The signature is more than {minutes} minutes old."
 OFF = "The signature's time is more than {minutes} minutes from now."
@@ -26,11 +25,10 @@ STANDARD_SIGNATURE = "webhook-signature"
 
 
 def check_timestamped(secret: bytes, message: WebhookRequest, header: str, tolerance: int) -> None:
-    """Check `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. While a secret is being replaced there
-    is a v1 of each; parts with other names are other schemes'. Raises UnverifiedRequest, also when
-    the signature is older than `tolerance` seconds.
+    """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. There are several v1 while a secret is rotated;
+    other names are ignored. Raises UnverifiedRequest, also if older than `tolerance` seconds.
     """
-    pairs = [part.strip().partition("=") for part in _header(message, header).split(",")]
+    pairs = [part.strip().partition("=") for part in _get_header(message, header).split(",")]
     times = [value for name, _, value in pairs if name == "t"]
     signatures = [value for name, _, value in pairs if name == "v1"]
     if len(times) != 1 or not _SECONDS.fullmatch(times[0]) or not signatures:
@@ -43,13 +41,12 @@ def check_timestamped(secret: bytes, message: WebhookRequest, header: str, toler
 
 
 def check_standard(secret: bytes, message: WebhookRequest, tolerance: int) -> None:
-    """Check the Standard Webhooks scheme: `v1,<base64>` over `<id>.<seconds>.<body>`. While a
-    secret is being replaced there are several, separated by blanks. Its secrets are `whsec_` and
-    the key in base64. Raises UnverifiedRequest, also when the time is more than `tolerance` seconds
-    away.
+    """Verify Standard Webhooks: `v1,<base64>` over `<id>.<seconds>.<body>`. There are several, separated by
+    blanks, while a secret is rotated. A secret is `whsec_` and the base64 key. Raises UnverifiedRequest, also
+    if more than `tolerance` seconds off.
     """
-    delivery_id, at = _header(message, STANDARD_ID), _header(message, STANDARD_TIME)
-    versions = [part.partition(",") for part in _header(message, STANDARD_SIGNATURE).split()]
+    delivery_id, at = _get_header(message, STANDARD_ID), _get_header(message, STANDARD_TIME)
+    versions = [part.partition(",") for part in _get_header(message, STANDARD_SIGNATURE).split()]
     signatures = [text for version, _, text in versions if version == "v1"]
     if not _SECONDS.fullmatch(at) or not signatures:
         raise UnverifiedRequest(UNREADABLE.format(header=STANDARD_SIGNATURE))
@@ -64,29 +61,27 @@ def check_standard(secret: bytes, message: WebhookRequest, tolerance: int) -> No
 def _standard_key(secret: bytes) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(b"whsec_"), validate=True)
-    except ValueError:  # a secret in another form is its own bytes
+    except ValueError:  # not base64: the secret itself is the key
         return secret
 
 
 def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Check the body's HMAC in base64. Raises UnverifiedRequest."""
+    """Verify the body's HMAC in base64. Raises UnverifiedRequest."""
     expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
-    if not _any_equal([_header(message, header).strip()], expected):
+    if not _any_equal([_get_header(message, header).strip()], expected):
         raise UnverifiedRequest(WRONG)
 
 
 def check_any_form(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Check the body's HMAC in hex, with or without `sha256=` before it, or in base64. Raises
-    UnverifiedRequest.
-    """
+    """Verify the body's HMAC in hex, optionally after `sha256=`, or in base64. Raises UnverifiedRequest."""
     digest = hmac.digest(secret, message.body, "sha256")
-    signatures = [_header(message, header).strip().removeprefix("sha256=")]
+    signatures = [_get_header(message, header).strip().removeprefix("sha256=")]
     in_hex = _any_equal([signatures[0].lower()], digest.hex())
     if not _any_equal(signatures, base64.b64encode(digest).decode()) and not in_hex:
         raise UnverifiedRequest(WRONG)
 
 
-def _header(message: WebhookRequest, header: str) -> str:
+def _get_header(message: WebhookRequest, header: str) -> str:
     value = message.headers.get(header)
     if value is None:
         raise UnverifiedRequest(MISSING.format(header=header))
@@ -94,7 +89,7 @@ def _header(message: WebhookRequest, header: str) -> str:
 
 
 def _any_equal(signatures: list[str], expected: str) -> bool:
-    """Return whether one of the signatures is the expected one, in constant time."""
+    """Compare in constant time."""
     digest = expected.encode()
     matches = [hmac.compare_digest(text.encode("utf-8", "replace"), digest) for text in signatures]
     return any(matches)

@@ -1,7 +1,7 @@
-"""The functions that the JMESPath specification defines, on exact numbers. Pure.
+"""JMESPath's built-in functions, on exact numbers. Pure.
 
-The package's own functions use binary fractions and quote the values they refuse, which may be
-a person's address; these do neither. https://jmespath.org/specification.html#built-in-functions
+The package's own use floats, and quote refused values, which may be personal.
+https://jmespath.org/specification.html#built-in-functions
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 
 Pick = Callable[[Any], Any]
-"""An expression passed as an argument, to be evaluated on an item."""
+"""An expression argument, evaluated per item."""
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; true is not 1."""
+    """Return whether values are equal; true isn't 1."""
     return isinstance(left, bool) is isinstance(right, bool) and left == right
 
 
@@ -121,8 +121,8 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
     return [pick(item) for item in items]
 
 
-def _keys_of(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """Return the values to compare items by. Raises ValueError for mixed kinds of values."""
+def _make_keys(items: list[Any], pick: Pick, name: str) -> list[Any]:
+    """Return the keys to compare by. Raises ValueError for mixed kinds."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
         raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")
@@ -130,17 +130,17 @@ def _keys_of(items: list[Any], pick: Pick, name: str) -> list[Any]:
 
 
 def _sort_by(items: list[Any], pick: Pick) -> list[Any]:
-    keys = _keys_of(items, pick, "sort_by")
+    keys = _make_keys(items, pick, "sort_by")
     return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def _max_by(items: list[Any], pick: Pick) -> Any:
-    keys = _keys_of(items, pick, "max_by")
+    keys = _make_keys(items, pick, "max_by")
     return items[max(range(len(items)), key=keys.__getitem__)] if items else None
 
 
 def _min_by(items: list[Any], pick: Pick) -> Any:
-    keys = _keys_of(items, pick, "min_by")
+    keys = _make_keys(items, pick, "min_by")
     return items[min(range(len(items)), key=keys.__getitem__)] if items else None
 
 

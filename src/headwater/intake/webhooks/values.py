@@ -1,5 +1,6 @@
-"""The values of a delivery: numbers, kept exactly as they were written, and text. Pure. A value
-that does not fit raises ValueError with the rest of the sentence "The <field> …".
+"""Convert values of a delivery to exact numbers and text. Pure.
+
+Raises ValueError with the rest of the sentence "The <field> …".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """Return a number, from a number or from text that holds one. Raises ValueError."""
+    """Return a number, from a number or text. Raises ValueError."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -35,7 +36,7 @@ def to_text(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number; true and false are none."""
+    """Return whether it is a number; booleans aren't."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
@@ -43,17 +44,15 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _make_list_test(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(fits, cast("list[Any]", value)))
 
 
-_is_numbers, _is_texts = _is_list_of(is_number), _is_list_of(is_text)
+_is_numbers, _is_texts = _make_list_test(is_number), _make_list_test(is_text)
 
 
 @dataclass(frozen=True)
 class ValueKind:
-    """A kind of argument that a function takes."""
-
     words: str
     fits: Callable[[Any], bool]
 
@@ -75,37 +74,36 @@ EXPRESSION = ValueKind("an expression after &", callable)
 
 @dataclass(frozen=True)
 class Function:
-    """A function that expressions can call, and the kinds of its arguments."""
+    """A function of expressions, with the kinds of its arguments."""
 
     call: Callable[..., Any]
     takes: tuple[ValueKind, ...]
     least: int | None = None
-    """The number of arguments that are required, where the last ones may be left out."""
+    """Required arguments; the others are optional."""
     repeats: bool = False
-    """True when the last argument may be repeated."""
+    """The last argument may be repeated."""
     deep: bool = False
-    """True when its work grows with all that its arguments contain, not only with their length."""
+    """Its cost grows with nested values, not only with length."""
     lazy: bool = False
-    """True when it is passed one iterator that evaluates each argument when it is reached."""
+    """It receives an iterator that evaluates arguments on demand."""
     steps: int = 0
-    """The steps of work that a call takes besides those for its arguments."""
+    """Steps per call, in addition to the arguments' cost."""
     characters_a_step: int = 100
-    """The characters of its texts that take a step."""
+    """Characters of text per step."""
     reads_headers: bool = False
-    """True when it is passed the delivery's headers first; its argument has to be a literal."""
+    """It receives the delivery's headers first; its argument must be a literal."""
 
     def kind(self, index: int) -> ValueKind:
-        """Return the kind of one argument."""
         return self.takes[min(index, len(self.takes) - 1)]
 
     def check_count(self, name: str, count: int) -> None:
-        """Raise ValueError unless it can be called with this many arguments."""
+        """Raise ValueError for a wrong number of arguments."""
         least = len(self.takes) if self.least is None else self.least
         if count < least or (count > len(self.takes) and not self.repeats):
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")
 
     def check_kinds(self, name: str, arguments: list[Any]) -> None:
-        """Raise ValueError, which quotes no argument, unless all are of the kinds that it takes."""
+        """Raise ValueError, without quoting values, for arguments of a wrong kind."""
         for index, argument in enumerate(arguments):
             if not self.kind(index).fits(argument):
                 raise ValueError(f"cannot be evaluated: {self._usage(name)}.")
@@ -114,4 +112,4 @@ class Function:
         words = [kind.words for kind in self.takes]
         if self.least is not None:
             words[self.least :] = [f"optionally {kind}" for kind in words[self.least :]]
-        return f"{name}() takes {', '.join(words)}{' and more of that' if self.repeats else ''}"
+        return f"{name}() takes {', '.join(words)}{' and any number more' if self.repeats else ''}"

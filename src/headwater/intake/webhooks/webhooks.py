@@ -1,4 +1,4 @@
-"""Webhooks: created, listed, changed, revoked, and looked up by the token in their URL."""
+"""Create, list, change, revoke and find webhooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCOPE = "events:write"
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook to be created; `secret` is its sender's signing secret."""
+    """A webhook to create; `secret` is the sender's signing secret."""
 
     type: str
     name: str
@@ -40,8 +40,6 @@ class NewWebhook:
 
 @dataclass(frozen=True)
 class WebhookName:
-    """A webhook as a list names it."""
-
     id: int
     type: str
     name: str
@@ -51,11 +49,11 @@ class WebhookName:
 
 @dataclass(frozen=True)
 class ActiveWebhook:
-    """The webhook that a token authenticates."""
+    """A webhook authenticated by its token."""
 
     id: int
     caller: Caller
-    """Its token may do what a key for sending events may."""
+    """With the rights of a key that sends events."""
     reader: ReadContext
     token_hash: bytes
     sealed: bytes | None
@@ -69,8 +67,8 @@ class ActiveWebhook:
 async def create_webhook(
     connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
 ) -> tuple[str, int]:
-    """Create a webhook and return its token and its id; `key` seals its secret. Raises Invalid for
-    a name that cannot be used, NotFound for an unknown Space.
+    """Create a webhook; return its token and id. `key` seals its secret. Raises Invalid for a bad name, and
+    NotFound.
     """
     token = secrets.token_urlsafe(32)
     token_hash = hash_secret(token)
@@ -81,7 +79,7 @@ async def create_webhook(
         "token_hash": token_hash,
         "hint": token[-4:],
         "secret": None if new.secret is None else seal(key, new.secret, token_hash),
-        **_columns(new.settings),
+        **_make_columns(new.settings),
     }
     row = await fetch_one(connection, queries["create"], values)
     return token, row[0]
@@ -90,21 +88,19 @@ async def create_webhook(
 async def list_webhooks(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None = None
 ) -> list[Webhook]:
-    """Return a Space's webhooks, or some of them, revoked ones included, the oldest first. Raises
-    NotFound.
-    """
+    """Return a Space's webhooks, including revoked ones, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     return await _read(connection, space_id, webhook_ids)
 
 
 async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
-    """Return the names of a Space's webhooks, revoked ones included, the oldest first."""
+    """Return the names of a Space's webhooks, including revoked ones, oldest first."""
     cursor = connection.cursor(row_factory=class_row(WebhookName))
     return await fetch_all(cursor, queries["names"], {"space_id": space_id})
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Return one of them. Raises NotFound."""
+    """Return a webhook. Raises NotFound."""
     webhooks = await _read(connection, space_id, [webhook_id])
     if not webhooks:
         raise NotFound("Webhook")
@@ -114,29 +110,29 @@ async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: 
 async def change_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, settings: WebhookSettings
 ) -> None:
-    """Replace the settings that its deliveries are read by, from the commit on."""
-    values = {"space_id": space_id, "webhook_id": webhook_id, **_columns(settings)}
+    """Replace a webhook's settings."""
+    values = {"space_id": space_id, "webhook_id": webhook_id, **_make_columns(settings)}
     await connection.execute(queries["change"], values)
 
 
 async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
-    """Have its deliveries kept without making events of them, or end that. Raises NotFound."""
+    """Pause or resume a webhook. While paused, deliveries are stored but not processed. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """End a webhook, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    """Revoke a webhook; repeating it changes nothing. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id}
     await connection.execute(queries["revoke"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook | None:
-    """Return the webhook of a token, unless it is revoked."""
+    """Return the webhook of a token, unless revoked."""
     token_hash = hash_secret(token)
     cursor = connection.cursor(row_factory=dict_row)
     row = await fetch_optional(cursor, queries["find"], {"token_hash": token_hash})
@@ -144,17 +140,17 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
         return None
     scopes = frozenset({SCOPE})
     caller = Caller(row["space_id"], row["id"], scopes, row["active"], row["limits"])
-    reader = ReadContext(row["type"], _settings(row))
+    reader = ReadContext(row["type"], _read_settings(row))
     return ActiveWebhook(row["id"], caller, reader, token_hash, row["secret"], row["paused"])
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
-    """Return the identifier of the contact who placed an order, as payload fields, or {}."""
+    """Return the identifier of an order's contact, in payload fields, or {}."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}
-    known = [name for name in ("email", "trk_token") if row.get(name)]
-    return {name: row[name] for name in known[:1]}
+    present = [name for name in ("email", "trk_token") if row.get(name)]
+    return {name: row[name] for name in present[:1]}
 
 
 async def _read(
@@ -165,18 +161,18 @@ async def _read(
     await cursor.execute(queries["list"], values)
     columns = ("id", "type", "name", "hint", "signed", "created_at", "paused_at", "revoked_at")
     return [
-        Webhook(settings=_settings(row), **{name: row[name] for name in columns})
+        Webhook(settings=_read_settings(row), **{name: row[name] for name in columns})
         for row in await cursor.fetchall()
     ]
 
 
-def _settings(row: dict[str, Any]) -> WebhookSettings:
+def _read_settings(row: dict[str, Any]) -> WebhookSettings:
     return WebhookSettings(
         row["signature_header"], row["topic"], row["event_names"], row["mapping"], row["takes_tests"]
     )
 
 
-def _columns(settings: WebhookSettings) -> dict[str, Any]:
+def _make_columns(settings: WebhookSettings) -> dict[str, Any]:
     return {
         "signature_header": settings.signature_header,
         "topic": settings.topic,

@@ -1,6 +1,4 @@
-"""The types of webhooks: each sender's signature, topics and fields. Every module of this package
-that defines a Provider is a type; nothing else lists them.
-"""
+"""The types of webhooks. A module of this package that defines a Provider adds a type."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ __all__ = ["PROVIDERS", "Provider"]
 
 
 def _find_providers() -> dict[str, Provider]:
-    """Return every type by its name, in alphabetical order."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     providers = [
         value for module in modules for value in vars(module).values() if isinstance(value, Provider)

@@ -1,7 +1,6 @@
 """Calendly: https://developer.calendly.com/api-docs, webhook subscriptions.
 
-Moving a meeting cancels one booking and makes another; the new one is a case of its own, as
-nobody booked twice.
+Rescheduling cancels a booking and creates another, which gets its own topic because it isn't a new booking.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ CALENDLY = Provider(
     type="calendly",
     guide=Guide(
         title="Calendly",
-        brings="Meetings that are booked. It takes a paid plan of Calendly.",
+        brings="Booked meetings. Needs a paid Calendly plan.",
         steps=(
-            "Make a personal access token under Integrations, API and webhooks, in Calendly.",
+            "In Calendly, create a personal access token under Integrations, API and webhooks.",
             (
                 "With it, send POST https://api.calendly.com/webhook_subscriptions with the "
                 "address above as url, invitee.created in events, your organization and a "
@@ -60,7 +59,7 @@ CALENDLY = Provider(
             "last_name": "payload.last_name",
             "phone": "payload.text_reminder_number",
             "event_time": first("payload.created_at", "created_at"),
-            # A payment that failed is no money.
+            # A failed payment has no amount.
             "amount": "[payload.payment][?successful != `false`] | [0].amount",
             "currency": "payload.payment.currency",
             "trk_source": "payload.tracking.utm_source",

@@ -1,4 +1,4 @@
-"""Anything that can post JSON. The webhook's own settings say what it means."""
+"""Any service that can post JSON, read by the webhook's own settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.intake.webhooks.signatures import (
 from headwater.intake.webhooks.values import to_text
 
 ANYTHING = "*"
-"""The topic of every delivery, where the settings have no expression for topics."""
+"""The topic of all deliveries, unless settings have a topic expression."""
 DEFAULT_HEADER = "x-signature"
 TOLERANCE_SECONDS = 300
 
@@ -30,15 +30,15 @@ def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) ->
 
 
 def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
-    """Return whether a message is checked by the scheme that signs the delivery's id as well."""
+    """Return whether the message uses the Standard Webhooks scheme, which also signs the delivery id."""
     header = settings.signature_header or STANDARD_SIGNATURE
-    # Others may use a header of that name for a signature of the body in a form of their own.
+    # Others may use the header for a signature of their own form.
     return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
 
 
 def _believed(message: WebhookRequest, settings: WebhookSettings) -> WebhookRequest:
-    """Return a message without the delivery's id where that is not signed: with another id for each
-    copy, a single delivery that an attacker got hold of would make any number of events.
+    """Remove an unsigned delivery id: with new ids, an attacker could turn one captured delivery into many
+    events.
     """
     if _is_standard(message, settings):
         return message
@@ -65,7 +65,7 @@ _TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
 
 
 def _is_test(document: MappingInput) -> bool:
-    """Return whether a body is marked as a test in a usual way."""
+    """Return whether the body has a common test mark."""
     if find(document, "livemode") is False:
         return True
     return any(find(document, mark) is True for mark in _TEST_MARKS)
@@ -75,12 +75,12 @@ GENERIC = Provider(
     type="generic",
     guide=Guide(
         title="Anything else",
-        brings="Whatever can post JSON: a shop system of your own, a CRM, an automation tool.",
+        brings="Any service that can post JSON: your own shop, a CRM, an automation tool.",
         steps=(
             "Have the sender post JSON to the address above whenever something happens.",
             (
-                "Send it once, and see below what came: then choose under Mapping which of its "
-                "fields is the e-mail address, the amount and the order."
+                "Send a test delivery, which appears below. Then choose under Mapping its fields "
+                "for the email address, the amount and the order."
             ),
         ),
         secret_maker=SecretMaker.OURS,

@@ -1,4 +1,4 @@
-"""The definition of a type of webhook, and tables that several types share."""
+"""The definition of a webhook type, and tables shared by types."""
 
 from __future__ import annotations
 
@@ -10,89 +10,82 @@ from headwater.events.refunds.reports import AcceptedRefund
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
 
 Fields = Mapping[str, str]
-"""Payload field to expression."""
+"""By payload field, an expression."""
 
 
 class SecretMaker(StrEnum):
-    """The side that makes the secret which a sender signs with."""
+    """The side that creates the signing secret."""
 
     SENDER = "sender"
-    """The sender, whose admin pages show it; it is typed in here."""
+    """Shown on the sender's admin pages, and pasted here."""
     OURS = "ours"
-    """We, for it to be pasted at the sender's."""
+    """Created here, and pasted at the sender."""
 
 
 @dataclass(frozen=True)
 class Guide:
-    """The words by which people set a type of webhook up."""
+    """Setup instructions for a webhook type."""
 
     title: str
     brings: str
-    """The events it brings, in words."""
+    """The events it sends."""
     steps: tuple[str, ...]
-    """The steps to take at the sender's."""
+    """Steps to take at the sender."""
     secret_maker: SecretMaker
     topic_header: str | None = None
-    """The header in which the sender names the topic of a body."""
+    """The header with the topic."""
 
 
-def nothing_back(_: MappingInput, __: str, ___: float) -> AcceptedRefund | None:
-    """Return None: this delivery says nothing of money that came back."""
+def find_no_refund(_: MappingInput, __: str, ___: float) -> AcceptedRefund | None:
     return None
 
 
 @dataclass(frozen=True)
 class Provider:
-    """A type of webhook."""
-
     type: str
     guide: Guide
     needs_secret: bool
     check: Callable[[bytes, WebhookRequest, WebhookSettings], None]
-    """Raises UnverifiedRequest unless the message is signed with the secret."""
+    """Raises UnverifiedRequest unless the message is signed."""
     topic: Callable[[MappingInput, WebhookSettings], str | None]
-    """Returns the topic of a delivery, or None when it has none. Where a detail decides what the
-    topic means, like an order's status, it follows after a dot.
+    """Returns the topic, or None. A detail that changes its meaning, such as an order's status, follows after
+    a dot.
     """
     identity: Callable[[MappingInput, str], str | None]
-    """Returns the sender's id of what happened, which is the same in every retry and is signed.
-    None means that the body's hash is used.
+    """Returns the sender's id of the occurrence, which is signed and equal in every retry; None to use the
+    body's hash.
     """
     events: Mapping[str, str]
-    """Topic to event name; others are ignored."""
+    """By topic, the event name; other topics are ignored."""
     fields: Mapping[str, Fields]
-    """By topic, or by the topic that it is a case of."""
+    """By topic or parent topic."""
     headers: frozenset[str] = frozenset()
-    """Names of headers that reading depends on."""
+    """Headers needed to read a delivery."""
     refuses_unmappable: bool = False
-    """True when a body that cannot be mapped is answered 422. A shop or payment service would
-    repeat it byte for byte and then stop sending anything at all.
+    """Answer 422 if the body can't be mapped. A shop or payment service would resend it, then stop sending
+    anything.
     """
     believed: Callable[[WebhookRequest, WebhookSettings], WebhookRequest] = lambda message, _: message
-    """Returns a message that passed the check, without the headers that the signature does not
-    cover and that must not decide which event it is.
-    """
+    """Returns the verified message without unsigned headers that could change its event."""
     money_topics: frozenset[str] = frozenset()
-    """Topics, or what they are cases of, that only say that money came back."""
-    money_back: Callable[[MappingInput, str, float], AcceptedRefund | None] = nothing_back
-    """Returns what a delivery of any topic, received at a Unix time, says of an order's money.
-    Raises ValueError for an amount that is no number.
-    """
+    """Topics, or parent topics, that only report refunds."""
+    money_back: Callable[[MappingInput, str, float], AcceptedRefund | None] = find_no_refund
+    """Returns the refund in a delivery received at a Unix time. Raises ValueError for an invalid amount."""
     is_test: Callable[[MappingInput], bool] = lambda _: False
-    """Returns whether a delivery reports no real business: test orders, test modes."""
+    """Returns whether it is a test order or from a test mode."""
     has_no_visitor: Callable[[MappingInput], bool] = lambda _: False
-    """Returns whether an order was made without a visit: a renewal, or one entered by staff."""
+    """Returns whether the order was made without a visit: a renewal, or entered by staff."""
     not_json: Callable[[WebhookRequest], str | None] = lambda _: None
-    """Returns the purpose of an unsigned message that is no JSON, if the sender has such."""
+    """Returns the purpose of an unsigned non-JSON message, such as a ping."""
 
 
 def first(*alternatives: str) -> str:
-    """Return an expression for the first of several that has a value."""
+    """Return an expression for the first value present."""
     return f"not_blank({', '.join(alternatives)})"
 
 
 def utm_fields(path: str) -> Fields:
-    """Return expressions for attribution parameters in an object, under our names or utm names."""
+    """Return expressions for attribution parameters in an object, with trk_ or utm_ names."""
     return {
         "trk_source": first(f"{path}.trk_source", f"{path}.utm_source"),
         "trk_network": f"{path}.trk_network",
@@ -105,9 +98,7 @@ def utm_fields(path: str) -> Fields:
 
 
 def listed_fields(path: str, key: str) -> Fields:
-    """Return expressions for the fields that a list of pairs, such as a shop's notes on an order,
-    can hold under our own names.
-    """
+    """Return expressions for our fields in a list of pairs, such as an order's notes."""
     names = (
         "trk_token",
         "fingerprint",
@@ -122,16 +113,14 @@ def listed_fields(path: str, key: str) -> Fields:
 
 
 def listed(path: str, key: str, name: str) -> str:
-    """Return an expression for one field in such a list. Of several with a value the last one
-    counts: a shop that copies an order's notes adds its own behind them.
+    """Return an expression for a field in such a list. The last value counts: shops append new notes to
+    copied ones.
     """
     return f"{path}[?{key}=='{name}' && value] | [-1].value"
 
 
 def landing_fields(url: str, path: str, key: str) -> Fields:
-    """Return expressions for attribution: from the list of pairs, else from the URL of the page
-    that the visit began on.
-    """
+    """Return expressions for attribution: from the list, else from the landing page URL."""
     return {
         "trk_source": first(
             listed(path, key, "trk_source"), f"url_source({url})", f"url_parameter({url}, 'utm_source')"

@@ -1,7 +1,6 @@
 """Shopify: https://shopify.dev/docs/api/webhooks.
 
-The same order is reported when it is made and when it is paid; they share the order id, so that a
-shop that sends both counts one purchase.
+An order is reported when created and when paid. Both have its order id, so they count as one purchase.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.intake.webhooks.money_back import amount_text, find, ids, moment, objects_at, report
+from headwater.intake.webhooks.money_back import find, format_amount, ids, list_objects, moment, report
 from headwater.intake.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -28,7 +27,7 @@ from headwater.intake.webhooks.signatures import check_base64
 from headwater.intake.webhooks.values import to_number
 
 _NOTES = ("note_attributes", "name")
-_ONCE = ("/create", "/paid")
+_UNIQUE_TOPICS = ("/create", "/paid")
 _KINDS_BACK = frozenset({"refund", "void"})
 _TEST_GATEWAYS = frozenset({"bogus", "(for testing) bogus gateway"})
 _SOURCES_WITHOUT_VISITOR = frozenset(
@@ -43,18 +42,16 @@ _SOURCES_WITHOUT_VISITOR = frozenset(
         "1354745",
     }
 )
-"""Names of sources by which Shopify and its apps tell orders of staff, stores and subscriptions;
-1354745 is Shopify's app of draft orders."""
+"""Source names of orders by staff, stores and subscriptions; 1354745 is Shopify's draft order app."""
 _SETS = (
     "[refund.refund_line_items[:20].subtotal_set, refund.order_adjustments[:20].amount_set,"
     " [order.total_price_set]][] | [?@]"
 )
-"""Amounts that Shopify writes in both currencies."""
+"""Amounts in both currencies."""
 _WORD = re.compile(r"[a-z]+")
 _RENEWS, _RENEWED = frozenset({"recurring", "renewal"}), frozenset({"order", "subscription", "subscriptions"})
-"""A tag by which an app for subscriptions marks renewals has a word of each:
-`appstle_subscription_recurring_order`."""
-_NOT = frozenset({"first", "non", "not", "no"})
+"""Subscription apps tag renewals with a word of each set: `appstle_subscription_recurring_order`."""
+_NEGATIONS = frozenset({"first", "non", "not", "no"})
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
 
@@ -67,12 +64,11 @@ def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
 
 
 def _identity(document: MappingInput, topic: str) -> str | None:
-    """Return the body's own id for topics that occur once for each object. Of a topic that occurs
-    again and again, such as orders/updated, only the body distinguishes one delivery from another.
-    The header with the event's id is not signed.
+    """Return the object's id for topics that occur once per object. Repeated topics, such as orders/updated,
+    use the body's hash. The event id header isn't signed.
     """
     number = parse("id").find(document)
-    return f"{topic}:{number}" if number is not None and topic.endswith(_ONCE) else None
+    return f"{topic}:{number}" if number is not None and topic.endswith(_UNIQUE_TOPICS) else None
 
 
 _ORDER: Fields = {
@@ -105,11 +101,11 @@ _CUSTOMER: Fields = {
 
 
 def _is_test(document: MappingInput) -> bool:
-    """Return whether an order or a transaction was made in a test mode, or a topic tried out."""
+    """Return whether it is from a test gateway or mode, or a topic test."""
     if document.headers.get("x-shopify-test", "").lower() == "true":
         return True
-    transactions = [*objects_at(document, "transactions"), {"gateway": find(document, "gateway")}]
-    gateways = [*_texts(find(document, "payment_gateway_names"))]
+    transactions = [*list_objects(document, "transactions"), {"gateway": find(document, "gateway")}]
+    gateways = [*_list_texts(find(document, "payment_gateway_names"))]
     gateways += [str(transaction.get("gateway")) for transaction in transactions]
     return (
         find(document, "test") is True
@@ -119,32 +115,32 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether an order was entered by staff, sold in a store, or renews a subscription."""
+    """Return whether it was entered by staff, sold in a store, or a renewal."""
     tags = find(document, "tags")
-    listed_tags = tags.split(",") if isinstance(tags, str) else _texts(tags)
+    listed_tags = tags.split(",") if isinstance(tags, str) else _list_texts(tags)
     return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(
-        map(_marks_renewal, listed_tags)
+        map(_is_renewal_tag, listed_tags)
     )
 
 
-def _marks_renewal(tag: str) -> bool:
+def _is_renewal_tag(tag: str) -> bool:
     words = {*_WORD.findall(tag.lower())}
-    return bool(words & _RENEWS and words & _RENEWED) and not words & _NOT
+    return bool(words & _RENEWS and words & _RENEWED) and not words & _NEGATIONS
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
     if topic == "refunds/create":
-        return _refunded(document, now, find(document, "order_id"), [document.body])
+        return _report_refunds(document, now, find(document, "order_id"), [document.body])
     if topic == "order_transactions/create":
         alone = {"id": find(document, "id"), "transactions": [document.body]}
         is_refund = find(document, "kind") in _KINDS_BACK
-        return _refunded(document, now, find(document, "order_id"), [alone] if is_refund else [])
+        return _report_refunds(document, now, find(document, "order_id"), [alone] if is_refund else [])
     if topic == "orders/delete":
         void = MoneyBack(version=round(now * 1000))
         return report(ids(find(document, "id")), round(now * 1000), None, [void])
     if topic.startswith("orders/"):
-        refunds = objects_at(document, "refunds")
-        return _refunded(document, now, find(document, "id"), refunds, _is_void(document))
+        refunds = list_objects(document, "refunds")
+        return _report_refunds(document, now, find(document, "id"), refunds, _is_void(document))
     return None
 
 
@@ -153,22 +149,20 @@ def _is_void(document: MappingInput) -> bool:
     return cancelled is not None or status == "voided"
 
 
-def _refunded(
+def _report_refunds(
     document: MappingInput, now: float, order_id: Any, refunds: list[Any], is_void: bool = False
 ) -> AcceptedRefund | None:
-    """Return what an order, or a refund of it, says of the order's money. Transactions have ids, by
-    which one that is told twice counts once.
-    """
+    """Return the refund in an order or a refund. Transactions have ids, so repeated ones count once."""
     statements: list[MoneyBack] = []
     currency: Any = None
     times: list[Any] = []
     for refund in refunds:
         times += [refund.get("processed_at"), refund.get("created_at")]
-        rates = _rates(refund, document)
-        for index, transaction in enumerate(_moved(refund)):
+        rates = _read_rates(refund, document)
+        for index, transaction in enumerate(_list_money_transactions(refund)):
             item = ids(transaction.get("id")) or (f"{refund.get('id')}/{index}",)
             amount, currency = _in_shop_currency(transaction, rates)
-            statements.append(MoneyBack(item=item[0], amount=amount_text(amount)))
+            statements.append(MoneyBack(item=item[0], amount=format_amount(amount)))
     at = moment(now, *reversed(times), find(document, "processed_at"))
     if is_void:
         at = moment(now, find(document, "cancelled_at"), find(document, "updated_at"))
@@ -176,21 +170,19 @@ def _refunded(
     return report(ids(order_id), at, currency, statements)
 
 
-def _moved(refund: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the transactions of a refund that moved money: those that succeeded and give back,
-    either money or the right to take it.
-    """
+def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a refund's successful transactions that return or release money."""
     return [
         transaction
-        for transaction in objects_at(MappingInput(refund, {}), "transactions")
+        for transaction in list_objects(MappingInput(refund, {}), "transactions")
         if transaction.get("kind", "refund") in _KINDS_BACK
         and transaction.get("status", "success") == "success"
     ]
 
 
 def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
-    """Return the amount of a transaction in the currency that orders have: transactions are in the
-    buyer's, and say what they are in the shop's, or a line of the refund tells the rate.
+    """Convert a transaction to the shop's currency: with its own shop amount, or the rate of a line of the
+    refund.
     """
     own = MappingInput(transaction, {})
     shop = find(own, "amount_set.shop_money.amount")
@@ -204,18 +196,18 @@ def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> t
 
 
 class _Rate(NamedTuple):
-    """An amount in the buyer's currency, and in the shop's."""
+    """An amount in the buyer's and the shop's currency."""
 
     buyers: Decimal
     shops: Decimal
     currency: str
 
 
-def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
-    """Return what a refund says of amounts in other currencies than the shop's, by currency."""
+def _read_rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
+    """Return the rates in a refund, by foreign currency."""
     rates: dict[str, _Rate] = {}
     amounts = MappingInput({"refund": refund, "order": document.body}, {})
-    for pair in objects_at(amounts, _SETS):
+    for pair in list_objects(amounts, _SETS):
         money = MappingInput(pair, {})
         buyers, shops = (find(money, f"{side}.amount") for side in ("presentment_money", "shop_money"))
         currency = find(money, "presentment_money.currency_code")
@@ -225,7 +217,7 @@ def _rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
     return rates
 
 
-def _texts(value: Any) -> list[str]:
+def _list_texts(value: Any) -> list[str]:
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [item for item in items if isinstance(item, str)]
 

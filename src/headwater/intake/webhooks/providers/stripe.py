@@ -1,7 +1,7 @@
 """Stripe: https://docs.stripe.com/webhooks.
 
-One payment makes several of Stripe's events. Those that are purchases share an order id (the
-invoice, else the payment intent), so that an endpoint that sends two of them counts one.
+A payment causes several Stripe events. Purchases share an order id (the invoice, else the payment intent), so
+that they count once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.functions import from_minor_units
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.intake.webhooks.money_back import amount_text, find, ids, moment, report
+from headwater.intake.webhooks.money_back import find, format_amount, ids, moment, report
 from headwater.intake.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -50,7 +50,7 @@ def _identity(document: MappingInput, _: str) -> str | None:
 
 
 _METADATA = "data.object.metadata"
-_ABOUT: Fields = {
+_COMMON: Fields = {
     "event_time": "created",
     "trk_token": f"{_METADATA}.trk_token",
     "company_external_id": f"{_METADATA}.company_external_id",
@@ -65,7 +65,7 @@ def _money(member: str) -> Fields:
 
 
 _SESSION: Fields = {
-    **_ABOUT,
+    **_COMMON,
     **_money("amount_total"),
     "email": first("data.object.customer_details.email", "data.object.customer_email", f"{_METADATA}.email"),
     "full_name": "data.object.customer_details.name",
@@ -75,7 +75,7 @@ _SESSION: Fields = {
     "checkout_token": "data.object.id",
 }
 _INTENT: Fields = {
-    **_ABOUT,
+    **_COMMON,
     **_money("amount_received"),
     "email": first(
         "data.object.receipt_email",
@@ -88,7 +88,7 @@ _INTENT: Fields = {
     "order_id": first("data.object.invoice", "data.object.id"),
 }
 _INVOICE: Fields = {
-    **_ABOUT,
+    **_COMMON,
     **_money("amount_paid"),
     "email": first("data.object.customer_email", "data.object.customer.email", f"{_METADATA}.email"),
     "full_name": "data.object.customer_name",
@@ -102,7 +102,7 @@ _INVOICE: Fields = {
     "order_name": "data.object.number",
 }
 _CUSTOMER: Fields = {
-    **_ABOUT,
+    **_COMMON,
     "email": "data.object.email",
     "full_name": "data.object.name",
     "phone": "data.object.phone",
@@ -117,7 +117,7 @@ _RENEWALS = frozenset(
         "automatic_pending_invoice_item_invoice",
     }
 )
-"""Why invoices are made that nobody visited a page for."""
+"""Billing reasons of invoices without a visit."""
 
 
 def _is_test(document: MappingInput) -> bool:
@@ -129,62 +129,62 @@ def _has_no_visitor(document: MappingInput) -> bool:
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
-    """Return what an event says of an order's money, or of the ids that an order has."""
+    """Return the refund in an event, or further ids of its order."""
     kind = find(document, "data.object.object") or topic.rpartition(".")[0]
     at = moment(now, find(document, "created"))
     if topic.startswith("charge.dispute."):
-        statements = _lost(document)
+        statements = _list_lost(document)
     elif topic == "charge.refunded":
-        statements = [_statement(document, "amount_refunded", _charge(document, "id"), "", at)]
+        statements = [_make_statement(document, "amount_refunded", _find_charge(document, "id"), "", at)]
     elif kind == "refund":
         statements = _single_refund(document, at)
     elif topic in ("invoice.paid", "invoice_payment.paid"):
         statements = []
     else:
         return None
-    return report(_order_ids(document, kind), at, find(document, "data.object.currency"), statements)
+    return report(_list_order_ids(document, kind), at, find(document, "data.object.currency"), statements)
 
 
-def _order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
-    """Return the ids that an order can have: it is an invoice, else a payment intent."""
+def _list_order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
+    """Return the order's possible ids: the invoice, else the payment intent, else the charge."""
     own = find(document, "data.object.id") if kind == "invoice" else None
-    invoice = own or _id(document, "invoice")
-    payment = _id(document, "payment_intent") or _id(document, "payment.payment_intent")
-    charge = _charge(document, "id" if kind == "charge" else "charge")
+    invoice = own or _find_id(document, "invoice")
+    payment = _find_id(document, "payment_intent") or _find_id(document, "payment.payment_intent")
+    charge = _find_charge(document, "id" if kind == "charge" else "charge")
     return ids(invoice, payment) or ids(charge)
 
 
-def _id(document: MappingInput, member: str) -> Any:
-    """Return the id that a member of the object has, which is an object where it is expanded."""
+def _find_id(document: MappingInput, member: str) -> Any:
+    """Return a member's id; the member may be an expanded object."""
     return find(document, f"data.object.{member}.id || data.object.{member}")
 
 
-def _charge(document: MappingInput, member: str) -> str:
-    return str(_id(document, member) or "")
+def _find_charge(document: MappingInput, member: str) -> str:
+    return str(_find_id(document, member) or "")
 
 
-def _lost(document: MappingInput) -> list[MoneyBack]:
-    """Return the money of a dispute, which is gone once the dispute is lost."""
+def _list_lost(document: MappingInput) -> list[MoneyBack]:
+    """Return the money of a lost dispute."""
     if find(document, "data.object.status") != "lost":
         return []
-    return [_statement(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]
+    return [_make_statement(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]
 
 
 def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
-    """Return a refund by itself. Its charge says the sum of all in events of its own."""
+    """Return a single refund. The charge's own events have the total."""
     status = find(document, "data.object.status")
     if status not in ("succeeded", "failed", "canceled"):
         return []
-    statement = _statement(
-        document, "amount", _charge(document, "charge"), str(find(document, "data.object.id")), at
+    statement = _make_statement(
+        document, "amount", _find_charge(document, "charge"), str(find(document, "data.object.id")), at
     )
     return [msgspec.structs.replace(statement, failed=status != "succeeded")]
 
 
-def _statement(document: MappingInput, member: str, part: str, item: str, version: int) -> MoneyBack:
+def _make_statement(document: MappingInput, member: str, part: str, item: str, version: int) -> MoneyBack:
     amount = find(document, f"data.object.{member}")
     money = from_minor_units(amount, find(document, "data.object.currency"))
-    return MoneyBack(part=part, item=item, amount=amount_text(money), version=version)
+    return MoneyBack(part=part, item=item, amount=format_amount(money), version=version)
 
 
 STRIPE = Provider(

@@ -1,7 +1,7 @@
 """WooCommerce: https://developer.woocommerce.com/docs/webhooks.
 
-An order is reported each time anything of it changes. Its status says what that means, so the
-topics of orders are order.processing, order.completed and so on; each counts once.
+An order is reported with every change. Its status is part of the topic (order.processing, order.completed),
+and a topic counts once per order.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from headwater.events.refunds.reports import AcceptedRefund, MoneyBack
 from headwater.intake.webhooks.expressions import parse
 from headwater.intake.webhooks.models import MappingInput, WebhookRequest, WebhookSettings
-from headwater.intake.webhooks.money_back import find, ids, moment, objects_at, report, total_text
+from headwater.intake.webhooks.money_back import find, format_total, ids, list_objects, moment, report
 from headwater.intake.webhooks.providers.provider import (
     Fields,
     Guide,
@@ -49,7 +49,7 @@ def _identity(document: MappingInput, topic: str) -> str | None:
     number = parse("id").find(document)
     if number is None:
         return None
-    # Not the header with the shop's address, which is not signed.
+    # The header with the shop's address isn't signed.
     shop = parse("url_host(_links.self[0].href)").find(document)
     return f"{shop or ''}:{topic}:{number}"
 
@@ -58,9 +58,7 @@ _ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
 
 
 def _attribution(name: str, member: str) -> str:
-    """Return an expression for our own note on the order, else the link by which the visit began,
-    else WooCommerce's own attribution.
-    """
+    """Return an expression for our order note, else the landing URL, else WooCommerce's attribution."""
     return first(
         listed(*_META, name),
         f"url_parameter({_ENTRY}, '{member}')",
@@ -106,22 +104,22 @@ _CUSTOMER: Fields = {
 }
 
 _VOID = frozenset({"cancelled", "failed", "refunded", "trash", "deleted"})
-"""Statuses of orders that have been given back, or never were paid."""
+"""Statuses of refunded or unpaid orders."""
 _PAID = frozenset({"processing", "completed"})
 _TEST_MODES = frozenset({"test", "sandbox", "testing", "development"})
-_MODE_OF_GATEWAY = re.compile(
+_GATEWAY_MODE = re.compile(
     r"_wcpay_mode|_ppcp_paypal_payment_mode|_mollie_payment_mode|_wc_[a-z0-9_]+_environment"
 )
-"""Notes in which gateways say whether they moved real money."""
-_ENTERED = frozenset({"admin", "subscription", "pos", "pos-rest-api"})
-"""How orders are made without a visit of the shop."""
+"""Order notes with a gateway's test mode."""
+_STAFF_SOURCES = frozenset({"admin", "subscription", "pos", "pos-rest-api"})
+"""Sources of orders without a visit."""
 _RENEWAL = frozenset({"_subscription_renewal"})
 _SOURCE_TYPE = "_wc_order_attribution_source_type"
 
 
-def _notes(document: MappingInput) -> dict[str, str]:
-    """Return the order's notes with plain values; of those written twice, the later ones."""
-    notes = objects_at(document, "meta_data")
+def _read_notes(document: MappingInput) -> dict[str, str]:
+    """Return the order's notes with plain values; the last of repeated notes."""
+    notes = list_objects(document, "meta_data")
     return {
         str(note.get("key")): str(note.get("value")).strip().lower()
         for note in notes
@@ -131,30 +129,30 @@ def _notes(document: MappingInput) -> dict[str, str]:
 
 def _is_test(document: MappingInput) -> bool:
     return any(
-        _MODE_OF_GATEWAY.fullmatch(key) and value in _TEST_MODES for key, value in _notes(document).items()
+        _GATEWAY_MODE.fullmatch(key) and value in _TEST_MODES for key, value in _read_notes(document).items()
     )
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether an order renews a subscription, or was entered by staff or at a till."""
-    notes = _notes(document)
+    """Return whether it is a renewal, or entered by staff or at a till."""
+    notes = _read_notes(document)
     return (
-        find(document, "created_via") in _ENTERED
-        or notes.get(_SOURCE_TYPE) in _ENTERED
+        find(document, "created_via") in _STAFF_SOURCES
+        or notes.get(_SOURCE_TYPE) in _STAFF_SOURCES
         or any(notes.get(key) for key in _RENEWAL)
     )
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
-    """Return what an order says of its money: each body has all of its refunds so far."""
+    """Return the order's refunds: a body has all refunds so far."""
     base, _, status = topic.partition(".")
     if base != "order" or status not in _VOID | _PAID:
         return None
-    # Deleting and restoring an order does not change the time of its last change.
+    # Deleting or restoring an order doesn't change date_modified.
     is_moved = document.headers.get("x-wc-webhook-topic") in ("order.deleted", "order.restored")
     at = moment(now, None if is_moved else find(document, "date_modified_gmt"))
-    totals = [refund.get("total") for refund in objects_at(document, "refunds")]
-    amount = None if status in _VOID else total_text(totals)
+    totals = [refund.get("total") for refund in list_objects(document, "refunds")]
+    amount = None if status in _VOID else format_total(totals)
     statement = MoneyBack(amount=amount, version=at)
     return report(ids(find(document, "id")), at, find(document, "currency"), [statement])
 
@@ -173,7 +171,7 @@ WOOCOMMERCE = Provider(
                 "Paste the address above as its delivery URL and the signing secret as its "
                 "secret, and choose the API version “WP REST API Integration v3”."
             ),
-            "Save it. WooCommerce sends a ping at once, which appears below.",
+            "Save it. WooCommerce immediately sends a ping, which appears below.",
         ),
         secret_maker=SecretMaker.OURS,
         topic_header="x-wc-webhook-topic",
