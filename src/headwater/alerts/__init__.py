@@ -1,3 +1,1 @@
-"""Alerts of a Space: problems of this moment, figures out of their usual range, and the history of
-both.
-"""
+"""Alerts of a Space: current problems, unusual figures, and the history of both."""

@@ -1,4 +1,4 @@
-"""The worker's watch for backlogs: each is written to the log."""
+"""The worker's watch for backlogs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ log = structlog.get_logger()
 
 
 def make_backlog_duty() -> Duty:
-    """A duty that logs backlogs."""
     return Duty(BacklogWatch().look, lambda _, __: False, pause_seconds=WATCH_SECONDS)
 
 
 class BacklogWatch:
-    """A watch that logs each backlog twice: when it begins, and when it is over."""
+    """Log each backlog when it begins and when it ends."""
 
     def __init__(self) -> None:
         self._known: set[tuple[int, int | None]] = set()
 
     def look(self, connection: Connection[Any]) -> list[int]:
-        """Look for backlogs. Returns no Spaces because none needs further work."""
+        """Look for backlogs. Returns no Spaces because they need no further work."""
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(

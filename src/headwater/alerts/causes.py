@@ -1,6 +1,4 @@
-"""The title of an alert about figures, and its probable cause in a sentence: by the figures beside
-it, and by what else has happened in the Space lately.
-"""
+"""The title and the probable cause of an alert about figures."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "causes.sql")
 
 LATELY = timedelta(hours=3)
-"""Before what is judged: what happened then may be the cause."""
+"""Only earlier events within this time can be the cause."""
 MOST = 1_000
 _SENDERS = {
     Sender.API_KEY: "over the API",
@@ -43,22 +41,21 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class CauseEvidence:
-    """The counts that were judged, and the places to look for a cause."""
+    """The judged counts, and the sources of evidence."""
 
     connection: AsyncConnection
     space: Space
     counts: SpaceCounts
     at: datetime
-    """The end of what was judged."""
+    """The end of the judged period."""
 
     def values(self, judgement: Judgement, **more: Any) -> dict[str, Any]:
-        """Return the values of a statement."""
         since = self.at - timedelta(hours=judgement.steps) - LATELY
         return {"space_id": self.space.id, "since": since, "until": self.at, "most": MOST, **more}
 
 
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
-    """Return an alert's title, a sentence without its full stop."""
+    """Return an alert's title, without a full stop."""
     word = "stopped" if judgement.is_severe else "fell"
     usual, subject = usual_text(evidence.space, judgement), judgement.subject
     if judgement.rule is Rule.DELIVERIES_FAILED:
@@ -79,7 +76,7 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 def usual_text(space: Space, judgement: Judgement) -> str:
-    """Return what was observed, and what is usual."""
+    """Describe the observed and the usual value."""
     usual, steps = judgement.usual, judgement.steps
     if judgement.rule in (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED):
         return (
@@ -97,7 +94,7 @@ def usual_text(space: Space, judgement: Judgement) -> str:
 
 
 async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
-    """Return the probable cause of what is out of its range."""
+    """Return the probable cause of an unusual figure."""
     return await _FINDERS[judgement.rule](evidence, judgement)
 
 
@@ -169,8 +166,8 @@ async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, float]:
-    """Return by how many visits there are more than if half of the source's were missing, and how
-    many may be there or missing by chance.
+    """Return the visits beyond those expected if half of the source's were missing, and the deviation of
+    their number.
     """
     touches, series = counts.touches, counts.by_source.get(judgement.subject)
     usual = touches.usual(judgement.steps) if touches is not None else None

@@ -1,11 +1,11 @@
 -- name: refusals
--- Why reports of the Space's pages were refused lately.
+-- The latest reason for refusing the Space's browser events.
 SELECT r.reason, r.detail FROM site_refusals r
 WHERE r.space_id = %(space_id)s AND r.noted_at >= %(since)s
 ORDER BY r.noted_at DESC LIMIT 1;
 
 -- name: senders
--- The ways in which the latest orders before a moment arrived, and the last order of each.
+-- The senders of the latest orders, with the last order of each.
 SELECT l.sender, count(*), max(l.event_time)
 FROM (SELECT e.sender, e.event_time FROM events e
       WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s
@@ -15,27 +15,27 @@ GROUP BY l.sender
 ORDER BY count(*) DESC;
 
 -- name: refused
--- Deliveries of webhooks that were refused lately.
+-- Recently refused webhook deliveries.
 SELECT count(*)
 FROM (SELECT FROM webhook_deliveries d
       WHERE d.space_id = %(space_id)s AND d.status = 'refused' AND d.received_at >= %(since)s
       LIMIT %(most)s) l;
 
 -- name: keys
--- Keys that were revoked lately.
+-- Recently revoked keys.
 SELECT k.name FROM api_keys k
 WHERE k.space_id = %(space_id)s AND k.revoked_at >= %(since)s
 ORDER BY k.revoked_at DESC LIMIT 1;
 
 -- name: failures
--- How many of a destination's latest deliveries were refused, and how many became too old.
+-- The failed and the expired among a destination's latest deliveries.
 SELECT count(*) FILTER (WHERE l.status = 'failed'), count(*) FILTER (WHERE l.status = 'expired')
 FROM (SELECT d.status FROM deliveries d
       WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
       ORDER BY d.id DESC LIMIT %(most)s) l;
 
 -- name: rejections
--- The most frequent reason among the latest rows that could not be processed.
+-- The most frequent reason among the latest rejected rows.
 SELECT r.reason, r.detail FROM (
     SELECT l.reason, l.detail FROM rejected l
     WHERE l.space_id = %(space_id)s AND l.rejected_at >= %(since)s ORDER BY l.id DESC
@@ -43,5 +43,4 @@ SELECT r.reason, r.detail FROM (
 GROUP BY r.reason, r.detail ORDER BY count(*) DESC LIMIT 1;
 
 -- name: destination
--- The name of a destination.
 SELECT d.name FROM destinations d WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;

@@ -1,6 +1,5 @@
-"""Counts of a Space by the hour of its clock, kept for as long as alerts look back. Rows are added
-once, by their receipts, when what was accepted before them is processed; orders and revenue are
-figures of the report engine.
+"""Hourly counts of a Space, in its local time. A row is counted once, after everything accepted before it is
+processed; orders and revenue come from the report engine.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "counts.sql")
 
 MOST_ROWS = 100_000
-"""Rows that one statement adds."""
+"""Rows per statement."""
 MOST_STORED = 2**63 - 1
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEPT = timedelta(days=45)
-"""Five weeks, the longest time that is judged, and a day."""
+"""Five weeks, the longest judged period, and a day."""
 LATE = DAY
-"""How long after its hour what comes in still counts in it, of what reports and deliveries say."""
+"""Reports and deliveries may arrive this long after their hour."""
 OF_HOURS = ("orders", "untouched")
 OF_DAYS = ("day_orders", "day_revenue")
 _BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
 
 
 async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatch) -> bool:
-    """Add what has come in since the last time; returns False while some of it is not processed."""
+    """Add the rows received since the last pass; returns False while some are still unprocessed."""
     values = {
         "space_id": space.id,
         "zone": space.timezone,
@@ -67,9 +66,7 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
 async def read_figures(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
 ) -> list[ReportedFigure]:
-    """Return the figures of reports since the last pass, or for the whole period. Needs a transaction in
-    which nothing has been read yet.
-    """
+    """Return the report figures since the last pass. Needs a transaction that has read nothing yet."""
     start = first_hour(watch, until)
     hours = await read_hour_figures(connection, space.id, start, until)
     days = await read_day_figures(connection, space.id, start.replace(hour=0), until)
@@ -77,7 +74,7 @@ async def read_figures(
 
 
 def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
-    """Return the first hour, a midnight, whose figures are read anew."""
+    """Return the first hour, a midnight, whose figures are recomputed."""
     back = LATE if watch.has_counted else KEPT
     start = min(watch.judged_until, until) - back
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -86,13 +83,11 @@ def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
 async def put_figures(
     connection: AsyncConnection, space_id: int, start: datetime, figures: Iterable[ReportedFigure]
 ) -> None:
-    """Store figures of reports in place of those from `start` on; one that is too large to be
-    stored is left out.
-    """
+    """Replace the report figures from `start` on. Figures too large to store are left out."""
     values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
     await connection.execute(queries["clear_reported"], values)
     sums: dict[tuple[str, str, str], int] = defaultdict(int)
-    for one in figures:  # the hour that a clock repeats has two
+    for one in figures:  # an hour that the clock repeats has two figures
         sums[one.measure, one.subject, one.hour.isoformat()] += one.number
     rows = [
         {"measure": measure, "subject": subject, "hour": hour, "number": number}
@@ -104,29 +99,27 @@ async def put_figures(
 
 
 async def forget_counts(connection: AsyncConnection, space_id: int) -> None:
-    """Forget everything that was counted."""
+    """Delete all counts."""
     await connection.execute(queries["forget_all"], {"space_id": space_id})
 
 
 def local(moment: datetime, space: Space) -> datetime:
-    """Return a moment on a Space's clock."""
+    """Convert a moment to the Space's local time."""
     return moment.astimezone(space.zone).replace(tzinfo=None)
 
 
 @dataclass(frozen=True)
 class CountTable:
-    """The counts from a midnight on, ready to be judged at any hour after it."""
+    """The counts from a midnight on, to be judged at any later hour."""
 
     start: datetime
     hours: Mapping[tuple[str, str], list[int]]
-    """By measure and subject: the sums before each hour, and of all."""
+    """Prefix sums by measure and subject: before each hour, and in total."""
     days: Mapping[tuple[str, str], list[int]]
     began: int
-    """The first hour with a count."""
     length: int = field(default=0)
 
     def at_hour(self, end: datetime) -> SpaceCounts:
-        """Return the counts up to the end of an hour."""
         place = (end - self.start) // HOUR
 
         def one(measure: str, subject: str = "") -> CountSeries:
@@ -150,7 +143,6 @@ class CountTable:
         )
 
     def at_day(self, end: datetime) -> DayCounts:
-        """Return the counts up to a midnight."""
         place, began = (end - self.start) // DAY, -(-self.began // 24)
         by_measure: dict[str, dict[str, CountSeries]] = {name: {} for name in OF_DAYS}
         for measure, subject in self.days:
@@ -164,7 +156,7 @@ class CountTable:
 
 
 async def read_counts(connection: AsyncConnection, space: Space, end: datetime) -> CountTable:
-    """Return what is counted of a Space up to an hour."""
+    """Return a Space's counts up to an hour."""
     start = (end - KEPT).replace(hour=0)
     values = {"space_id": space.id, "start": start}
     rows = await fetch_all(connection, queries["read"], values)
@@ -179,7 +171,7 @@ def table_of(
     rows: Iterable[tuple[str, str, datetime, int]],
     sources: SourceNames,
 ) -> CountTable:
-    """Return rows of counts as a table, with the sums of touchpoints over all sources."""
+    """Build a table from rows of counts, with the sums of touchpoints over all sources."""
     hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
     counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for measure, subject, hour, number in rows:

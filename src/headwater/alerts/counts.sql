@@ -1,11 +1,11 @@
 -- name: unsettled
--- Whether something that was accepted up to a receipt is not processed yet.
+-- Whether a receipt up to this one is still unprocessed.
 SELECT EXISTS (SELECT FROM inbox i
                WHERE i.space_id = %(space_id)s AND i.id <= %(settled_id)s);
 
 -- name: add
--- Add up to a limit of a measure's rows after a receipt to their hours; select the number of rows and
--- the last receipt.
+-- Add a limited number of a measure's rows after a receipt to their hours; select the number of rows and the
+-- last receipt.
 WITH added_rows AS MATERIALIZED (
     {rows}
 ), added AS (
@@ -21,31 +21,29 @@ WITH added_rows AS MATERIALIZED (
 SELECT count(*), max(s.id) FROM added_rows s;
 
 -- name: visits
--- The visits after a receipt, by when they began.
+-- The visits after a receipt, by their start.
 SELECT v.id, v.started_at AS at, '' AS subject, true AS counts
 FROM visits v
 WHERE v.space_id = %(space_id)s AND v.id > %(after)s AND v.id <= %(settled_id)s
 ORDER BY v.id LIMIT %(most)s;
 
 -- name: touches
--- The touchpoints after a receipt, by source.
 SELECT t.id, t.occurred_at AS at, t.source_id::text AS subject, true AS counts
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.id > %(after)s AND t.id <= %(settled_id)s
 ORDER BY t.id LIMIT %(most)s;
 
 -- name: rejected
--- The rows after a receipt that could not be processed.
 SELECT r.id, r.rejected_at AS at, '' AS subject, true AS counts
 FROM rejected r
 WHERE r.space_id = %(space_id)s AND r.id > %(after)s AND r.id <= %(settled_id)s
 ORDER BY r.id LIMIT %(most)s;
 
 -- name: repeated
--- The orders after a receipt. Those count that equal an order of the same contact within the ten minutes
--- before. Refunds do not count, nor upsells, which may well cost the same. The contacts' orders are read
--- once and compared with their neighbours: a lookup for each row would read all rows of a Space that is
--- missing in the database's statistics, because the planner then expects a single row.
+-- The orders after a receipt. An order counts as repeated if it equals one of the same contact in the ten
+-- minutes before. Refunds do not count, nor do upsells, which may well cost the same. The contacts' orders
+-- are read once and compared with their neighbours: without statistics for a Space the planner expects a
+-- single row, and a lookup per row would read them all.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.event_time, e.contact_id
     FROM events e
@@ -66,7 +64,7 @@ SELECT b.id, b.event_time AS at, '' AS subject,
 FROM batch b;
 
 -- name: refused
--- Add the rows that imports refused which ended in a time.
+-- Add the refused rows of imports that ended in a period.
 INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, 'rejected', '', date_trunc('hour', j.ended_at AT TIME ZONE %(zone)s),
        sum(j.refused)
@@ -82,8 +80,7 @@ DELETE FROM hour_counts c
 WHERE c.space_id = %(space_id)s AND c.measure IN ('finished', 'failed') AND c.hour >= %(start)s;
 
 -- name: deliveries
--- The deliveries of each destination that came to an end, and those that failed, by the hour in
--- which they were written.
+-- Each destination's finished and failed deliveries, by hour.
 INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, side.measure, q.destination_id::text, q.hour, side.number
 FROM (
@@ -103,7 +100,6 @@ DELETE FROM hour_counts c
 WHERE c.space_id = %(space_id)s AND c.measure = ANY(%(measures)s) AND c.hour >= %(start)s;
 
 -- name: put_reported
--- Figures of reports.
 INSERT INTO hour_counts (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, r.measure, r.subject, r.hour, r.number
 FROM json_to_recordset(%(rows)s::json)
@@ -111,17 +107,15 @@ FROM json_to_recordset(%(rows)s::json)
 WHERE r.number <> 0;
 
 -- name: read
--- Everything that is counted from some hour on.
 SELECT c.measure, c.subject, c.hour, c.number
 FROM hour_counts c
 WHERE c.space_id = %(space_id)s AND c.hour >= %(start)s;
 
 -- name: first
--- The first hour with any data.
 SELECT min(c.hour) FROM hour_counts c WHERE c.space_id = %(space_id)s;
 
 -- name: forget
--- What is too old to be looked at.
+-- Delete counts that are too old to use.
 DELETE FROM hour_counts c WHERE c.space_id = %(space_id)s AND c.hour < %(start)s;
 
 -- name: forget_all

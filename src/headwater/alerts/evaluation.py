@@ -1,6 +1,5 @@
-"""A look at one Space: its problems of this moment, and each hour since the last look that is over
-and whose events are processed. The pipeline is not waited for: while it is behind, that is the
-alert, and figures that are not in yet are not judged.
+"""One pass over a Space: its current problems, and each finished and processed hour since the last pass.
+While the pipeline is behind, only that is an alert, and incomplete figures are not judged.
 """
 
 from __future__ import annotations
@@ -37,26 +36,24 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 MOST_HOURS = 48
-"""The most hours that are caught up on after an outage of the worker."""
+"""Catch up on at most this many hours after an outage."""
 SEVERE = 1_000
-"""From this many items a current problem is severe."""
+"""A problem with this many items is severe."""
 
 Announce = Callable[[AsyncConnection, Space, Sequence[AlertStep]], Awaitable[None]]
-"""Stores the notifications, in the same transaction."""
+"""Stores the notifications in the same transaction."""
 
 
 @dataclass(frozen=True)
 class AlertWatch:
-    """Looks at Spaces."""
-
     database: Database
     announce: Announce
     most_hours: int = MOST_HOURS
     at_once: bool = False
-    """True where nothing is under way: then what was accepted just now counts, too."""
+    """True if nothing is in progress, so that events accepted just now count too."""
 
     async def look(self, space_id: int, now: datetime) -> list[AlertStep]:
-        """Look at a Space, if it is due; returns what became of its alerts."""
+        """Evaluate a Space if it is due; returns the transitions of its alerts."""
         async with self.database.transaction() as connection:
             space = await fetch_space(connection, space_id)
             first = now if self.at_once else now + watches.LOOK
@@ -102,7 +99,7 @@ class AlertWatch:
                     await judge.run(begun, until)
                     await forget_history(connection, space.id, now)
                     settled = replace(settled, judged_until=until)
-            elif not is_late:  # counted from the same moment, as soon as what came is processed
+            elif not is_late:  # counted from the same moment, once earlier events are processed
                 settled = replace(settled, settled_id=watch.settled_id, settled_at=watch.settled_at)
             if not await watches.settle(connection, space, settled, now):
                 return []
@@ -111,7 +108,7 @@ class AlertWatch:
 
 
 class _HourJudge:
-    """Judges hours one after the other, as if each had just ended."""
+    """Judges hours in turn, as if each had just ended."""
 
     def __init__(
         self, connection: AsyncConnection, space: Space, table: CountTable, history: AlertHistory
@@ -180,7 +177,7 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
 
 
 def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
-    """Return the current problems as signs, and the end of earlier ones."""
+    """Return signs of current problems and of the end of earlier ones."""
     signs = [
         Sign(
             one.kind,
@@ -204,10 +201,10 @@ def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> li
 
 
 def _hour(moment: datetime, space: Space) -> datetime:
-    """Return the beginning of the hour of a moment, on the Space's clock."""
+    """Return the start of the Space's local hour."""
     return local(moment, space).replace(minute=0, second=0, microsecond=0)
 
 
 def _instant(moment: datetime, space: Space) -> datetime:
-    """Return the moment of a time on the Space's clock."""
+    """Return the moment of a local time."""
     return moment.replace(tzinfo=space.zone).astimezone(UTC)

@@ -1,5 +1,5 @@
-"""The history of a Space's alerts: opened, worsened, ended and acknowledged, each with the figures
-that decided. What persists is noted once; what comes back within a day is the same alert.
+"""The history of a Space's alerts: opened, worsened, ended and acknowledged, each with its figures. A lasting
+problem is recorded once; one that returns within a day continues the same alert.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 queries = Queries(__name__, "history.sql")
 
 SAME = timedelta(hours=24)
-"""An alert that comes back within it is the same one."""
+"""Reopen an alert that returns within this time."""
 WELL_LOOKS = 2
-"""Consecutive passes without a problem until an alert about figures ends."""
+"""Passes without a problem before an alert about figures ends."""
 NEW_USUAL = timedelta(days=7)
 """An alert about figures ends at this age: the new level counts as normal."""
 KEPT = timedelta(days=400)
@@ -31,8 +31,6 @@ MOST_STEPS = 2_000
 
 
 class StepKind(StrEnum):
-    """Changes of an alert."""
-
     OPENED = "opened"
     WORSENED = "worsened"
     RETURNED = "returned"
@@ -42,7 +40,7 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True)
 class StoredAlert:
-    """An alert that is open, or ended lately."""
+    """An open or recently ended alert."""
 
     id: int
     rule: Rule
@@ -61,13 +59,12 @@ class StoredAlert:
 
     @property
     def key(self) -> tuple[Rule, str]:
-        """Its rule and its subject."""
         return self.rule, self.subject
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of trouble, or of none, at a moment."""
+    """A sign of a problem, or of its end."""
 
     rule: Rule
     subject: str
@@ -82,7 +79,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class AlertStep:
-    """A transition of an alert, as messages show it."""
+    """A transition of an alert, ready for messages."""
 
     alert_id: int
     step: StepKind
@@ -94,16 +91,16 @@ class AlertStep:
 
 
 class AlertHistory:
-    """The history of one Space while it is looked at."""
+    """The alert history of one Space during a pass."""
 
     def __init__(self, connection: AsyncConnection, space_id: int) -> None:
         self._connection, self._space_id = connection, space_id
         self._alerts: dict[tuple[Rule, str], StoredAlert] = {}
         self.steps: list[AlertStep] = []
-        """What became of alerts since it was loaded."""
+        """The transitions since the history was loaded."""
 
     async def load(self, now: datetime) -> None:
-        """Read the alerts that are open, or ended lately."""
+        """Load the open and recently ended alerts."""
         cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
         values = {"space_id": self._space_id, "lately": now - SAME, "most": MOST}
         for alert in await fetch_all(cursor, queries["open"], values):
@@ -111,16 +108,15 @@ class AlertHistory:
 
     @property
     def open(self) -> dict[tuple[Rule, str], StoredAlert]:
-        """The alerts that are open."""
         return {key: alert for key, alert in self._alerts.items() if alert.ended_at is None}
 
     @property
     def ended(self) -> dict[tuple[Rule, str], datetime]:
-        """When those that are over ended."""
+        """Return when each ended alert ended."""
         return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
     async def take(self, sign: Sign, at: datetime) -> None:
-        """Note what a sign means: that an alert opens, returns, worsens or ends, or nothing."""
+        """Apply a sign: open, reopen, worsen or end an alert, or change nothing."""
         alert = self._alerts.get((sign.rule, sign.subject))
         if alert is not None and alert.ended_at is not None and at - alert.ended_at > SAME:
             alert = None
@@ -139,7 +135,7 @@ class AlertHistory:
             await self._go_on(alert, sign, at)
 
     async def expire(self, at: datetime, off: Collection[Rule]) -> None:
-        """End alerts whose rule is off, and alerts about figures that are no longer judged."""
+        """End alerts whose rule is off, and those about figures that are no longer judged."""
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + SAME
             if is_over or alert.rule in off:
@@ -224,8 +220,8 @@ class AlertHistory:
 
 
 def worth_telling(steps: Sequence[AlertStep]) -> list[AlertStep]:
-    """Return the steps of a look that are announced: the last of each alert, except of one that
-    opened and ended within the look, or came back immediately.
+    """Return the transitions to announce: the last of each alert, except alerts that opened and ended within
+    the pass or returned immediately.
     """
     last: dict[int, AlertStep] = {step.alert_id: step for step in steps}
     began = {step.alert_id: step for step in reversed(steps)}
@@ -252,7 +248,7 @@ def _figures(judgement: Judgement | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StepRow:
-    """A step of an alert, with the figures that decided."""
+    """A transition of an alert, with its figures."""
 
     alert_id: int
     step: str
@@ -266,8 +262,6 @@ class StepRow:
 
 @dataclass(frozen=True)
 class AlertRow:
-    """An alert as a page lists it."""
-
     id: int
     rule: str
     subject: str
@@ -283,7 +277,7 @@ class AlertRow:
 async def list_history(
     connection: AsyncConnection, space_id: int, *, is_open: bool, most: int = MOST
 ) -> list[AlertRow]:
-    """Return the alerts that are open, or those that have ended, the latest first."""
+    """Return the open or the ended alerts, newest first."""
     cursor = connection.cursor(row_factory=class_row(AlertRow))
     values = {"space_id": space_id, "is_open": is_open, "most": most}
     return await fetch_all(cursor, queries["list"], values)
@@ -292,7 +286,7 @@ async def list_history(
 async def list_steps(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
 ) -> dict[int, list[StepRow]]:
-    """Return the steps of some alerts, in order."""
+    """Return the transitions of alerts, in order."""
     cursor = connection.cursor(row_factory=class_row(StepRow))
     values = {"space_id": space_id, "ids": list(ids), "most": MOST_STEPS}
     steps: dict[int, list[StepRow]] = {alert_id: [] for alert_id in ids}
@@ -304,7 +298,7 @@ async def list_steps(
 async def acknowledge(
     connection: AsyncConnection, space_id: int, alert_id: int, user_id: int, at: datetime
 ) -> bool:
-    """Note that a user deals with an open alert: no message repeats it before its end."""
+    """Record that a user deals with an open alert. It sends no further messages until it ends."""
     values: dict[str, Any] = {
         "space_id": space_id,
         "id": alert_id,
@@ -321,5 +315,5 @@ async def acknowledge(
 
 
 async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
-    """Forget alerts that ended long ago."""
+    """Delete alerts that ended long ago."""
     await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})

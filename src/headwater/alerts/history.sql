@@ -1,5 +1,5 @@
 -- name: open
--- The open alerts of a Space, and those that ended lately: one that comes back is the same.
+-- The open and recently ended alerts of a Space.
 SELECT a.id, a.rule, a.subject, a.title, a.cause, a.began, a.opened_at, a.ended_at, a.is_severe,
        a.well, a.acknowledged_at
 FROM alerts a
@@ -32,7 +32,7 @@ WHERE a.space_id = %(space_id)s AND a.id = %(id)s AND a.ended_at IS NULL
 RETURNING a.id;
 
 -- name: list
--- Alerts of a Space, the open ones and then the latest.
+-- Open alerts of a Space first, then the latest.
 SELECT a.id, a.rule, a.subject, a.title, a.cause, a.opened_at, a.ended_at, a.is_severe,
        a.acknowledged_at, a.acknowledged_by
 FROM alerts a
@@ -41,7 +41,6 @@ ORDER BY a.opened_at DESC, a.id DESC
 LIMIT %(most)s;
 
 -- name: steps
--- What became of some alerts.
 SELECT s.alert_id, s.step, s.at, s.observed, s.usual_low, s.usual_middle, s.usual_high, s.span
 FROM alert_steps s
 WHERE s.space_id = %(space_id)s AND s.alert_id = ANY(%(ids)s::bigint[])
@@ -49,5 +48,4 @@ ORDER BY s.id
 LIMIT %(most)s;
 
 -- name: forget
--- Alerts that ended long ago.
 DELETE FROM alerts a WHERE a.space_id = %(space_id)s AND a.ended_at < %(before)s;

@@ -1,10 +1,10 @@
-"""Judges the counts of a Space: which are out of their usual range, and by which rule. Pure.
+"""Find unusual counts of a Space and the rules they break. Pure.
 
-A count is compared with the same time in up to five earlier weeks: their median. A fall is measured against
+A count is compared with the median of the same time in up to five earlier weeks. A fall is measured against
 the level of the preceding hours if that is lower, so a quiet day raises no alert. Orders, and visits of one
 source, are expected to fall along with all visits, so a holiday raises none either. The shortest period with
-a large enough expected count is judged, so a Space with few visits is judged by the day instead of the hour.
-Differences are measured in standard deviations of a count that varies by chance (Poisson) plus a tenth.
+a large enough expected count is judged, so a Space with few visits is judged by the day. Differences are
+measured in standard deviations of a count that varies by chance (Poisson) plus a tenth.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from headwater.alerts.rules import Rule, Sensitivity
 from headwater.alerts.series import HOURS, CountSeries, UsualRange
 
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 24, 48, 72, 120, LONGEST_WINDOW)
-"""The times that are judged, in hours."""
+"""Judged periods, in hours."""
 WINDOWS_OF_DAYS = (1, 2, 3)
 WINDOWS_OF_FAULTS = (1, 4, 12, 24)
 ENOUGH = 11.0
-"""The count that has to be expected of a time, to judge it."""
+"""Judge a period only if this count is expected."""
 PLENTY = 120.0
-"""Above this count a longer period would not be more certain."""
+"""Above this count a longer period adds no certainty."""
 NOISE = 0.1
-"""The deviation that counts have besides chance, as a fraction."""
+"""The relative deviation of counts besides chance."""
 SETTLED = 8.0
-"""What is added to both sides of a ratio of counts, so that few of them do not decide it."""
+"""Added to both sides of a ratio so that small counts do not decide it."""
 GONE = 0.1
-"""The fraction of what is expected below which a count has stopped rather than fallen."""
+"""Below this fraction of the expected count, events have stopped rather than fallen."""
 DEVIATIONS = {Sensitivity.LOW: 6.5, Sensitivity.NORMAL: 4.5, Sensitivity.HIGH: 4.0}
 REMAINDER = {Sensitivity.LOW: 0.3, Sensitivity.NORMAL: 0.5, Sensitivity.HIGH: 0.65}
-"""The fraction of what is expected that a count has to fall to."""
+"""A count has fallen below this fraction of the expected one."""
 JUMP = {Sensitivity.LOW: 0.4, Sensitivity.NORMAL: 0.25, Sensitivity.HIGH: 0.15}
-"""By how much a share has to grow."""
+"""The rise of a share."""
 FEWEST = {Sensitivity.LOW: 20, Sensitivity.NORMAL: 8, Sensitivity.HIGH: 5}
 """The least count of faults."""
 RECOVERED = 0.7
-"""A count above this fraction of the expected one has recovered."""
+"""Above this fraction of the expected count, it has recovered."""
 
 
 def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
-    """Return what can be judged of the last hour, and the times before that it needs. What follows
-    from something else that is out of its range is left out: it has no cause of its own.
+    """Return the judgements of the last hour and the longer periods it needs. Consequences of another problem
+    are left out.
     """
     arrivals = counts.arrivals
     judged = [_fall(Rule.VISITS_FELL, "", arrivals, alertness)]
@@ -68,7 +68,7 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
 
 
 def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
-    """Return what can be judged of the last day: the revenue of each source."""
+    """Return the judgements of the last day: the revenue of each source."""
     rule = Rule.SOURCE_REVENUE_FELL
     whole = _Sum(tuple(counts.orders.values()))
     judged: list[Judgement | None] = []
@@ -97,7 +97,7 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Several counts together."""
+    """The sum of several counts."""
 
     parts: tuple[CountSeries, ...]
 
@@ -139,7 +139,7 @@ _Control = CountSeries | _Rest | None
 def _fall(
     rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness, control: _Control = None
 ) -> Judgement | None:
-    """Return whether a count has fallen; None when too little is expected of any time."""
+    """Return whether a count has fallen; None if too little is expected."""
     if series is None or not series.is_known:
         return None
     age, longest = alertness.age(rule, subject), alertness.longest(rule, subject)
@@ -190,7 +190,7 @@ def _judge_fall(
 
 
 def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
-    """Return whether a count of faults has risen above the most of the weeks, and days, before."""
+    """Return whether a count of faults exceeds the maximum of earlier weeks and days."""
     if series is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
@@ -223,7 +223,7 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
 def _share(
     rule: Rule, subject: str, part: CountSeries | None, whole: CountSeries | None, alertness: Alertness
 ) -> Judgement | None:
-    """Return whether a share has grown; None when too little is known."""
+    """Return whether a share has grown; None without enough data."""
     if whole is None or part is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
@@ -246,7 +246,7 @@ def _share(
 
 
 def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange:
-    """Return the share of four weeks, and the least and greatest of any of them with enough."""
+    """Return the share of four weeks, and the extremes of the weeks with enough data."""
     middle = part.total(672, back) / max(whole.total(672, back), 1)
     weeks = [
         part.total(168, back + 168 * week) / number
@@ -257,8 +257,8 @@ def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange
 
 
 def _level(series: CountSeries, steps: int, age: int) -> float:
-    """Return the ratio of the preceding period to its usual level, at most 1. The period is the shortest one,
-    at least `steps` long, with a large enough usual count; while an alert is open, it ends before the alert.
+    """Return the ratio of the preceding period to its usual level, at most 1. The period is the shortest with
+    a large enough usual count, at least `steps` long; while an alert is open, it ends before the alert.
     """
     back = max(steps, age)
     if series.week != HOURS:
@@ -274,7 +274,7 @@ def _level(series: CountSeries, steps: int, age: int) -> float:
 
 
 def _ratio(control: _Control, steps: int) -> float:
-    """Return how another count compares with what is usual, at most 1."""
+    """Return the ratio of another count to its usual value, at most 1."""
     usual = control.usual(steps) if control is not None else None
     if control is None or usual is None or usual.middle < SETTLED:
         return 1.0
@@ -282,8 +282,8 @@ def _ratio(control: _Control, steps: int) -> float:
 
 
 def _deviation(observed: float, expected: float) -> float:
-    """Return by how many standard deviations a count differs from the expected one. It compares square roots,
-    whose deviation is the same for small and large counts.
+    """Return the deviation from the expected count in standard deviations. It compares square roots, whose
+    deviation is the same for small and large counts.
     """
     distance = 2 * (sqrt(observed + 0.375) - sqrt(expected + 0.375))
     return distance / sqrt(1 + NOISE**2 * expected)

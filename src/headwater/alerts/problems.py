@@ -1,6 +1,4 @@
-"""The alerts of this moment, from one function for every page and tool that shows them: problems
-that can be seen at once, and open alerts about figures.
-"""
+"""The current alerts of a Space, problems and unusual figures, for every page and tool."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from headwater.forwarding.platforms import registry
 queries = Queries(__name__, "problems.sql")
 
 LATE = timedelta(minutes=5)
-"""Waiting work older than this is late: normally it is processed, or sent, within seconds."""
+"""Waiting work older than this is late: it normally takes seconds."""
 MOST_COUNTED = 10_000
 _FAULTS = {
     Rule.EVENTS_REJECTED: ("event", "could not be processed"),
@@ -28,7 +26,6 @@ _FAULTS = {
     Rule.JOB_FAILED: ("background job", "failed"),
 }
 MOST_OPEN = 100
-"""Alerts about figures that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +36,17 @@ class Alert:
     destination_id: int | None
     platform: str | None
     name: str | None
-    """The destination's."""
+    """The destination's name."""
     detail: str | None
-    """In the platform's own words; of an alert about figures, its cause."""
+    """The platform's message; for an alert about figures, its cause."""
     count: int
-    """The number of items concerned, counted up to MOST_COUNTED."""
+    """The number of affected items, counted up to MOST_COUNTED."""
     since: datetime | None
     text: str | None = None
-    """The title of an alert about figures."""
 
     @property
     def title(self) -> str:
-        """The problem, in a sentence without its full stop."""
+        """The problem, without a full stop."""
         is_one = self.count == 1
         match self.kind:
             case Rule.DESTINATION_HELD:
@@ -68,7 +64,7 @@ class Alert:
                 return self.text or TEXTS[self.kind].title
 
     def command(self, space_id: int) -> str | None:
-        """The operator's command for it."""
+        """The operator's command that helps."""
         options = f"--space {space_id} --destination {self.destination_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
@@ -79,17 +75,16 @@ class Alert:
 
     @property
     def remedy(self) -> str:
-        """Advice on how to solve it."""
         return TEXTS[self.kind].remedy
 
     @property
     def is_of_figures(self) -> bool:
-        """True when figures are out of their usual range."""
+        """True for an alert about figures."""
         return self.kind in OF_COUNTS
 
     @property
     def page(self) -> str:
-        """The end of the address of the page where one deals with it, after the Space's."""
+        """The path of the page that helps, after the Space's."""
         page = TEXTS[self.kind].page
         return page if self.destination_id is None else f"{page}/{self.destination_id}"
 
@@ -105,7 +100,7 @@ class Alert:
 
 
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    """The alerts of a Space, the most urgent first."""
+    """Return the alerts of a Space, the most urgent first."""
     alerts = await list_problems(connection, space_id)
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "rules": list(OF_COUNTS), "most": MOST_OPEN}
@@ -116,7 +111,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    """The problems of this moment, which no history has to be known for."""
+    """Return the current problems, which need no history."""
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)

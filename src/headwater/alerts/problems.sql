@@ -1,7 +1,7 @@
 -- name: problems
 -- The current problems of a Space: destinations refused by their platform, late deliveries and accepted
--- requests, rows that could not be processed, and browsers that claimed too many contacts.
--- Counting stops at %(most)s, so that a long backlog costs no more than that.
+-- requests, rejected rows, and browsers that claimed too many contacts. Counting stops at %(most)s, so a long
+-- backlog costs no more.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
 FROM destinations d
@@ -59,7 +59,6 @@ SELECT 'subscription_inactive', NULL, NULL, NULL, NULL, 1, NULL
 FROM spaces s WHERE s.id = %(space_id)s AND s.subscription = 'inactive';
 
 -- name: open
--- Open alerts about figures.
 SELECT a.rule AS kind,
        CASE WHEN a.rule = 'deliveries_failed' THEN a.subject::bigint END AS destination_id,
        NULL AS platform, NULL AS name, a.cause AS detail, 1 AS count, a.opened_at AS since,
@@ -70,7 +69,7 @@ ORDER BY a.id DESC
 LIMIT %(most)s;
 
 -- name: late_destinations
--- For the operator's side: destinations whose deliveries wait longer than they should.
+-- For the operator's side: destinations with late deliveries.
 SELECT d.space_id, d.id, late.since
 FROM destinations d
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
-"""Figures by the hour and by the day, from the engine that makes every report."""
+"""Hourly and daily figures from the report engine."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from headwater.reports.query import (
 )
 
 MOST_DAYS = 30
-"""The days of one report. Their hours stay below the most rows that a report may have."""
+"""The days of one report. Their hours stay below the row limit of a report."""
 ORDERS = (Kind.ORDER,)
 SALES = (Kind.ORDER, Kind.UPSELL)
-"""What brings money, before refunds."""
+"""Revenue events, before refunds."""
 UNITS = 10_000
-"""Of an amount, so that it is a whole number."""
+"""Units per currency unit, so that amounts are whole numbers."""
 SECOND = timedelta(seconds=1)
 
 
 class ReportedFigure(NamedTuple):
-    """One figure of an hour, or of a day."""
+    """One figure of an hour or a day."""
 
     measure: str
     subject: str
@@ -44,8 +44,8 @@ class ReportedFigure(NamedTuple):
 async def read_hour_figures(
     connection: AsyncConnection, space_id: int, start: datetime, end: datetime
 ) -> list[ReportedFigure]:
-    """Return the orders of every hour since a midnight, and those without a touchpoint in the window before
-    them. Needs a transaction in which nothing has been read yet.
+    """Return the orders of each hour from a midnight on, and those without a touchpoint in the window. Needs
+    a transaction that has read nothing yet.
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
     queries = [_query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)]
@@ -65,9 +65,7 @@ async def read_hour_figures(
 async def read_day_figures(
     connection: AsyncConnection, space_id: int, start: datetime, end: datetime
 ) -> list[ReportedFigure]:
-    """Return the orders and the gross revenue that each source is credited with by last touch, of
-    every day from a midnight on.
-    """
+    """Return the orders and gross revenue of each source by last touch, daily from a midnight on."""
     columns = Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE
     queries = [_query(*part, columns, (Group.DAY, Group.SOURCE), SALES) for part in _parts(start, end)]
     figures: list[ReportedFigure] = []
@@ -103,7 +101,7 @@ def _query(
 
 
 def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Cut a time into parts that one report may be of, each to its last second."""
+    """Split a period into periods that one report can cover, each to its last second."""
     while start < end:
         until = min(start + timedelta(days=MOST_DAYS), end)
         yield start, until - SECOND

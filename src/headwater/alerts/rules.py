@@ -1,4 +1,4 @@
-"""The alert rules: their names, and their texts."""
+"""The alert rules and their texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Rule(StrEnum):
-    """Kinds of alerts, the most urgent first."""
+    """Alert rules, the most urgent first."""
 
     DESTINATION_HELD = "destination_held"
     PROCESSING_LATE = "processing_late"
@@ -28,7 +28,7 @@ class Rule(StrEnum):
 
 
 class Sensitivity(StrEnum):
-    """The distance from usual that a figure has to have."""
+    """The required distance from the usual value."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -37,20 +37,18 @@ class Sensitivity(StrEnum):
 
 @dataclass(frozen=True)
 class RuleText:
-    """A rule in words."""
-
     title: str
     about: str
-    """When it opens an alert."""
+    """The condition of the alert."""
     remedy: str
     page: str
-    """The end of the address of the page where one deals with it, after the Space's."""
+    """The path of the page that helps, after the Space's."""
     page_remedy: str = ""
-    """The remedy for those who are on that page, where the other one names a command."""
+    """The remedy on that page, if `remedy` names a command."""
 
     @property
     def advice(self) -> str:
-        """The remedy, for those who are in the console."""
+        """The remedy for console users."""
         return self.page_remedy or self.remedy
 
 
@@ -185,4 +183,4 @@ OF_COUNTS = frozenset(
         Rule.SOURCE_REVENUE_FELL,
     }
 )
-"""Rules that hold figures against their usual range; the others are problems of this moment."""
+"""Rules that compare figures with their usual range; the others are current problems."""

@@ -1,4 +1,4 @@
-"""Counts over time, and what is usual at the same time of the week. Pure."""
+"""Counts over time, and the usual counts at the same time of the week. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from math import sqrt
 from typing import Self
 
 LAGS = 5
-"""The weeks before that are looked at."""
+"""The number of earlier weeks to compare."""
 FEWEST_LAGS = 2
-"""With fewer of them, nothing is usual yet."""
+"""Fewer weeks give no usual range."""
 HOURS, DAYS = 168, 7
 """The steps of a week."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsualRange:
-    """The counts of the same time in other weeks."""
+    """The counts at the same time in other weeks."""
 
     low: float
     middle: float
@@ -27,29 +27,29 @@ class UsualRange:
 
 @dataclass(frozen=True, slots=True)
 class CountSeries:
-    """Counts of one thing, hour by hour or day by day, up to the step that is judged."""
+    """Hourly or daily counts up to the judged step."""
 
     totals: Sequence[int]
-    """The sums of all counts before each step, and of all of them."""
+    """Prefix sums: before each step, and the total."""
     end: int
-    """The number of steps before the end of what is judged."""
+    """The number of steps before the end of the judged period."""
     week: int = HOURS
     began: int = 0
-    """The first step of which anything is known."""
+    """The first step with data."""
 
     @classmethod
     def of(cls, counts: Iterable[int], week: int = HOURS, began: int = 0) -> Self:
-        """Return the series of some counts, the last of which is judged."""
+        """Build a series from counts, the last of them judged."""
         totals = list(accumulate(counts, initial=0))
         return cls(totals, len(totals) - 1, week, began)
 
     def total(self, steps: int, back: int = 0) -> int:
-        """Return the sum of so many steps, which end `back` steps before the end."""
+        """Return the sum of `steps` counts, ending `back` steps before the end."""
         last = max(self.end - back, 0)
         return self.totals[last] - self.totals[max(last - steps, 0)]
 
     def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        """Return what `total` is in other weeks; None while too few of them are known."""
+        """Return the range of `total` in other weeks; None without enough weeks."""
         lags = min(LAGS, (self.end - back - steps - self.began) // self.week)
         if lags < FEWEST_LAGS:
             return None
@@ -63,5 +63,5 @@ class CountSeries:
 
     @property
     def is_known(self) -> bool:
-        """True when there are weeks enough to know what is usual."""
+        """True if there are enough weeks for a usual range."""
         return self.usual(1) is not None

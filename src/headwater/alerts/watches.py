@@ -1,4 +1,4 @@
-"""The progress of looking at each Space, and the choices of each for its rules."""
+"""The progress of evaluating each Space, and its rule settings."""
 
 from __future__ import annotations
 
@@ -17,38 +17,37 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "watches.sql")
 due_spaces = DueSpaces(queries["due"])
-"""Spaces that are due to be looked at."""
+"""Spaces to evaluate."""
 
 LOOK = timedelta(minutes=5)
-"""Between two looks at a Space."""
+"""Between two passes over a Space."""
 SETTLE = timedelta(minutes=1)
-"""By when a request that has drawn a receipt has stored what it accepted."""
+"""Within this time a request has stored the events of its receipt."""
 
 
 @dataclass(frozen=True)
 class SpaceWatch:
-    """A Space that this process looks at."""
+    """A Space leased by this process."""
 
     timezone: str
     counted_id: int
     settled_id: int
     settled_at: datetime
     counted_at: datetime
-    """Rows are counted up to this moment."""
     judged_until: datetime
-    """The end of the last hour that was judged, on the Space's clock."""
+    """The end of the last judged hour, in local time."""
     newest_id: int
     lease: UUID
 
     @property
     def has_counted(self) -> bool:
-        """True when it has been looked at before."""
+        """True after the first pass."""
         return self.counted_at.year > 1970
 
 
 @dataclass(frozen=True)
 class RuleChoice:
-    """The choices of a Space for a rule."""
+    """A Space's settings for a rule."""
 
     is_on: bool = True
     sensitivity: Sensitivity = Sensitivity.NORMAL
@@ -62,8 +61,8 @@ class RuleChoice:
 async def begin_watch(
     connection: AsyncConnection, space: Space, now: datetime, judged_until: datetime, next_at: datetime
 ) -> None:
-    """Begin to look at a Space, at `next_at`: at its hours from `judged_until` on. Nothing is
-    changed of one that is looked at.
+    """Start evaluating a Space at `next_at`, from the hour `judged_until` on. Does nothing for one that has
+    started.
     """
     values = {
         "space_id": space.id,
@@ -77,12 +76,12 @@ async def begin_watch(
 
 
 async def hasten(connection: AsyncConnection, space_id: int) -> None:
-    """Have a Space looked at now."""
+    """Make a Space due now."""
     await connection.execute(queries["hasten"], {"space_id": space_id})
 
 
 async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> SpaceWatch | None:
-    """Take a Space that is due; None when another process has it."""
+    """Lease a due Space; None if another process has it."""
     lease = uuid4()
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "now": now, "lease": lease}
@@ -94,7 +93,7 @@ async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> Sp
 
 
 async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, now: datetime) -> bool:
-    """Note how far a Space is, and when it is due again; False when another process has it."""
+    """Record a Space's progress and its next pass; returns False if another process has it."""
     values = {
         "space_id": space.id,
         "timezone": space.timezone,
@@ -110,7 +109,7 @@ async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, n
 
 
 async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Rule, RuleChoice]:
-    """Return what a Space has chosen, for every rule."""
+    """Return a Space's settings for every rule."""
     rows = await fetch_all(connection, queries["rules"], {"space_id": space_id})
     chosen = {
         Rule(rule): RuleChoice(is_on, Sensitivity(sensitivity), muted_until)
@@ -121,7 +120,7 @@ async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Ru
 
 
 async def choose(connection: AsyncConnection, space_id: int, rule: Rule, choice: RuleChoice) -> None:
-    """Choose for a rule."""
+    """Store a Space's settings for a rule."""
     values = {
         "space_id": space_id,
         "rule": rule,

@@ -1,1 +1,1 @@
-"""Notifications: the channels of a Space, and the messages on their way to them."""
+"""Notification channels of a Space and the messages to them."""

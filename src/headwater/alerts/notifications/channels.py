@@ -1,4 +1,4 @@
-"""The channels of a Space: e-mail addresses, and addresses of webhooks, which are secrets."""
+"""The channels of a Space: e-mail addresses and webhook addresses, which are secret."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ EMAIL, WEBHOOK = "email", "webhook"
 
 @dataclass(frozen=True)
 class AlertChannel:
-    """A channel as pages show it."""
-
     id: int
     kind: str
     name: str
@@ -49,8 +47,6 @@ class AlertChannel:
 
 @dataclass(frozen=True)
 class ChannelTarget:
-    """A channel as messages are sent to it."""
-
     id: int
     kind: str
     name: str
@@ -61,7 +57,7 @@ class ChannelTarget:
     made_by: int | None
 
     def url(self, key: bytes, space_id: int) -> str | None:
-        """Return a webhook's address; None when this key does not open it."""
+        """Return a webhook's address; None if this key cannot decrypt it."""
         if self.secret is None:
             return None
         try:
@@ -72,8 +68,6 @@ class ChannelTarget:
 
 @dataclass(frozen=True)
 class NewChannel:
-    """A channel to be made."""
-
     kind: str
     name: str
     address: str
@@ -82,7 +76,6 @@ class NewChannel:
 
 
 async def list_channels(connection: AsyncConnection, space_id: int) -> list[AlertChannel]:
-    """Return the channels of a Space."""
     cursor = connection.cursor(row_factory=class_row(AlertChannel))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
 
@@ -90,12 +83,12 @@ async def list_channels(connection: AsyncConnection, space_id: int) -> list[Aler
 async def create_channel(
     connection: AsyncConnection, space_id: int, new: NewChannel, key: bytes
 ) -> tuple[int, bool]:
-    """Make a channel and return its id, and whether it has to be confirmed: an address of a member
-    does not, nor does a webhook, whose address only who owns it can know. Raises Invalid.
+    """Create a channel and return its id, and whether it needs confirmation. Members' addresses and webhooks
+    need none: only its owner can know a webhook's address. Raises Invalid.
     """
     name, rules = _read_name(new.name), read_rules(new.rules)
     address = read_url(new.address) if new.kind == WEBHOOK else _read_address(new.address)
-    # Channels are made one after the other, or there could be more than may be.
+    # Without the lock, concurrent requests could exceed the limit.
     await lock_space(connection, space_id)
     (number,) = await fetch_one(connection, queries["count"], {"space_id": space_id})
     if number >= MOST:
@@ -130,27 +123,26 @@ async def change_channel(
 
 
 async def remove_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:
-    """Remove a channel and forget its address. Raises NotFound."""
+    """Remove a channel and delete its address. Raises NotFound."""
     values = {"space_id": space_id, "id": channel_id}
     if await fetch_optional(connection, queries["remove"], values) is None:
         raise NotFound("Channel")
 
 
 async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> bool:
-    """Note that whose address it is agrees; False for one that is gone."""
+    """Record the owner's consent; returns False if the channel was removed."""
     values = {"space_id": space_id, "id": channel_id}
     return await fetch_optional(connection, queries["confirm"], values) is not None
 
 
 async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: int) -> ChannelTarget | None:
-    """Return a channel as messages are sent to it; None for one that is gone."""
+    """Return a channel to send to; None if it was removed."""
     cursor = connection.cursor(row_factory=class_row(ChannelTarget))
     values = {"space_id": space_id, "id": channel_id}
     return await fetch_optional(cursor, queries["fetch"], values)
 
 
 async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -> list[int]:
-    """Return the channels that receive a rule's alerts."""
     values = {"space_id": space_id, "rule": rule}
     return [row[0] for row in await fetch_all(connection, queries["for_rule"], values)]
 
@@ -158,20 +150,20 @@ async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -
 async def note_result(
     connection: AsyncConnection, space_id: int, channel_id: int, at: datetime, error: str | None
 ) -> None:
-    """Note how a message, or a test, went."""
+    """Record the result of a message or a test."""
     values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None, "error": error}
     await connection.execute(queries["note_result"], values)
 
 
 def mail_token(key: bytes, space_id: int, channel_id: int) -> str:
-    """Return the token of the link that confirms or stops mail to an address."""
+    """Return the token of the link that confirms or stops mail."""
     name = f"{space_id}.{channel_id}"
     signature = hmac.digest(key, b"mail channel " + name.encode(), "sha256")[:24]
     return f"{name}.{base64.urlsafe_b64encode(signature).decode()}"
 
 
 def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
-    """Return the ids of the Space and of the channel of a token. Raises NotFound."""
+    """Return the Space id and the channel id of a token. Raises NotFound."""
     name, _, signature = token[:100].rpartition(".")
     space, _, channel = name.partition(".")
     if not (_is_id(space) and _is_id(channel)):
@@ -189,7 +181,7 @@ def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
 
 
 def read_url(text: str) -> str:
-    """Return the address of a webhook. Raises Invalid."""
+    """Return a webhook's address. Raises Invalid."""
     url = text.strip()
     try:
         parts = urlsplit(url)
@@ -204,7 +196,7 @@ def read_url(text: str) -> str:
 
 
 def read_rules(rules: Sequence[str]) -> list[str]:
-    """Return chosen rules in their order. Raises Invalid."""
+    """Return the rules in their fixed order. Raises Invalid."""
     if not set(rules) <= set(Rule):
         raise Invalid.of("rules", "must be some of those that there are.")
     return [rule for rule in Rule if rule in rules]
@@ -228,7 +220,7 @@ def _read_address(text: str) -> str:
 
 
 def _hint(url: str) -> str:
-    """Return what people know a webhook's address by: its host, and its last four characters."""
+    """Return a webhook's host and its last four characters."""
     return f"{urlsplit(url).hostname}/…{url[-4:]}"
 
 

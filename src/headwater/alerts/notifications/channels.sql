@@ -1,5 +1,4 @@
 -- name: list
--- The channels of a Space.
 SELECT c.id, c.kind, c.name, c.address, c.hint, c.rules, c.made_by, c.created_at, c.confirmed_at,
        c.sent_at, c.went_well, c.error
 FROM channels c
@@ -25,7 +24,7 @@ WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 
 -- name: remove
--- Remove a channel, with its address.
+-- Remove a channel and its address.
 UPDATE channels c SET removed_at = now(), secret = NULL, address = NULL, confirmed_at = NULL
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
@@ -41,18 +40,15 @@ FROM channels c
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL;
 
 -- name: note_result
--- How a message, or a test, went.
 UPDATE channels c SET sent_at = %(at)s, went_well = %(went_well)s, error = %(error)s
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s;
 
 -- name: for_rule
--- The channels that receive a rule's alerts.
 SELECT c.id FROM channels c
 WHERE c.space_id = %(space_id)s AND c.removed_at IS NULL AND c.confirmed_at IS NOT NULL
   AND %(rule)s = ANY(c.rules)
 ORDER BY c.id;
 
 -- name: is_member
--- Whether an address belongs to a member.
 SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
                WHERE m.space_id = %(space_id)s AND u.email = %(address)s);

@@ -1,6 +1,4 @@
-"""The outbox: a message is stored in the transaction of its cause. A process then leases it and retries until
-it is sent.
-"""
+"""The outbox: a message is stored with its cause, then leased, and retried until it is sent."""
 
 from __future__ import annotations
 
@@ -24,7 +22,6 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "messages.sql")
 due_spaces = DueSpaces(queries["due"])
-"""Spaces with messages to send."""
 
 MOST_AT_ONCE = 20
 PAUSES = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 180, 360, 720))
@@ -34,7 +31,7 @@ KEPT = timedelta(days=30)
 
 @dataclass(frozen=True)
 class ClaimedMessage:
-    """A message that this process sends."""
+    """A message leased by this process."""
 
     id: int
     channel_id: int
@@ -45,14 +42,11 @@ class ClaimedMessage:
 
     @property
     def notice(self) -> Notice:
-        """Its content."""
         return msgspec.convert(self.content, Notice)
 
 
 @dataclass(frozen=True)
 class MessageRow:
-    """A message as a page lists it."""
-
     id: int
     channel_id: int
     subject: str
@@ -63,7 +57,7 @@ class MessageRow:
 
 
 async def add_message(connection: AsyncConnection, space_id: int, channel_id: int, notice: Notice) -> None:
-    """Have a notice sent to a channel."""
+    """Queue a notice for a channel."""
     values = {
         "space_id": space_id,
         "channel_id": channel_id,
@@ -77,7 +71,7 @@ async def add_message(connection: AsyncConnection, space_id: int, channel_id: in
 async def announce_alerts(
     connection: AsyncConnection, space: Space, steps: Sequence[AlertStep], muted: frozenset[str]
 ) -> None:
-    """Have what became of alerts sent to the channels that chose their rules."""
+    """Queue transitions of alerts for the channels that subscribe to their rules."""
     for step in steps:
         if step.rule in muted:
             continue
@@ -87,7 +81,6 @@ async def announce_alerts(
 
 
 def alert_notice(space: Space, step: AlertStep) -> Notice:
-    """Return the notice about a transition of an alert."""
     text, base = TEXTS[step.rule], f"/console/spaces/{space.id}"
     local = step.at.astimezone(space.zone)
     moment = f"{local:%d %b %Y, %H:%M} ({space.timezone})"
@@ -112,7 +105,7 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
 async def claim(
     connection: AsyncConnection, space_id: int, now: datetime, lease: UUID
 ) -> list[ClaimedMessage]:
-    """Take messages that are due."""
+    """Lease the messages that are due."""
     cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
     values = {"space_id": space_id, "now": now, "lease": lease, "most": MOST_AT_ONCE}
     await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})
@@ -122,7 +115,7 @@ async def claim(
 async def finish(
     connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result, lease: UUID
 ) -> bool:
-    """Note what became of a message; False when it is another process's by now."""
+    """Record the outcome of a message; returns False if another process leased it meanwhile."""
     due_at, status = result.at, "sent"
     if result.error is not None:
         is_last = result.is_final or message.attempts > len(PAUSES)
@@ -142,15 +135,12 @@ async def finish(
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of an attempt to send."""
-
     at: datetime
     error: str | None = None
-    """In a sentence that says what to do; None when it was taken."""
+    """An instruction for the user; None after success."""
     is_final: bool = False
 
 
 async def list_messages(connection: AsyncConnection, space_id: int, most: int = 20) -> list[MessageRow]:
-    """Return the latest messages of a Space."""
     cursor = connection.cursor(row_factory=class_row(MessageRow))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": most})

@@ -11,7 +11,7 @@ SELECT DISTINCT m.space_id FROM (
     ORDER BY d.due_at LIMIT %(most)s) m;
 
 -- name: claim
--- Take messages of a Space that are due, so that no other process sends them meanwhile.
+-- Lease the due messages of a Space.
 UPDATE messages m
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = m.attempts + 1
 WHERE m.space_id = %(space_id)s AND m.id IN (
@@ -23,7 +23,7 @@ WHERE m.space_id = %(space_id)s AND m.id IN (
 RETURNING m.id, m.channel_id, m.message_id, m.content, m.created_at, m.attempts;
 
 -- name: finish
--- Note what became of a message. Only who took it may.
+-- Record the outcome of a message. Only its lease holder may.
 UPDATE messages m
 SET status = %(status)s, error = %(error)s, due_at = %(due_at)s, lease = NULL, leased_until = NULL,
     finished_at = CASE WHEN %(status)s <> 'waiting' THEN %(now)s END
@@ -31,11 +31,10 @@ WHERE m.space_id = %(space_id)s AND m.id = %(id)s AND m.lease = %(lease)s
 RETURNING m.id;
 
 -- name: forget
--- Messages that are done with.
+-- Delete old finished messages.
 DELETE FROM messages m WHERE m.space_id = %(space_id)s AND m.finished_at < %(before)s;
 
 -- name: list
--- The latest messages of a Space.
 SELECT m.id, m.channel_id, m.content ->> 'subject' AS subject, m.created_at, m.status, m.error,
        m.attempts
 FROM messages m

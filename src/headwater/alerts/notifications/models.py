@@ -1,4 +1,4 @@
-"""Notices, before a channel is chosen for them."""
+"""Notices, before a channel is chosen."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import msgspec
 
 
 class ReportTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A small table."""
-
     columns: list[str]
     rows: list[list[str]]
 
@@ -20,7 +18,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     paragraphs: list[str] = []
     table: ReportTable | None = None
     link: str
-    """The address of the page, without the service's own."""
+    """The path of the page, after the service's address."""
     link_text: str = "See what to do"
     file_name: str | None = None
     file: str | None = None

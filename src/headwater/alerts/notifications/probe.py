@@ -1,4 +1,4 @@
-"""The test of a channel: a real message, sent while a user waits for the result."""
+"""The test of a channel: a real message, sent while the user waits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from headwater.http.errors import NotFound
 from headwater.spaces.models import Space
 
 TEST_SECONDS = 12.0
-"""The longest time of a test."""
 UNCONFIRMED = "The address has not agreed yet: whose it is has to open the link in the mail to it."
 
 
 async def try_channel(database: Database, outlet: Outlet, space: Space, channel_id: int) -> Result:
-    """Send a test message to a channel, and return how it went. Raises NotFound."""
+    """Send a test message to a channel. Raises NotFound."""
     async with database.connection() as connection:
         target = await fetch_target(connection, space.id, channel_id)
     if target is None:
@@ -33,7 +32,7 @@ async def try_channel(database: Database, outlet: Outlet, space: Space, channel_
 
 
 def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
-    """Return the confirmation request for an address outside the Space's members."""
+    """Return the confirmation request for an address that is not a member's."""
     return Notice(
         subject=f"Do you want alerts and reports of {space.name}?",
         headline=f"Do you want alerts and reports of {space.name}?",

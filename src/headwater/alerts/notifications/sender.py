@@ -1,4 +1,4 @@
-"""Sending: a notice to a channel, by the operator's mail server or by the one way out."""
+"""Send notices by the operator's mail server or through egress."""
 
 from __future__ import annotations
 
@@ -38,8 +38,6 @@ sent = Counter("headwater_messages", "Attempts to send alerts and reports", ["ch
 
 @dataclass(frozen=True)
 class Outlet:
-    """Everything that sending needs."""
-
     settings: Settings
     egress: Egress
     key: bytes
@@ -48,7 +46,7 @@ class Outlet:
     mail_seconds: float = DEADLINE_SECONDS
 
     async def send(self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str) -> Result:
-        """Send a notice to a channel; returns how it went, and raises nothing."""
+        """Send a notice to a channel. Raises nothing."""
         if target.kind == EMAIL:
             return await self._mail(space_id, target, notice, message_id)
         return await self._post(space_id, target, notice)
@@ -99,7 +97,7 @@ class Outlet:
 
 
 def _refusal(response: EgressResponse) -> str | None:
-    """Return what is wrong by a webhook's answer, in a sentence that says what to do."""
+    """Return the fault in a webhook's response, with advice."""
     status = response.status
     if 200 <= status < 300:
         return None
@@ -127,13 +125,11 @@ def _refusal(response: EgressResponse) -> str | None:
 
 
 class MessageSender:
-    """Sends the messages that are due."""
-
     def __init__(self, database: Database, outlet: Outlet) -> None:
         self._database, self._outlet = database, outlet
 
     async def send_due(self, space_id: int, now: datetime) -> int:
-        """Send the messages of a Space that are due, and return their number."""
+        """Send the due messages of a Space, and return their number."""
         lease = uuid4()
         async with self._database.transaction() as connection:
             claimed = await messages.claim(connection, space_id, now, lease)

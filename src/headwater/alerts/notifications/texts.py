@@ -1,4 +1,4 @@
-"""Notices as mail and as webhook messages that Slack, Mattermost, Teams and Discord accept. Pure."""
+"""Notices as mail, and as webhook messages for Slack, Mattermost, Teams and Discord. Pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True)
 class Envelope:
-    """Sender, recipient and date of a mail."""
-
     sender: str
     recipient: str
     message_id: str
@@ -35,8 +33,8 @@ class Envelope:
 
 
 def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
-    """Return a notice as a mail: in plain text, and as plain HTML. No value can add a header, as
-    none keeps a line break.
+    """Return a notice as mail in plain text and simple HTML. Values lose their line breaks, so none can add a
+    header.
     """
     message = EmailMessage(policy=SMTP)
     name, address = read_sender(envelope.sender)
@@ -61,7 +59,7 @@ def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
 
 
 def webhook_body(notice: Notice, base_url: str) -> bytes:
-    """Return a notice as the JSON that incoming webhooks take: one text, in Slack's markup."""
+    """Return a notice as JSON for incoming webhooks: one text in Slack's markup."""
     parts = [f"*{_slack(notice.headline)}*", *map(_slack, notice.paragraphs)]
     if notice.table is not None:
         parts.append("```\n" + _slack(_aligned(notice.table)).replace("`", "'") + "\n```")
@@ -73,7 +71,7 @@ def webhook_body(notice: Notice, base_url: str) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks and other control characters."""
+    """Remove line breaks and other control characters."""
     return " ".join(_CONTROLS.sub(" ", text).split())
 
 
@@ -104,7 +102,7 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
 
 
 def _aligned(table: ReportTable) -> str:
-    """Return a table in columns, numbers to the right."""
+    """Return a table in columns, numbers aligned right."""
     lines = [table.columns, *([one_line(cell) for cell in row] for row in table.rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(table.columns))]
     return "\n".join(

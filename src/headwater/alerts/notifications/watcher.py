@@ -1,5 +1,5 @@
-"""The process for alerts: it looks at Spaces, makes reports whose time has come, and sends
-messages; one thing after the other for a Space, several Spaces at a time.
+"""The alerts process: evaluates Spaces, builds scheduled reports and sends messages; one task at a time per
+Space, several Spaces at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headwater.spaces.models import Space
 
 PAUSE_SECONDS = 0.5
 LINGER_SECONDS = 2.0
-"""How long a process without work keeps running."""
+"""Idle seconds before the process ends."""
 AT_ONCE = 4
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ Attend = Callable[[int, datetime], Awaitable[object]]
 
 @dataclass(frozen=True)
 class WatcherDuty:
-    """A kind of work, found and done by Space."""
+    """A kind of task, found and run by Space."""
 
     name: str
     find: Find
@@ -49,7 +49,7 @@ class WatcherDuty:
 
 
 class Watcher:
-    """Does its duties until it is stopped or nothing has been due for a while."""
+    """Runs its duties until it is stopped or idle for a while."""
 
     def __init__(
         self,
@@ -65,7 +65,6 @@ class Watcher:
         self._failed: set[tuple[str, int]] = set()
 
     async def run(self) -> None:
-        """Work."""
         busy_at = time.monotonic()
         while not self._stopping.is_set():
             if await self.work(datetime.now(UTC)):
@@ -76,7 +75,7 @@ class Watcher:
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
 
     async def work(self, now: datetime) -> int:
-        """Do everything that is due, and return the number of pieces."""
+        """Run every due task, and return their number."""
         pieces = 0
         for duty in self._duties:
             async with self._database.connection() as connection:
@@ -87,8 +86,8 @@ class Watcher:
         return pieces
 
     def _waits_for_retry(self) -> bool:
-        """Return whether work that has failed is to be left alone for longer. A process that ended
-        would be started again at once, and know nothing of it.
+        """Return whether a failed task must wait longer. The process stays alive, because a new one would not
+        know of the failure.
         """
         return any(self._pauses[key] > time.monotonic() for key in self._failed)
 
@@ -107,12 +106,12 @@ class Watcher:
             except UNAVAILABLE as error:
                 log.warning("space put off", space_id=space_id, duty=duty.name, error=type(error).__name__)
                 self._pauses[duty.name, space_id] = time.monotonic() + LINGER_SECONDS
-            except Exception as error:  # a fault of one Space is not the others'
+            except Exception as error:  # a fault of one Space must not stop the others
                 log.exception("duty failed", space_id=space_id, duty=duty.name)
                 await self._fail(duty, space_id, error)
 
     async def _fail(self, duty: WatcherDuty, space_id: int, error: Exception) -> None:
-        """Leave a piece of work alone after a fault in our own code, and note it."""
+        """Log an internal fault and postpone its task."""
         self._pauses[duty.name, space_id] = time.monotonic() + RETRY_SECONDS
         self._failed.add((duty.name, space_id))
         with suppress(*UNAVAILABLE), serving(space_id):
@@ -127,13 +126,13 @@ class Watcher:
 
 
 def alert_duty(database: Database) -> WatcherDuty:
-    """Return the duty to look at Spaces."""
+    """Return the duty that evaluates Spaces."""
     watch = AlertWatch(database, announce)
     return WatcherDuty("alerts", watches.due_spaces.find, watch.look)
 
 
 def message_duty(sender: MessageSender) -> WatcherDuty:
-    """Return the duty to send messages."""
+    """Return the duty that sends messages."""
     return WatcherDuty("messages", messages.due_spaces.find, sender.send_due)
 
 

@@ -1,1 +1,1 @@
-"""Problems that spoil a Space's figures, and its setup: one answer for every page and tool."""
+"""Data problems and setup of a Space, for every page and tool."""

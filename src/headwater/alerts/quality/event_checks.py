@@ -1,4 +1,4 @@
-"""Findings about events: orders that nothing ties to a visit, repeats, currencies, times."""
+"""Findings about events: orders without a visit, repeats, currencies, times."""
 
 from __future__ import annotations
 
@@ -29,30 +29,26 @@ from headwater.spend.rates.store import load_rates
 queries = Queries(__name__, "events.sql")
 
 MOST_EVENTS = 10_000
-"""The latest events of a period that are looked at."""
+"""The latest events of a period to check."""
 MOST_ORDERS = 5_000
-"""The latest orders among them."""
+"""The latest orders to check."""
 MOST_EXAMPLES = 5
 LATE = timedelta(days=7)
 AHEAD = timedelta(minutes=5)
 WAITED = timedelta(days=30)
-"""How long a refund may wait for its order."""
+"""A refund may wait this long for its order."""
 APART = timedelta(minutes=10)
-"""The longest time between two equal amounts of one contact that are probably one order."""
+"""Equal amounts of a contact within this time are probably one order."""
 
 
 @dataclass(frozen=True)
 class EventFindings:
-    """Everything about the events of a period."""
-
     sample: Sample
     orders: OrderShares
     findings: tuple[Finding, ...]
 
 
 class EventChecks:
-    """The checks of one period."""
-
     def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
         self._connection, self._space = connection, space
         self._values: dict[str, Any] = {
@@ -70,7 +66,7 @@ class EventChecks:
         }
 
     async def run(self) -> EventFindings:
-        """Return the findings, those without a row among them."""
+        """Return the findings, including those without rows."""
         sample, orders = await read_orders(self._connection, self._values, self._space.currency)
         lacking = orders.orders - orders.with_visit, orders.orders - orders.with_email
         return EventFindings(
@@ -115,7 +111,7 @@ class EventChecks:
         return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
 
     async def _refunds(self) -> Finding:
-        """Find refunds that have waited for their orders too long, in any period."""
+        """Find refunds that have waited too long, in any period."""
         values = {"space_id": self._space.id, "waited": WAITED, "most": MOST_EVENTS}
         rows = await fetch_all(self._connection, queries["refunds"], values)
         examples = tuple(
@@ -148,7 +144,7 @@ class EventChecks:
 async def read_orders(
     connection: AsyncConnection, values: dict[str, Any], currency: str
 ) -> tuple[Sample, OrderShares]:
-    """Return the events that were looked at, and what ties the orders among them."""
+    """Return the checked events, and the shares of linked orders among them."""
     row = await fetch_one(connection, queries["orders"], values)
     events, since, orders, with_visit, with_email, without_visit, without_email = row
     shares = OrderShares(
@@ -163,7 +159,7 @@ async def read_orders(
 
 
 async def read_order_shares(connection: AsyncConnection, space: Space, period: TimeRange) -> OrderShares:
-    """Return what ties the latest orders of a period to visits and to e-mail addresses."""
+    """Return how many of a period's latest orders have a visit and an e-mail address."""
     _, shares = await read_orders(
         connection,
         {
@@ -181,7 +177,7 @@ async def read_order_shares(connection: AsyncConnection, space: Space, period: T
 
 
 async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[FindingPart, ...]:
-    """Return why rows of a Space could not be processed, the most frequent reasons first."""
+    """Return why rows could not be processed, the most frequent reasons first."""
     values = {"space_id": space_id, "most": MOST_EVENTS, "examples": MOST_EXAMPLES}
     rows = await fetch_all(connection, queries["rejected"], values)
     return tuple(
@@ -202,12 +198,12 @@ def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingEx
 
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
-    """The money of an order's refunds, each in its currency."""
+    """Return the sum of an order's refunds by currency."""
     return " and ".join(f"{Decimal(amount):,.2f} {own or currency}" for amount, own in amounts)
 
 
 def _text(kind: FindingKind, row: Any, currency: str) -> str:
-    """The words of an example, besides its time."""
+    """Return the text of an example."""
     amount = None if row.amount is None else f"{row.amount:,.2f} {row.currency or currency}"
     order = None if row.order_id is None else f"order {row.order_id}"
     late = None

@@ -1,6 +1,6 @@
 -- name: orders
--- How many of the latest orders have a visit before them, and an e-mail address, with some of those
--- that have not: at most %(most_orders)s orders among the latest %(most)s events of a time.
+-- How many of the latest orders have an earlier visit, and an e-mail address, with examples of the rest: at
+-- most %(most_orders)s orders among the latest %(most)s events.
 WITH latest AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount
     FROM events e
@@ -21,7 +21,7 @@ WITH latest AS MATERIALIZED (
            OR EXISTS (SELECT FROM visits v
                       WHERE v.space_id = %(space_id)s AND v.contact_id = o.contact_id
                         AND v.started_at <= o.event_time) AS has_visit,
-           -- No EXISTS: for that, all contacts with an address would be read at once.
+           -- EXISTS would read all contacts with an address at once.
            (SELECT c.email IS NOT NULL FROM contacts c
             WHERE c.space_id = %(space_id)s AND c.id = o.contact_id) AS has_email
     FROM orders o
@@ -37,8 +37,8 @@ SELECT (SELECT count(*) FROM latest), (SELECT min(l.event_time) FROM latest l),
 FROM checked c;
 
 -- name: uncertain_amounts
--- Amounts that may not count in reports, by currency, day on the Space's clock and whether only a page
--- reported them: those in other currencies and large ones, among the latest events of a time.
+-- Amounts that may not count in reports: other currencies and large amounts among the latest events, by
+-- currency, local day and whether only a page reported them.
 SELECT l.currency, l.day, l.from_page, array_agg(l.id), array_agg((l.amount * 10000)::bigint)
 FROM (
     SELECT e.id, e.amount, coalesce(e.currency, %(currency)s) AS currency,
@@ -54,7 +54,7 @@ WHERE l.amount <> 0 AND (l.currency <> %(currency)s OR abs(l.amount) > 10000000)
 GROUP BY l.currency, l.day, l.from_page;
 
 -- name: late
--- Events that came in long after they happened, imports left out, among the latest of a time.
+-- The latest events that arrived long after they happened, without imports.
 SELECT count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
 FROM (
     SELECT e.id, e.event_time, e.received_at, e.sender
@@ -66,7 +66,7 @@ FROM (
 WHERE l.received_at - l.event_time > %(late)s AND l.sender IS DISTINCT FROM 'import';
 
 -- name: future
--- Events whose time has not come, by more than clocks differ.
+-- Events dated in the future by more than clocks differ.
 SELECT count(*), (array_agg(l.id ORDER BY l.event_time DESC))[1:%(examples)s]
 FROM (
     SELECT e.id, e.event_time FROM events e
@@ -76,9 +76,9 @@ FROM (
 ) l;
 
 -- name: repeats
--- Amounts that were probably sent twice, among the latest events of a time: the same order under
--- another event name or from another sender; and, where nothing names the order, the same amount of
--- the same contact within minutes. Upsells share their order's id, and refunds are negative.
+-- Amounts probably sent twice: one order under two event names or from two senders; or, without an order id,
+-- the same amount of the same contact within minutes. Upsells share their order's id, and refunds are
+-- negative.
 WITH latest AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount, e.order_id, e.is_upsell,
            e.idempotency_key
@@ -106,7 +106,7 @@ FROM repeats r
 WHERE r.is_repeat;
 
 -- name: rejected
--- Why rows could not be processed, by reason, among the latest of them.
+-- The reasons of the latest rejected rows.
 SELECT r.reason, r.detail, count(*) FROM (
     SELECT l.reason, l.detail FROM rejected l
     WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) r
@@ -115,14 +115,13 @@ ORDER BY count(*) DESC, r.reason, r.detail
 LIMIT %(examples)s;
 
 -- name: examples
--- Example events, by their ids.
 SELECT e.id, e.contact_id, e.event_name, e.event_time, e.received_at, e.amount, e.currency,
        e.order_id
 FROM events e
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);
 
 -- name: refunds
--- Money that came back for orders which are still unknown after a while: the amounts of each order.
+-- Refunds whose orders are still unknown after a while, by order.
 SELECT o.order_id, o.waiting_since,
        (SELECT json_agg(json_build_array(r.refund ->> 'amount', r.refund ->> 'currency'))
         FROM jsonb_array_elements(o.counted) AS r (refund)

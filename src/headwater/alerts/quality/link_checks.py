@@ -1,6 +1,4 @@
-"""Tagged links on a site's own pages: they lead from one page of the shop to another, so they begin
-no touchpoint, and their tags are lost.
-"""
+"""Tagged links on a site's own pages: they begin no touchpoint, so their tags are lost."""
 
 from __future__ import annotations
 
@@ -14,13 +12,12 @@ from headwater.http.inputs.timerange import TimeRange
 queries = Queries(__name__, "links.sql")
 
 MAX_PAGE_VIEWS = 50_000
-"""The latest page views that are read."""
+"""The latest page views to read."""
 MAX_PAGES = 10
-"""The pages that are listed."""
 
 
 async def check_own_links(connection: AsyncConnection, space_id: int, period: TimeRange) -> Finding:
-    """Return the pages that own tagged links lead to, the most frequent first."""
+    """Return the pages that tagged internal links lead to, the most frequent first."""
     values = {
         "space_id": space_id,
         "start": period.start,

@@ -1,6 +1,6 @@
 -- name: own_links
--- The pages that tagged links on the site's own pages lead to, among the latest page views. There is no
--- index by time; ids follow the order of arrival.
+-- The pages that tagged internal links lead to, among the latest page views. There is no index by time; ids
+-- follow the order of arrival.
 WITH latest AS MATERIALIZED (
     SELECT h.id, h.occurred_at, h.url, h.touch
     FROM hits h

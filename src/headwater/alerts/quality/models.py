@@ -1,4 +1,4 @@
-"""Findings about the quality of a Space's data, and the wording of each kind. Pure."""
+"""Findings about a Space's data, and their texts. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """The weight of a finding, the heaviest first."""
+    """Severities, the heaviest first."""
 
     BAD = "bad"
     """Data does not arrive, or figures are wrong."""
     WARNING = "warning"
     """Figures are less exact than they could be."""
     NOTE = "note"
-    """Worth knowing."""
 
 
 class FindingKind(StrEnum):
@@ -43,8 +42,6 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class FindingExample:
-    """One of the rows that a finding is about."""
-
     text: str
     at: datetime | None = None
     event_id: int | None = None
@@ -53,27 +50,25 @@ class FindingExample:
 
 @dataclass(frozen=True)
 class FindingPart:
-    """The rows of a finding that have a value in common: a host, or a source."""
+    """The rows of a finding with the same value, such as a host or a source."""
 
     value: str
     count: int
     examples: tuple[FindingExample, ...] = ()
     suggestion: str | None = None
-    """The listed source that a value of utm_source probably means, or the name of a network to add for it."""
+    """The listed source that a utm_source probably means, or a network to add for it."""
     destination_id: int | None = None
     detail: str | None = None
-    """In a platform's own words."""
+    """The platform's message."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem, with everything that belongs to it."""
-
     kind: FindingKind
     count: int
     """The number of affected rows among those checked; some counts stop at their limit."""
     is_bounded: bool = False
-    """True when counting ended at `count`."""
+    """True if counting stopped at `count`."""
     examples: tuple[FindingExample, ...] = ()
     parts: tuple[FindingPart, ...] = ()
 
@@ -83,59 +78,58 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """The problem, in a few words."""
         return _WORDS[self.kind].title
 
     @property
     def about(self) -> str:
-        """The reason why it spoils figures."""
+        """The effect on figures."""
         return _WORDS[self.kind].about
 
     @property
     def remedy(self) -> str:
-        """Advice on how to solve it, with commands in backquotes."""
+        """Advice, with commands in backquotes."""
         return _WORDS[self.kind].remedy
 
     @property
     def count_text(self) -> str:
-        """The count as it is written."""
+        """The formatted count."""
         return f"{self.count:,}{'+' if self.is_bounded else ''}"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows that were checked: the latest of a period, up to a limit."""
+    """The checked rows: the latest of a period, up to a limit."""
 
     count: int
     since: datetime | None
-    """The time of the oldest of them."""
+    """The time of the oldest row."""
     is_all: bool
-    """True when these are all that the period has."""
+    """True if every row of the period was checked."""
 
 
 @dataclass(frozen=True)
 class OrderShares:
-    """Counts of the latest orders: those tied to a visit, and to an e-mail address."""
+    """Shares of the latest orders with a visit, and with an e-mail address."""
 
     orders: int
     with_visit: int
     with_email: int
     is_all: bool = True
-    """True when these are all orders of the events that were looked at."""
+    """True if every order of the checked events is counted."""
     without_visit: tuple[FindingExample, ...] = ()
     without_email: tuple[FindingExample, ...] = ()
 
 
 @dataclass(frozen=True)
 class QualityReport:
-    """The findings of one period, and what they were looked for in."""
+    """The findings of one period."""
 
     findings: tuple[Finding, ...]
     events: Sample
     touchpoints: Sample
     orders: OrderShares
     fine: tuple[str, ...] = field(default=())
-    """Titles of the kinds that were looked for and not met."""
+    """Titles of the kinds that were checked and not found."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +141,6 @@ class _Words:
 
 
 def title_of_kind(kind: FindingKind) -> str:
-    """The title of a kind of finding."""
     return _WORDS[kind].title
 
 

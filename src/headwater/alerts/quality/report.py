@@ -1,5 +1,5 @@
-"""The quality of a Space's data in a period. Every kind of finding is looked for among the latest
-rows as far as a bound, so that the largest Space costs no more than a busy one.
+"""The data quality of a period. Every check reads a limited number of the latest rows, so a large Space costs
+no more than a busy one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OF_ALERTS = {
 
 
 async def check_quality(connection: AsyncConnection, space: Space, period: TimeRange) -> QualityReport:
-    """Return what spoils the figures of a period, the most urgent first."""
+    """Return the findings of a period, the most urgent first."""
     alerts = _of_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
     touchpoints = await TouchpointChecks(connection, space, period).run()
@@ -50,7 +50,7 @@ async def check_quality(connection: AsyncConnection, space: Space, period: TimeR
 
 
 def _of_alerts(alerts: Sequence[Alert]) -> list[Finding]:
-    """Return alerts as findings; destinations of one kind are parts of one."""
+    """Return alerts as findings; destinations with the same problem are parts of one."""
     made: list[Finding] = []
     for alert_kind, kind in _OF_ALERTS.items():
         ours = [alert for alert in alerts if alert.kind is alert_kind]

@@ -1,4 +1,4 @@
-"""The setup of a Space: what was made, and what has come since."""
+"""The setup of a Space: objects created, and data received."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "setup.sql")
 
 MOST_LATEST = 2_000
-"""How many of the latest rows are searched."""
+"""The latest rows to search."""
 MOST_FIRST = 20_000
-"""How many of the first events are searched for an order."""
+"""The first events to search for an order."""
 MOST_HOSTS = 10
 MOST_KEYS = 10
 SHARE_DAYS = 30
@@ -29,22 +29,20 @@ SHARE_DAYS = 30
 
 @dataclass(frozen=True)
 class SetupState:
-    """Things that were made in a Space, and that have come."""
-
     keys: int
     key_used_at: datetime | None
-    """The last use of any API key that works."""
+    """The last use of any working API key."""
     site_key: str | None
-    """Of the first site."""
+    """The first site's."""
     site_id: int | None
     first_order_at: datetime | None
     assistants: int
-    """Tokens that work."""
+    """Working tokens."""
 
 
 @dataclass(frozen=True)
 class KeyState:
-    """An API key that works."""
+    """A working API key."""
 
     name: str
     hint: str
@@ -54,15 +52,13 @@ class KeyState:
 
 @dataclass(frozen=True)
 class HostSeen:
-    """A host with page views."""
-
     host: str | None
     seen_at: datetime
 
 
 @dataclass(frozen=True)
 class DestinationState:
-    """A destination, and whether it delivers."""
+    """A destination and its last deliveries."""
 
     id: int
     platform: str
@@ -72,11 +68,10 @@ class DestinationState:
     test_ok: bool | None
     test_message: str | None
     delivered_at: datetime | None
-    """When the platform accepted the latest conversion."""
+    """The platform's last acceptance of a conversion."""
 
     @property
     def title(self) -> str:
-        """The destination as people know it."""
         platform = registry.PLATFORMS.get(self.platform)
         title = platform.title if platform else self.platform
         return f"{title} “{self.name}”" if self.name else title
@@ -84,32 +79,32 @@ class DestinationState:
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything about how far a Space is set up."""
+    """The setup progress of a Space."""
 
     state: SetupState
     keys: list[KeyState]
-    """The MOST_KEYS that were used last, the latest first."""
+    """The MOST_KEYS used last, newest first."""
     hosts: list[HostSeen]
-    """The latest first."""
+    """Newest first."""
     orders: OrderShares
     """Of the last SHARE_DAYS days."""
     destinations: list[DestinationState]
 
     @property
     def is_delivering(self) -> bool:
-        """True when a platform has taken a conversion, and no destination is held."""
+        """True if a platform has accepted a conversion, and no destination is held."""
         return any(each.delivered_at for each in self.destinations) and not any(
             each.status == "held" for each in self.destinations
         )
 
     @property
     def is_tested(self) -> bool:
-        """True when every destination took its last test event."""
+        """True if every destination accepted its last test event."""
         return all(each.test_ok for each in self.destinations)
 
     @property
     def is_complete(self) -> bool:
-        """True when nothing is left to do but what only some businesses need."""
+        """True if only optional steps are left."""
         return bool(
             self.state.keys
             and self.state.key_used_at
@@ -120,7 +115,6 @@ class Setup:
 
 
 async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
-    """Return how far a Space is set up now."""
     values = {
         "space_id": space.id,
         "most": MOST_LATEST,

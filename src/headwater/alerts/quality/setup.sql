@@ -1,6 +1,5 @@
 -- name: state
--- What has been set up, and what has arrived. Each is searched in the latest or the first rows, up to a
--- limit.
+-- Objects and received data, searched in a limited number of the latest or first rows.
 SELECT (SELECT count(*) FROM api_keys k
         WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL) AS keys,
        (SELECT max(k.last_used_at) FROM api_keys k
@@ -22,14 +21,14 @@ SELECT (SELECT count(*) FROM api_keys k
           AND (t.expires_at IS NULL OR t.expires_at > now())) AS assistants;
 
 -- name: keys
--- The keys that work, those that were used last first.
+-- Working keys, last used first.
 SELECT k.name, k.hint, k.last_used_at FROM api_keys k
 WHERE k.space_id = %(space_id)s AND k.revoked_at IS NULL
 ORDER BY k.last_used_at DESC NULLS LAST, k.id
 LIMIT %(most_keys)s;
 
 -- name: hosts
--- The hosts whose pages were viewed last, among the latest page views.
+-- The hosts of the latest page views.
 SELECT lower(substring(h.url FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)')) AS host,
        max(h.occurred_at) AS seen_at
 FROM (SELECT l.url, l.occurred_at FROM hits l
@@ -39,8 +38,7 @@ ORDER BY 2 DESC
 LIMIT %(most_hosts)s;
 
 -- name: destinations
--- Where conversions are forwarded to, how the last test of each went, and when its platform last
--- took one.
+-- Destinations with their last test and delivery.
 SELECT d.id, d.platform, d.name, d.status, d.tested_at, d.test_ok, d.test_message,
        (SELECT q.finished_at FROM deliveries q
         WHERE q.space_id = %(space_id)s AND q.destination_id = d.id AND q.status = 'delivered'

@@ -1,6 +1,4 @@
-"""Findings about touchpoints: sources that nothing names, sites that are no sources, links without
-tags.
-"""
+"""Findings about touchpoints: unknown sources, sites that are no sources, links without tags."""
 
 from __future__ import annotations
 
@@ -34,32 +32,30 @@ from headwater.spaces.sites.source_rules import fetch_own_hosts
 queries = Queries(__name__, "touchpoints.sql")
 
 MOST_TOUCHPOINTS = 20_000
-"""The latest touchpoints that are looked at."""
+"""The latest touchpoints to check."""
 MOST_ORDERS = 2_000
-"""The latest orders whose way back from the payment is looked at."""
+"""The latest orders to check for a return from payment."""
 MOST_GROUPS = 500
 MOST_PARTS = 10
-"""The values of a finding that are listed."""
+"""The values listed per finding."""
 FEWEST_RETURNS = 3
-"""The least orders that came back from a site before it is taken for a payment page."""
+"""A payment page needs at least this many orders after a return from it."""
 
 UNNAMED = ["paid_medium", "paid_type", "campaign", "fallback", "referrer", *clicks.LINKS, *clicks.OTHER]
-"""Rules that name a source without knowing what utm_source says."""
+"""Rules that choose a source without understanding utm_source."""
 PAYMENT_WORDS = ("pay", "checkout", "klarna", "stripe", "billing", "3ds", "bank", "adyen", "mollie")
 """Parts of the host names of payment pages."""
 
 
 @dataclass(frozen=True)
 class TouchpointFindings:
-    """Everything about the touchpoints of a period."""
-
     sample: Sample
     findings: tuple[Finding, ...]
 
 
 @dataclass
 class _Group:
-    """Touchpoints that have a mark and a value in common."""
+    """Touchpoints with the same mark and value."""
 
     value: str
     count: int
@@ -67,8 +63,6 @@ class _Group:
 
 
 class TouchpointChecks:
-    """The checks of one period."""
-
     def __init__(self, connection: AsyncConnection, space: Space, period: TimeRange) -> None:
         self._connection, self._space = connection, space
         self._values: dict[str, Any] = {
@@ -86,7 +80,7 @@ class TouchpointChecks:
         }
 
     async def run(self) -> TouchpointFindings:
-        """Return the findings, those without a row among them."""
+        """Return the findings, including those without rows."""
         whole, *rows = await fetch_all(self._connection, queries["groups"], self._values)
         _, _, count, _, since, looked_at = whole
         groups: dict[str, list[_Group]] = defaultdict(list)
@@ -131,7 +125,7 @@ class TouchpointChecks:
         }
 
     def _unknown(self, groups: list[_Group]) -> list[_Group]:
-        """Return the values of utm_source that no rule knows, as the rules read them."""
+        """Return the utm_source values that no rule knows, normalized."""
         merged: dict[str, _Group] = {}
         for group in groups:
             value = _read_value(group.value)
@@ -147,7 +141,7 @@ class TouchpointChecks:
         return [_Group(format_title(name_of(int(group.value))), group.count, group.ids) for group in groups]
 
     def _is_known(self, value: str) -> bool:
-        """True for a value of utm_source that a rule knows by now."""
+        """Return whether a current rule knows a value of utm_source."""
         sources = self._space.sources
         return (
             sources.find(value) is not None
@@ -156,7 +150,7 @@ class TouchpointChecks:
         )
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
-        """Return the unlisted sites that are the Space's own, and those where people pay."""
+        """Return the unlisted sites that belong to the Space, and the payment pages."""
         own = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
         excluded = make_exclusions(
             tuple(own), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
@@ -174,8 +168,8 @@ class TouchpointChecks:
         return sites
 
     async def _returns(self) -> Mapping[str, tuple[int, int]]:
-        """Return how many orders followed at once on a visit from a host, and how many of these
-        visits followed on another.
+        """Return, by host, how many orders directly followed a visit from it, and how many of those visits
+        followed another.
         """
         values = {name: self._values[name] for name in ("space_id", "start", "end", "most_groups")} | {
             "most": MOST_EVENTS,
@@ -187,8 +181,8 @@ class TouchpointChecks:
 
 
 def suggest_source(value: str) -> str | None:
-    """Return the listed source that a value of utm_source probably means: the one of its first known word. A
-    single letter, such as X, rarely names a source.
+    """Return the listed source that a value of utm_source probably means, by its first known word. A single
+    letter, such as X, rarely names a source.
     """
     targets = (find_target(word) for word in words(value) if len(word) > 1)
     target = next((target for target in targets if target is not None), None)
@@ -196,7 +190,7 @@ def suggest_source(value: str) -> str | None:
 
 
 def suggest_network(value: str) -> str | None:
-    """Return a name for a network whose links have this value of utm_source."""
+    """Return a name for a network whose links have this utm_source."""
     name = f"{normalize_platform(value)}_ads"
     return name if NAME.fullmatch(name) else None
 
@@ -206,7 +200,7 @@ _OF_SITES = (FindingKind.SELF_REFERRALS, FindingKind.PAYMENT_REFERRERS)
 
 
 def _read_value(raw: str) -> str | None:
-    """Return a value of utm_source as the rules see it in an address."""
+    """Return a value of utm_source, normalized by the rules."""
     value = read_parameters(f"https://x/?utm_source={raw}", {"utm_source"}, ()).get("utm_source")
     return normal_name(value) or None if value is not None else None
 
@@ -217,8 +211,8 @@ def _is_excluded(host: str, exclusions: Exclusions) -> bool:
 
 
 def _is_payment(host: str, orders: int, interrupted: int) -> bool:
-    """Return whether visitors seem to return from a host after paying: its name says so, or nearly all buyers
-    who came from it had visited before.
+    """Return whether a host seems to be a payment page: by its name, or because nearly all buyers who came
+    from it had visited before.
     """
     if any(word in label for word in PAYMENT_WORDS for label in host.split(".")):
         return True

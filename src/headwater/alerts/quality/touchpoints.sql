@@ -1,8 +1,8 @@
 -- name: groups
 -- Problems in the latest touchpoints, at most %(most)s that arrived before the end of a period, by value:
--- values of utm_source that the rule which chose the source ignores, campaigns without one, hosts of
--- unlisted sites, and sources whose click names no campaign. There is no index by time; ids follow the
--- order of arrival, and those of events are close enough to their times.
+-- values of utm_source ignored by the rule that chose the source, campaigns without a source, hosts of
+-- unlisted sites, and sources whose click names no campaign. There is no index by time; ids follow the order
+-- of arrival, close enough to event times.
 WITH bound AS MATERIALIZED (
     SELECT coalesce(max(e.id), 9223372036854775807) AS id
     FROM (SELECT e.id FROM events e
@@ -56,8 +56,8 @@ UNION ALL
  LIMIT %(most_groups)s);
 
 -- name: returns
--- Hosts that the latest orders came back from: unlisted sites that made the last touchpoint in the
--- half hour before the order, and how often another touchpoint came shortly before that.
+-- Unlisted hosts behind the last touchpoint in the half hour before an order, and how often another
+-- touchpoint came shortly before that.
 SELECT r.referrer_host, count(*), count(*) FILTER (WHERE r.has_earlier)
 FROM (
     SELECT l.id, l.contact_id, l.event_time
@@ -88,7 +88,6 @@ ORDER BY count(*) DESC, r.referrer_host
 LIMIT %(most_groups)s;
 
 -- name: examples
--- Example touchpoints, by their ids.
 SELECT t.id, t.contact_id, t.occurred_at, t.url, t.referrer_host
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);

@@ -1,1 +1,1 @@
-"""Tests of sites: one visit followed from the page to the order, and what is missing on the way."""
+"""Tests of sites: follow one visit from the page to the order and report faults on the way."""

@@ -1,4 +1,4 @@
-"""Arrivals of a site since a test of it began, looked for in bounded numbers of rows."""
+"""Data received since a site test began, read from a limited number of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater.events.accepted import SALES_EVENTS
 queries = Queries(__name__, "site_tests.sql")
 
 MOST = 10_000
-"""The first page views and events since the start that are looked at."""
+"""The first page views and events to read."""
 MOST_ORDERS = 200
 
 
@@ -37,7 +37,7 @@ class _Known:
 async def read_arrivals(
     connection: AsyncConnection, space_id: int, origins: Sequence[str], test: SiteTest
 ) -> Arrivals:
-    """Return what has come in since a test of a site with these origins began."""
+    """Return the data received from a site with these origins since its test began."""
     values: dict[str, Any] = {
         "space_id": space_id,
         "receipt_mark": test.receipt_mark,
@@ -70,6 +70,6 @@ async def read_arrivals(
 
 
 def _pattern(origin: str) -> str:
-    """Return the LIKE pattern of the addresses of an origin's pages, `*.` standing for any host."""
+    """Return the LIKE pattern of an origin's page addresses; `*.` matches any host."""
     escaped = origin.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return escaped.replace("://*.", "://%.") + "/%"

@@ -1,6 +1,6 @@
-"""Content security policies: which directive keeps an address out of a page. Pure.
+"""Content security policies: find the directive that blocks an address. Pure.
 
-Reads what decides about the tracker: the sources of scripts and of connections.
+Only the sources of scripts and connections matter for the tracker.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Wanted:
 
 
 def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
-    """Return the directive that keeps an address out, of the first policy that does; "" when every
-    policy lets it in. A header may hold several policies, separated by commas.
+    """Return the first directive that blocks an address; "" if every policy allows it. A header may hold
+    several policies, separated by commas.
     """
     for text in policies:
         for policy in text[:LONGEST_POLICY].split(","):
@@ -44,7 +44,7 @@ def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
 
 
 def _governing(policy: str, use: Use) -> tuple[str, list[str]]:
-    """Return the directive of a policy that decides about a use, and its sources; "" for none."""
+    """Return the directive that governs a use, and its sources; "" without one."""
     directives: dict[str, list[str]] = {}
     for part in policy.split(";"):
         name, *sources = part.split() or [""]

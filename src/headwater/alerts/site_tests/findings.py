@@ -1,7 +1,6 @@
-"""Faults of a site, by everything that a test of it knows. Pure: evidence in, faults out.
+"""Find a site's faults from the evidence of a test. Pure.
 
-What came in decides: where the test's page view has arrived, nothing that was read of the page is
-held against it.
+Received data decides: once the test's page view has arrived, the page's HTML counts no longer.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from headwater.spaces.sites.origins import is_among
 from headwater.spaces.sites.refusals import RefusalReason
 
 CLOCK_SECONDS = 300
-"""Seconds by which the clock of a shop's server may be wrong."""
+"""Accepted deviation of a shop server's clock."""
 PATIENCE_SECONDS = 30
-"""Seconds after which page views without the click id are taken for the test's."""
+"""After this time, page views without the click id are taken for the test's."""
 LATE_SECONDS = 15
 LONGEST_QUOTE = 120
 
 
 def judge(evidence: SiteEvidence) -> SiteVerdict:
-    """Return which steps are done, and what is wrong."""
+    """Return the completed steps and the faults."""
     arrivals = evidence.arrivals
     done: set[StepName] = set()
     if arrivals.page_views:
@@ -50,7 +49,7 @@ def judge(evidence: SiteEvidence) -> SiteVerdict:
 
 
 def _on_the_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
-    """Yield why no page view came in."""
+    """Yield why no page view arrived."""
     probe = evidence.test.probe
     if probe is None:
         return
@@ -191,7 +190,7 @@ def _of_the_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault
 
 
 def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
-    """Yield what is lost between the ad and the page."""
+    """Yield the data lost between the ad and the page."""
     probe, arrivals = evidence.test.probe, evidence.arrivals
     waited = (evidence.now - evidence.test.started_at).total_seconds()
     if probe is not None and probe.lost_between:
@@ -288,8 +287,8 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
 
 
 def _seconds_off(order: ArrivedOrder) -> float:
-    """Return by how much an order's time is ahead; less than 0 behind; 0 when it may be right. Only
-    of the test's own order is it certain that it was not ordered long ago.
+    """Return how far an order's time is ahead, negative if behind; 0 if it may be right. Only the test's own
+    order is certainly recent.
     """
     ahead = (order.event_time - order.received_at).total_seconds()
     if ahead > CLOCK_SECONDS or (order.is_of_test and ahead < -CLOCK_SECONDS):
@@ -302,6 +301,6 @@ def _named(order: ArrivedOrder) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text from outside as a sentence can hold it."""
+    """Return a text from outside, safe to quote in a sentence."""
     plain = text.replace("`", "")
     return plain if len(plain) <= LONGEST_QUOTE else f"{plain[:LONGEST_QUOTE]}…"

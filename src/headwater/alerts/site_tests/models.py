@@ -1,4 +1,4 @@
-"""The knowledge of a test: what the server read of the page, and what has come in since."""
+"""The evidence of a test: the page, and the data received since."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import msgspec
 from headwater.spaces.sites.refusals import Refusal, RefusalReason
 
 LIFETIME = timedelta(minutes=30)
-"""How long a test looks at what comes in."""
+"""A test watches for this long."""
 
 
 class ScriptState(StrEnum):
-    """The state of the address that a page loads the tracker from."""
+    """The state of the tracker address on a page."""
 
     OWN = "own"
     """This installation's address."""
     PASSED_ON = "passed_on"
     """Another address that serves the tracker, such as a path of the shop's."""
     MISSING = "missing"
-    """Another address, which does not serve it."""
+    """Another address that does not serve it."""
     INSECURE = "insecure"
     """An http address on an https page, which browsers refuse."""
     LOCAL = "local"
-    """An address of this computer, on a page that others open."""
+    """A loopback address on a page that others open."""
 
 
 class TagFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,64 +39,62 @@ class TagFacts(msgspec.Struct, frozen=True, kw_only=True):
     needs_consent: bool = False
     script: ScriptState = ScriptState.OWN
     script_fault: str = ""
-    """What the address answered instead, in words."""
+    """A description of the other content at the address."""
     script_blocked_by: str = ""
-    """The directive of the page's policy that keeps the script out; "" when none does."""
+    """The policy directive that blocks the script; "" if it is allowed."""
     reports_blocked_by: str = ""
-    """Likewise, of the endpoint that the script reports to."""
+    """Likewise for the endpoint that the script reports to."""
 
 
 class PageProbe(msgspec.Struct, frozen=True, kw_only=True):
     """A page as the server read it."""
 
     failure: str = ""
-    """Why it could not be read, as a sentence; "" when it could."""
+    """Why it could not be read, a sentence; "" on success."""
     final_url: str = ""
-    """Where redirects led to."""
+    """The address after redirects."""
     lost_between: tuple[str, str] | None = None
-    """The redirect that dropped the click id: from, to. None when it survived."""
+    """The redirect that dropped the click id: from, to. None if it survived."""
     tags: tuple[TagFacts, ...] = ()
     keys: tuple[str, ...] = ()
-    """Site keys anywhere on the page, as where a script makes the tag."""
+    """Site keys anywhere on the page, also in scripts that create the tag."""
     has_tag_manager: bool = False
     is_cut: bool = False
-    """True when the page is longer than what was read of it."""
+    """True if only the start of the page was read."""
 
 
 @dataclass(frozen=True)
 class SiteTest:
-    """The latest test of a site."""
-
     url: str
-    """The page that is opened, without the click id."""
+    """The page to open, without the click id."""
     click_id: str
     started_at: datetime
     receipt_mark: int
     probe: PageProbe | None
 
     def is_over(self, now: datetime) -> bool:
-        """Return whether it has ended by itself."""
+        """Return whether it has timed out."""
         return now >= self.started_at + LIFETIME
 
 
 @dataclass(frozen=True)
 class ArrivedOrder:
-    """An order that has come in since the test began."""
+    """An order received during the test."""
 
     event_id: int
     order_id: str | None
     sender: str | None
     has_visit: bool
-    """True when its contact has page views."""
+    """True if its contact has page views."""
     is_of_test: bool
-    """True when its contact is the test's visitor."""
+    """True if its contact is the test's visitor."""
     event_time: datetime
     received_at: datetime
 
 
 @dataclass(frozen=True)
 class RepeatedOrder:
-    """An order whose number another had before."""
+    """An order with the number of an earlier one."""
 
     order_id: str | None
     event_id: int
@@ -105,25 +103,23 @@ class RepeatedOrder:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Everything of a site that has come in since the test began."""
+    """Data of a site received since the test began."""
 
     page_views: int = 0
-    """Of the test: with its click id; or the site's, where that is lost on the way."""
+    """Views with the test's click id, or all views where it is lost."""
     other_views: int = 0
-    """Of the site, without the click id."""
+    """The site's views without the click id."""
     is_identified: bool = False
     has_token: bool = False
-    """True when the visitor's browser keeps the token."""
+    """True if the visitor's browser keeps the token."""
     orders: Sequence[ArrivedOrder] = ()
     repeated: Sequence[RepeatedOrder] = ()
     waiting_seconds: float = 0.0
-    """The age of the oldest item that waits to be processed."""
+    """The age of the oldest unprocessed item."""
 
 
 @dataclass(frozen=True)
 class SiteFacts:
-    """The site itself."""
-
     site_key: str
     origins: Sequence[str]
     script_url: str
@@ -131,7 +127,7 @@ class SiteFacts:
 
 @dataclass(frozen=True)
 class SiteEvidence:
-    """Everything that findings are made of."""
+    """The inputs of all findings."""
 
     site: SiteFacts
     test: SiteTest
@@ -139,7 +135,7 @@ class SiteEvidence:
     now: datetime
     refusals: Mapping[RefusalReason, Refusal] = field(default_factory=dict[RefusalReason, Refusal])
     declines_tracking: bool = False
-    """True when the browser of whoever tests asks not to be tracked."""
+    """True if the tester's browser asks not to be tracked."""
 
 
 class StepName(StrEnum):
@@ -151,8 +147,6 @@ class StepName(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """Kinds of faults of a site."""
-
     PAGE_UNREAD = "page_unread"
     TAG_ABSENT = "tag_absent"
     WRONG_KEY = "wrong_key"
@@ -171,24 +165,24 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class SiteFault:
-    """Something that is wrong, and what to do. Texts have names in backquotes."""
+    """A fault and its remedy, with names in backquotes."""
 
     kind: FaultKind
     title: str
     about: str
-    """One sentence on what is wrong."""
+    """One sentence."""
     remedy: str
-    """One sentence on what to do."""
+    """One sentence."""
 
 
 @dataclass(frozen=True)
 class SiteVerdict:
-    """The outcome of a test so far."""
+    """The result of a test so far."""
 
     done: frozenset[StepName]
     findings: Sequence[SiteFault]
 
     @property
     def is_complete(self) -> bool:
-        """True when everything came in and nothing is wrong."""
+        """True if everything arrived and nothing is wrong."""
         return len(self.done) == len(StepName) and not self.findings

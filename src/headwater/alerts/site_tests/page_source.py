@@ -1,5 +1,5 @@
-"""The tracker in a page's HTML: its tags, keys and policies. Pure, and linear in the page's length because
-pages are untrusted.
+"""The tracker in a page's HTML: tags, keys and policies. Pure, and linear in the page's length because pages
+are untrusted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ KEY_PREFIX = "trk_pk_"
 LONGEST_VALUE = 2048
 MOST_ATTRIBUTES = 60
 MOST_SCRIPTS = 400
-"""Script tags of a page that are looked at."""
+"""Script tags to read."""
 MOST_KEYS = 5
 
 _TAG = re.compile(r"<(!--|(?:script|meta|style|title|textarea|noscript|template)(?=[\s/>]))", re.IGNORECASE)
@@ -29,8 +29,6 @@ _TAG_MANAGER = re.compile(r"googletagmanager\.com/gtm\.js|\bGTM-[A-Z0-9]{4,12}\b
 
 @dataclass(frozen=True)
 class ScriptTag:
-    """A script tag: the attributes that matter."""
-
     source: str
     site: str
     """The value of data-site; "" without."""
@@ -40,18 +38,18 @@ class ScriptTag:
 
 @dataclass
 class PageSource:
-    """Everything about the tracker in a page's HTML."""
+    """The tracker in a page's HTML."""
 
     scripts: list[ScriptTag] = field(default_factory=list[ScriptTag])
-    """Those with an address."""
+    """Scripts with an address."""
     policies: list[str] = field(default_factory=list[str])
     keys: list[str] = field(default_factory=list[str])
-    """Site keys anywhere, each once."""
+    """Distinct site keys anywhere on the page."""
     has_tag_manager: bool = False
 
 
 def read_page(html: str) -> PageSource:
-    """Return what a page says of the tracker. Any text can be read."""
+    """Return the tracker's parts of a page. Accepts any text."""
     page = PageSource()
     for name, attributes in _tags(html):
         if name == "script" and attributes.get("src"):
@@ -75,7 +73,7 @@ def _is_policy(attributes: dict[str, str]) -> bool:
 
 
 def _tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the script and meta tags that count, without those in comments and in other texts."""
+    """Yield script and meta tags, except in comments and other text."""
     at = scripts = 0
     while (match := _TAG.search(html, at)) is not None and scripts < MOST_SCRIPTS:
         name = match[1].lower()
@@ -97,7 +95,7 @@ def _tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
-    """Return the attributes of a tag, the first of each name, and where the tag ends."""
+    """Return a tag's attributes, the first of each name, and the end of the tag."""
     attributes: dict[str, str] = {}
     for _ in range(MOST_ATTRIBUTES):
         match = _ATTRIBUTE.match(html, at)

@@ -1,5 +1,5 @@
-"""Reading a page of a site as a visitor's browser would get it: its redirects, its policies, and
-the script that it loads. Every request goes out guarded, and as a whole they have a few seconds.
+"""Read a site's page as a browser would: its redirects, policies and tracker script. Requests are guarded and
+share a time limit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from headwater.base.egress.client import Egress
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
 
 SECONDS = 8.0
-"""For everything that is read of one page."""
+"""For all requests of a page."""
 MOST_REDIRECTS = 6
 MOST_BYTES = 512 * 1024
-"""Bytes of a page, or of a script, that are read."""
+"""Bytes to read of a page or a script."""
 MOST_TAGS = 3
 LONGEST_KEY = 100
 LONGEST_ADDRESS = 500
 CLICK_PARAMETER = "gclid"
 MARK = b"trkFingerprint"
-"""A text that the tracker's script contains under any file name."""
+"""A text in the tracker's script under any file name."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _UNSAFE = "%/:=&?~!$'()*+,;@[]"
-"""Characters that quoting an address leaves as they are."""
+"""Characters that quoting an address keeps."""
 _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
     "User-Agent": "Mozilla/5.0 (compatible; Headwater site test)",
@@ -40,7 +40,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class ProbeTarget:
-    """A page that is read, opened with a click id, and the script that it should load."""
+    """A page to read with a click id, and the expected script."""
 
     url: str
     click_id: str
@@ -58,7 +58,7 @@ def with_click(url: str, click_id: str) -> str:
 
 
 async def probe_page(egress: Egress, target: ProbeTarget) -> PageProbe:
-    """Read a page. A page that cannot be read makes a probe that says why."""
+    """Read a page; a failure is reported in the probe."""
     try:
         async with asyncio.timeout(SECONDS):
             return await _Probing(egress, target).run()
@@ -69,8 +69,6 @@ async def probe_page(egress: Egress, target: ProbeTarget) -> PageProbe:
 
 
 class _Probing:
-    """One reading of a page."""
-
     def __init__(self, egress: Egress, target: ProbeTarget) -> None:
         self._egress, self._target = egress, target
         self._ends = time.monotonic() + SECONDS
@@ -117,7 +115,7 @@ class _Probing:
         return pair in urlsplit(url).query.split("&")
 
     def _own_tags(self, source: PageSource, page_url: str) -> Sequence[ScriptTag]:
-        """Return the tags of the tracker: by their key, or by their address."""
+        """Return the tracker's tags, found by key or by address."""
         own = [
             tag
             for tag in source.scripts
@@ -160,7 +158,7 @@ class _Probing:
         return posixpath.relpath(self._target.endpoint, posixpath.dirname(script))
 
     async def _script(self, address: str, page_url: str) -> tuple[ScriptState, str]:
-        """Return what is at the script's address, and what is wrong there in words."""
+        """Return the state of the script's address, and its fault in words."""
         page = urlsplit(page_url)
         if page.scheme == "https" and address.startswith("http:"):
             return ScriptState.INSECURE, ""
@@ -172,7 +170,7 @@ class _Probing:
         return (ScriptState.MISSING if fault else ScriptState.PASSED_ON), fault
 
     async def _script_fault(self, address: str) -> str:
-        """Return what an address answers instead of the tracker's script; "" when it has it."""
+        """Describe the other content at an address; "" if it is the tracker's script."""
         try:
             response = await self._get(address)
         except EgressError as error:
@@ -183,7 +181,7 @@ class _Probing:
 
 
 def is_local(url: str) -> bool:
-    """Return whether an address leads to the computer that it is opened on."""
+    """Return whether an address leads to the computer that opens it."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -194,7 +192,7 @@ def is_local(url: str) -> bool:
 
 
 def _resolve(base: str, url: str) -> str | None:
-    """Return the address that a page links to, as browsers send it; None if it is invalid."""
+    """Return the absolute address that browsers request; None if invalid."""
     try:
         resolved = urljoin(base, url)
         parts = urlsplit(resolved)
@@ -205,7 +203,7 @@ def _resolve(base: str, url: str) -> str | None:
 
 
 def _plain(url: str) -> str:
-    """Return an address as it is sent: without a fragment, and with ASCII alone."""
+    """Return an address as it is sent: in ASCII, without a fragment."""
     return quote(urldefrag(url).url, safe=_UNSAFE)
 
 

@@ -1,4 +1,4 @@
-"""Tests of sites: begun, and judged by what is known at a moment."""
+"""Start site tests and judge them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ queries = Queries(__name__, "site_tests.sql")
 
 LONGEST_URL = 1_500
 BEFORE = timedelta(minutes=1)
-"""What was refused so long before the start may be all that is noted of a fault that goes on."""
+"""Refusals are recorded once, so a lasting fault may date from before the test."""
 
 
 def read_page_url(text: str, site: Site) -> str:
-    """Return the address of the page to be opened, of one of the site's own. Raises Invalid with a
-    sentence that says what to write.
-    """
+    """Return the address of a page of the site. Raises Invalid with advice."""
     pasted = text.strip()
     refusal = None
     try:
@@ -56,7 +54,7 @@ def read_page_url(text: str, site: Site) -> str:
 
 
 async def start_test(connection: AsyncConnection, space_id: int, site: Site, url: str) -> SiteTest:
-    """Begin a test of a site with a page of it, in place of the one before."""
+    """Start a test of a site, in place of the previous one."""
     values = {
         "space_id": space_id,
         "site_id": site.id,
@@ -72,7 +70,7 @@ async def start_test(connection: AsyncConnection, space_id: int, site: Site, url
 async def write_probe(
     connection: AsyncConnection, space_id: int, site_id: int, click_id: str, probe: PageProbe
 ) -> None:
-    """Store what was read of a test's page, unless another test has begun since."""
+    """Store a test's probe, unless a newer test has begun."""
     values = {
         "space_id": space_id,
         "site_id": site_id,
@@ -83,7 +81,7 @@ async def write_probe(
 
 
 async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -> SiteTest | None:
-    """Return the latest test of a site; None when it was never tested."""
+    """Return the latest test of a site; None before the first."""
     cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id}
     row = await fetch_optional(cursor, queries["fetch"], values)
@@ -102,7 +100,7 @@ async def judge_test(
     *,
     declines_tracking: bool = False,
 ) -> SiteVerdict:
-    """Return how far a test has come, and what is wrong."""
+    """Return the progress of a test, and its faults."""
     refusals = await list_refusals(connection, space_id, site_id, test.started_at - BEFORE)
     return judge(
         SiteEvidence(

@@ -1,5 +1,5 @@
 -- name: start
--- A new test of a site in place of the one before. What has been accepted so far has a lower number.
+-- Start a test in place of the previous one. Everything accepted so far has a lower receipt number.
 INSERT INTO site_tests AS t (space_id, site_id, url, click_id, receipt_mark, started_at)
 VALUES (%(space_id)s, %(site_id)s, %(url)s, %(click_id)s, nextval('receipt_ids'), now())
 ON CONFLICT (space_id, site_id) DO UPDATE
@@ -7,18 +7,17 @@ SET url = excluded.url, click_id = excluded.click_id, started_at = excluded.star
     receipt_mark = excluded.receipt_mark, probe = NULL;
 
 -- name: write_probe
--- What was read of the page, if the test is still the same one.
+-- Store the probe if its test is still the latest.
 UPDATE site_tests SET probe = %(probe)s
 WHERE space_id = %(space_id)s AND site_id = %(site_id)s AND click_id = %(click_id)s;
 
 -- name: fetch
--- The latest test of a site.
 SELECT url, click_id, started_at, receipt_mark, probe FROM site_tests
 WHERE space_id = %(space_id)s AND site_id = %(site_id)s;
 
 -- name: visitor
--- Page views of the site since the test began, among the first %(most)s of the Space: those with the
--- test's click id, or without, and whose they are.
+-- The site's page views since the test began, among the first %(most)s of the Space: with and without the
+-- test's click id, and their contacts.
 SELECT count(*) FILTER (WHERE of_site.is_clicked) AS clicked,
        count(*) FILTER (WHERE NOT of_site.is_clicked) AS others,
        coalesce(array_agg(DISTINCT of_site.contact_id) FILTER (WHERE of_site.is_clicked), '{}')
@@ -32,7 +31,7 @@ FROM (SELECT h.contact_id, position(%(click_id)s IN h.url) > 0 AS is_clicked
       WHERE h.url LIKE ANY(%(patterns)s::text[])) of_site;
 
 -- name: known
--- Whether these contacts said who they are since the test began, and whether their browsers keep the
+-- Whether these contacts identified themselves since the test began, and whether their browsers keep the
 -- token.
 SELECT coalesce(bool_or(i.kind IN ('email', 'tracking_id', 'phone')), false) AS is_identified,
        coalesce(bool_or(i.kind = 'trk_token'), false) AS has_token
@@ -41,7 +40,7 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(contacts)s::bigint[])
   AND i.recency > %(receipt_mark)s;
 
 -- name: orders
--- Orders since the test began, among the first %(most)s events, without imported ones.
+-- Orders since the test began, among the first %(most)s events, without imports.
 SELECT e.id AS event_id, e.order_id, e.sender,
        EXISTS (SELECT FROM hits h
                WHERE h.space_id = %(space_id)s AND h.contact_id = e.contact_id) AS has_visit,
@@ -55,8 +54,7 @@ ORDER BY e.id
 LIMIT %(most_orders)s;
 
 -- name: repeated
--- Orders since the test began whose number had come before. A page's and the server's report of one
--- order is as it should be.
+-- Orders whose number came before the test. One report by the page and one by the server are expected.
 SELECT e.order_id, e.id AS event_id
 FROM (SELECT l.id, l.event_id, l.sender FROM duplicates l
       WHERE l.space_id = %(space_id)s AND l.id > %(receipt_mark)s AND l.reason = 'order_id'
@@ -66,7 +64,7 @@ WHERE (d.sender IS NOT DISTINCT FROM 'browser') = (e.sender IS NOT DISTINCT FROM
 ORDER BY d.id;
 
 -- name: waiting
--- The age of what has waited longest to be processed, in seconds.
+-- The age of the oldest unprocessed request, in seconds.
 SELECT coalesce(extract(epoch FROM now() - i.received_at), 0)::float8
 FROM (SELECT min(w.received_at) AS received_at
       FROM (SELECT l.received_at FROM inbox l
