@@ -1,1 +1,1 @@
-"""The Space: settings, labels, API keys, and the access they give."""
+"""The Space: settings, labels, API keys and access."""

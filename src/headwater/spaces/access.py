@@ -1,6 +1,6 @@
-"""The caller of the API: an API key with the Space and scopes it opens, and the limits in force.
+"""The API caller: an API key with its Space, scopes and limits.
 
-Keys are looked up by hash and remembered for a few seconds; a change is notified.
+Keys are looked up by hash and cached for a few seconds; changes are notified.
 """
 
 from __future__ import annotations
@@ -21,20 +21,17 @@ queries = Queries(__name__, "access.sql")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key."""
-
     space_id: int
     key_id: int
     scopes: frozenset[str]
     active: bool = True
-    """True when the Space's subscription is active."""
+    """True if the Space's subscription is active."""
     limits: dict[str, int] = field(default_factory=dict[str, int])
-    """The Space's own limits; other buckets have the general one."""
+    """The Space's own limits, by bucket; other buckets have the general one."""
     networks: frozenset[str] = frozenset()
-    """The Space's own paid networks."""
 
     def refusal(self, scope: str) -> Forbidden | None:
-        """Return the error for a key without `scope`; None when it has the scope."""
+        """Return the error for a key without `scope`; None if it has the scope."""
         if not self.active:
             return Forbidden("The Space's subscription is inactive.")
         if scope not in self.scopes:
@@ -42,14 +39,13 @@ class Caller:
         return None
 
     def authorize(self, scope: str) -> None:
-        """Raise Forbidden unless the key has `scope`."""
         refusal = self.refusal(scope)
         if refusal is not None:
             raise refusal
 
 
 class KeyCache(CredentialCache[bytes, Caller]):
-    """The keys in use, by hash of the key."""
+    """The keys in use, by hash."""
 
     def __init__(self, database: Database, factor: float) -> None:
         super().__init__(database, queries["callers"], self._note_use)
@@ -57,7 +53,7 @@ class KeyCache(CredentialCache[bytes, Caller]):
         self.uses = KeyUses(database)
 
     async def caller(self, authorization: bytes | None) -> Caller:
-        """The caller of an `Authorization` header. Raises Unauthorized, or one of UNAVAILABLE."""
+        """Return the caller of an `Authorization` header. Raises Unauthorized, or one of UNAVAILABLE."""
         key = _bearer(authorization)
         if key is None:
             raise Unauthorized
@@ -67,12 +63,11 @@ class KeyCache(CredentialCache[bytes, Caller]):
         return caller
 
     def limit(self, caller: Caller, limit: RateLimit) -> int:
-        """Return the value of `limit` for the caller's Space."""
         return limit.for_space(caller.limits, self._factor)
 
     def _note_use(self, row: tuple[Any, ...]) -> Caller:
-        """Return the caller of a row. A key is only looked up for a request that waits for it, or
-        when it was used within the last few seconds.
+        """Return the caller of a row, and record the use. A key is looked up only for a waiting request, or
+        if it was used in the last few seconds.
         """
         caller = _caller(row)
         self.uses.note(caller.space_id, caller.key_id)

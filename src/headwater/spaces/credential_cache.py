@@ -1,8 +1,7 @@
-"""A cache of the values that credentials open, kept for a few seconds, as a busy sender would
-otherwise cost a query per request.
+"""A cache for lookups of credentials. Without it, a busy sender would cost a query per request.
 
-A change to keys, sites, subscriptions or limits notifies every process, so revocation works at
-once; the few seconds only matter if the notification is lost.
+A change to keys, sites, subscriptions or limits notifies every process, so revocation is immediate. Entries
+also expire after a few seconds, in case a notification is lost.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ class _Entry(Generic[Value]):
 
 
 class CredentialCache(Generic[Key, Value]):
-    """The cache of the credentials in use. Concurrent misses share one query: `statement` takes a
-    list of credentials as `wanted`, and returns a row for each that is valid, the credential
-    first; `read` turns a row into a value.
+    """The credentials in use. Concurrent misses share one query: `statement` takes a list of credentials, as
+    `wanted`, and returns a row for each valid one, the credential first; `read` turns a row into a value.
     """
 
     def __init__(self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Value]) -> None:
@@ -52,7 +50,7 @@ class CredentialCache(Generic[Key, Value]):
         self._lookup: asyncio.Task[dict[Key, _Entry[Value]]] | None = None
 
     async def find(self, key: Key) -> Value | None:
-        """The value of a credential, None for an invalid one. Raises one of UNAVAILABLE."""
+        """Return the value of a credential, None for an invalid one. Raises one of UNAVAILABLE."""
         entry = self._known.get(key)
         if entry is None or time.monotonic() - entry.at > FRESH_SECONDS:
             entry = await self._look_up(key)
@@ -60,12 +58,12 @@ class CredentialCache(Generic[Key, Value]):
         return entry.value
 
     def forget(self) -> None:
-        """Forget all entries, so that each is looked up again when it is next used."""
+        """Clear the cache."""
         self._known = {}
 
     async def _look_up(self, key: Key) -> _Entry[Value]:
-        """Join the next query. A result from before a notified change is not used. The query is of
-        no request, but each request that waits for it is charged for its waiting.
+        """Join the next query. A result from before a notified change is not used. The query belongs to no
+        request, but each waiting request is charged for its wait.
         """
         while True:
             self._wanted.add(key)
@@ -77,7 +75,7 @@ class CredentialCache(Generic[Key, Value]):
                 return known[key]
 
     async def _fetch(self) -> dict[Key, _Entry[Value]]:
-        """Run one query for all requested credentials, and for used ones that will soon expire."""
+        """Run one query for all requested credentials, and for used ones that expire soon."""
         async with self._database.connection() as connection:
             now = time.monotonic()
             known = self._known
@@ -95,7 +93,7 @@ class CredentialCache(Generic[Key, Value]):
 
 
 class Listener:
-    """A listener that clears caches when a change is notified, or may have been missed."""
+    """Clears caches after a notified or possibly missed change."""
 
     def __init__(self, url: str, caches: Sequence[CredentialCache[Any, Any]]) -> None:
         self._url = url
@@ -104,11 +102,9 @@ class Listener:
         self._task = BackgroundTask(self._listen)
 
     def start(self) -> None:
-        """Begin to listen for changes."""
         self._task.start()
 
     async def stop(self) -> None:
-        """End to listen."""
         await self._task.stop()
 
     async def _listen(self) -> None:

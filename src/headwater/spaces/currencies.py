@@ -1,4 +1,4 @@
-"""Currencies: codes of three letters (ISO 4217), read in any case."""
+"""Currency codes of three letters (ISO 4217), in any case."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AMOUNT_FIELDS = ("currency", "amount_in_space_currency")
 
 
 def parse_currency(text: str) -> str:
-    """A currency's code in capitals. Raises ValueError with the rule that a text breaks."""
+    """Return a currency's code in capitals. Raises ValueError with the broken rule."""
     code = text.strip().upper()
     if not re.fullmatch("[A-Z]{3}", code, re.ASCII):
         raise ValueError(CURRENCY_RULE)

@@ -1,4 +1,4 @@
-"""The signs and codes of currencies next to amounts. Pure."""
+"""Currency signs and codes next to amounts. Pure."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _SIGNS: Mapping[str, frozenset[str]] = {
     "s$": frozenset({"SGD"}),
     "mx$": frozenset({"MXN"}),
 }
-"""The currencies that a sign may mean."""
+"""The possible currencies of each sign."""
 _CODES = frozenset[str]().union(*_SIGNS.values())
 
 
 def find_currencies(mark: str) -> frozenset[str]:
-    """Return the currencies that a sign or a code may mean; empty for another word."""
+    """Return the currencies that a sign or a code may mean; empty for other words."""
     sign = _SIGNS.get(mark.lower())
     if sign is not None:
         return sign

@@ -1,5 +1,5 @@
-"""The custom fields of a Space's contacts: thirty numbered slots for text, numbers and dates. Only this
-module defines their numbers, names, types and readers.
+"""The custom fields of contacts: thirty numbered slots for text, numbers and dates. Only this module defines
+their numbers, names, types and readers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DATE_SLOTS = range(26, 31)
 
 
 def slot_name(slot: int) -> str:
-    """The name of a slot in the API, and of its column."""
+    """Return a slot's name in the API, also its column."""
     return f"profile_field_{slot}"
 
 
 SLOTS = tuple((slot, slot_name(slot)) for slot in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
-"""Every slot's number and name."""
+"""All slots as (number, name)."""
 SLOT_NAMES = tuple(name for _, name in SLOTS)
 SLOT_TYPES = {
     **dict.fromkeys(map(slot_name, TEXT_SLOTS), "text"),
@@ -51,7 +51,7 @@ TYPE_RULES = {
     **dict.fromkeys(map(slot_name, NUMBER_SLOTS), NUMBER_FORMS),
     **dict.fromkeys(map(slot_name, DATE_SLOTS), DATE_FORMS),
 }
-"""The rule that a value of another JSON type breaks, by the name of its slot."""
+"""The rule broken by a value of another JSON type, by slot name."""
 
 _NUMBER = re.compile(number_pattern(exponent=3))
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -60,7 +60,7 @@ NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
 
 
 def parse_slot_number(value: str | float | Decimal) -> str:
-    """A number slot's value as decimal text, from a number or a numeric string."""
+    """Return a number slot's value as decimal text, from a number or a numeric string."""
     text = str(value).strip()
     if isinstance(value, str) and not _NUMBER.fullmatch(text):
         raise ValueError("must be a number.")
@@ -68,8 +68,8 @@ def parse_slot_number(value: str | float | Decimal) -> str:
 
 
 def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
-    """A date slot's value: `YYYY-MM-DD` as it is, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-    `parse` decides the accepted forms of an instant.
+    """Return a date slot's value: `YYYY-MM-DD` unchanged, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`. `parse`
+    decides the accepted forms of an instant.
     """
     try:
         if isinstance(value, str) and _DAY.fullmatch(value.strip()):
@@ -106,4 +106,4 @@ SLOT_FIELDS: dict[str, FieldType[str | None]] = {
     **dict.fromkeys(map(slot_name, NUMBER_SLOTS), _NUMBER_FIELD),
     **dict.fromkeys(map(slot_name, DATE_SLOTS), _DATE_FIELD),
 }
-"""The types of the fields in bodies, by name; null and blank text leave one unset."""
+"""The types of the fields in bodies, by name; null and blank text leave a field unset."""

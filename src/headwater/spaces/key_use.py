@@ -1,7 +1,7 @@
-"""When API keys were last used: remembered in memory, and written behind the requests' backs.
+"""The last use of API keys, written in the background.
 
-A request must not pay for the note, so none is made for each: a key counts as used whenever its
-cache looks it up, which happens for keys in use alone, every few seconds.
+A key counts as used when its cache looks it up, which happens every few seconds for keys in use. So requests
+pay nothing for the record.
 """
 
 from __future__ import annotations
@@ -20,39 +20,38 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "key_use.sql")
 
 PAUSE_SECONDS = 1.0
-"""Between two looks at what is to be written."""
+"""Between two writes."""
 RENEWAL_SECONDS = 60.0
-"""Between two writes of one key's use, failed ones included."""
+"""Between two writes of one key, including failed ones."""
 
 Key = tuple[int, int]
-"""A Space's id and a key's."""
+"""(Space id, key id)."""
 
 
 class KeyUses:
-    """The uses of keys in this process that are not written yet."""
+    """Unwritten uses of keys in this process."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unwritten: dict[Key, datetime] = {}
         self._tried: dict[Key, float] = {}
-        """When a key's use was last due to be written, on the monotonic clock."""
+        """The last attempt to write a key's use, on the monotonic clock."""
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, key_id: int) -> None:
-        """Remember that a key is used now."""
+        """Record that a key is used now."""
         self._unwritten[space_id, key_id] = datetime.now(UTC)
 
     def start(self) -> None:
-        """Begin to write."""
         self._task.start()
 
     async def stop(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining uses, and stop."""
         await self._task.stop()
         await self._write(list(self._unwritten))
 
     async def write(self) -> None:
-        """Write the uses of the keys that were not written within RENEWAL_SECONDS."""
+        """Write the uses of keys not written within RENEWAL_SECONDS."""
         ago = time.monotonic() - RENEWAL_SECONDS
         self._tried = {key: tried for key, tried in self._tried.items() if tried > ago}
         await self._write([key for key in self._unwritten if key not in self._tried])
@@ -63,7 +62,7 @@ class KeyUses:
             await self.write()
 
     async def _write(self, keys: list[Key]) -> None:
-        """Write the uses of keys. What fails is retried with later uses: the database may be down, or a
+        """Write the uses of keys. Failures are retried with later uses: the database may be down, or a
         read-only standby, and the caller should not notice.
         """
         if not keys:

@@ -35,14 +35,12 @@ Scope = Literal[
     "reports:read",
     "spend:write",
 ]
-"""The permissions of keys; each operation of the API needs one of them."""
+"""The permissions of keys; each API operation needs one."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key as it is stored."""
-
     id: int
     name: str
     hint: str
@@ -50,10 +48,10 @@ class ApiKey:
     scopes: list[str]
     created_at: datetime
     last_used_at: datetime | None
-    """As exact as a few seconds; None for a key that has not been used yet."""
+    """Accurate to a few seconds; None before the first use."""
     revoked_at: datetime | None
     made_by: int | None
-    """The user who made it in the console; None for a key made at a terminal."""
+    """The user who created it in the console; None for a key made at a terminal."""
 
 
 async def create_key(
@@ -63,9 +61,9 @@ async def create_key(
     scopes: Sequence[str] = SCOPES,
     made_by: int | None = None,
 ) -> tuple[str, ApiKey]:
-    """Create a key and return (the key itself, its stored row).
+    """Create a key, and return it with its stored row.
 
-    Raises Invalid for a name or scope that cannot be used, NotFound for an unknown Space.
+    Raises Invalid for an unusable name or scope, NotFound for an unknown Space.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown:
@@ -84,20 +82,20 @@ async def create_key(
 
 
 async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
-    """A Space's keys, revoked ones included, the oldest first. Raises NotFound."""
+    """Return a Space's keys, including revoked ones, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
-    """The number of a Space's keys that work, and the last use of any."""
+    """Return the number of working keys, and the last use of any."""
     row = await fetch_one(connection, queries["use"], {"space_id": space_id})
     return row[0], row[1]
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
-    """Revoke a key from the commit on. Raises NotFound; revoking twice changes nothing."""
+    """Revoke a key when the transaction commits. Raises NotFound; a second call changes nothing."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
     stored = await cursor.fetchone()
@@ -108,7 +106,6 @@ async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) ->
 
 
 async def revoke_keys_made_by(connection: AsyncConnection, space_id: int, user_id: int) -> None:
-    """Revoke the keys that a user made for a Space, from the commit on."""
     values = {"space_id": space_id, "user_id": user_id}
     await connection.execute(queries["revoke_made_by"], values)
     await announce_access(connection, space_id)

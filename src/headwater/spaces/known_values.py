@@ -1,5 +1,5 @@
-"""The sources, channels and platforms that a Space's filters and ledger accept. Others are refused
-with the nearest ones.
+"""The sources, channels and platforms that a Space's filters and ledger accept. Errors suggest the nearest
+ones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from headwater.sources.vocabulary import choose_source, find_target
 
 
 def _schema_of(sources: tuple[str, ...]) -> Schema:
-    """Return the schema of listed sources and of networks that Spaces may have added, which end in
-    `_ads`.
-    """
+    """Return the schema of listed sources and of networks that Spaces may add, which end in `_ads`."""
     others = "|".join(source for source in sources if not source.endswith("_ads"))
     return {"type": "string", "pattern": f"^({others}|[a-z0-9_]+_ads)$"}
 
@@ -27,7 +25,7 @@ def _schema_of(sources: tuple[str, ...]) -> Schema:
 SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
 """The schemas of a source in answers about events and contacts, and in reports."""
 ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
-"""The type of a source in answers about events and contacts."""
+"""A source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)
 _HOW_TO_ADD = (
     "Add other platforms as paid networks of your own: on the page Sources, by PUT "
@@ -36,7 +34,7 @@ _HOW_TO_ADD = (
 
 
 def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
-    """Return the rule that an unknown source breaks; None for a source of the Space."""
+    """Return the rule that an unknown source breaks; None for a known one."""
     if word in known:
         return None
     names = _names(known)
@@ -45,12 +43,12 @@ def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
 
 
 def refuse_channel(word: str) -> str | None:
-    """The same for channels."""
+    """Return the rule that an unknown channel breaks."""
     return None if word in CHANNELS else _CHANNELS.refusal(word, _CHANNELS.nearest(word))
 
 
 def refuse_platform(platform: str, sources: SourceNames) -> str | None:
-    """The same for platforms of spend, and how to add one."""
+    """Return the rule that an unknown platform of spend breaks, and how to add it."""
     if platform in sources.platforms:
         return None
     names = _names(tuple(sorted(sources.platforms)))
@@ -63,7 +61,7 @@ def _names(words: tuple[str, ...]) -> Names:
 
 
 def _meant(word: str) -> tuple[str, ...]:
-    """Return the sources that another name means, such as `meta`."""
+    """Return the sources with this other name, such as `meta`."""
     target = find_target(word)
     if target is None:
         return ()

@@ -1,6 +1,4 @@
-"""Counts requests that were refused because another change held the lock of their Space too long, separately
-from those that failed with the database.
-"""
+"""Count requests refused because of a busy Space lock, apart from database failures."""
 
 from __future__ import annotations
 
@@ -16,6 +14,6 @@ lock_refusals = Counter(
 
 
 def note_lock_refusal() -> None:
-    """Count a refusal, and log the Space that the request was for."""
+    """Count a refusal, and log the request's Space."""
     lock_refusals.inc()
     log.warning("space_kept", space_id=served_space())

@@ -1,8 +1,8 @@
-"""The lock of a Space, held until the end of a transaction: changes of its identities happen one at a time,
-and never block other Spaces.
+"""The lock of a Space, held until the end of a transaction: its identities change one at a time, without
+blocking other Spaces.
 
-Each Space has a row in `space_locks` for it. The row in `spaces` would not do: a cluster keeps that table on
-every node, where locking one row blocks all others.
+Each Space has a row in `space_locks`. The row in `spaces` would not do: a cluster keeps that table on every
+node, where locking one row blocks all others.
 """
 
 from __future__ import annotations
@@ -17,37 +17,34 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "locks.sql")
 
 LOCK_PATIENCE = "3s"
-"""The time a request waits for a Space that is being changed. It then fails with an intact
-connection, before its deadline cuts that off, and one busy Space cannot block the pool.
+"""A request waits this long for a busy Space. It then fails with an intact connection, before its deadline,
+so one busy Space cannot block the pool.
 """
 
 
 async def create_lock(connection: AsyncConnection, space_id: int) -> None:
-    """Create the row that a new Space is locked by."""
     await connection.execute(queries["create"], {"space_id": space_id})
 
 
 def request_lock(connection: Connection[Any], space_id: int) -> Callable[[], bool]:
-    """Request the Space's lock; calling the result returns False when another has it."""
+    """Request the Space's lock; calling the result returns False if another transaction has it."""
     cursor = connection.execute(queries["try"], {"space_id": space_id})
     return lambda: cursor.fetchone() is not None
 
 
 def try_lock(connection: Connection[Any], space_id: int) -> bool:
-    """Lock the Space, unless another has it: then False is returned at once."""
+    """Lock the Space, or return False without waiting."""
     return request_lock(connection, space_id)()
 
 
 def lock_shared(connection: Connection[Any], space_id: int) -> None:
-    """Wait until no change of the Space's identities is under way, and allow none until the end of
-    the transaction.
-    """
+    """Wait for changes of the Space's identities to end, and prevent new ones until the transaction ends."""
     connection.execute(queries["share"], {"space_id": space_id})
 
 
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
     """Lock the Space for this transaction. Every change of a contact, an identifier, a company or a
-    membership does this first: such changes happen one at a time, the pipeline's included.
+    membership does this first, including the pipeline, so that they happen one at a time.
 
     Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
     """
@@ -56,6 +53,6 @@ async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
 
 
 async def lock_space(connection: AsyncConnection, space_id: int) -> bool:
-    """Lock the Space, however long that takes. Returns False when there is no such Space."""
+    """Lock the Space without a time limit. Returns False for an unknown Space."""
     cursor = await connection.execute(queries["take"], {"space_id": space_id})
     return await cursor.fetchone() is not None

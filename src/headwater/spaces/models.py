@@ -1,5 +1,3 @@
-"""A Space and its settings."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -18,33 +16,32 @@ class Space:
     id: int
     name: str
     timezone: str
-    """An IANA zone; query date-times are read in it."""
+    """An IANA zone; date-times without an offset are read in it."""
     currency: str
     company_identity_mode: Literal["auto", "external_id"]
     subscription: Literal["active", "inactive"]
     phone_region: str | None
     ignored_identifiers: list[str]
     own_domains: list[str]
-    """Hosts whose pages, and all below them, are the Space's: a visit from one has no source."""
+    """The Space's own hosts, including subdomains: a visit from one has no source."""
     excluded_referrers: list[str]
-    """Hosts that are no source, besides the list that ships with Headwater."""
+    """Hosts that are no source, besides Headwater's list."""
     heeded_referrers: list[str]
-    """Hosts on the list that ships with Headwater which are sources here."""
+    """Hosts on Headwater's list that are sources here."""
     source_names: dict[str, str]
-    """Lower-case values of utm_source → the listed sources that they mean in this Space."""
+    """Lower-case utm_source → listed source."""
     networks: list[list[Any]]
-    """The Space's own paid networks, as `sources` reads them."""
+    """The Space's own paid networks, in the form that `sources` reads."""
     answer_phrases: dict[str, str]
-    """Phrases of answers, in the form of `words_of` → the self-reported sources that they mean in this Space.
-    """
+    """Phrases of answers, in the form of `words_of` → self-reported source."""
     ad_consent: Literal["granted", "denied", "unknown"]
     """The consent of events that do not state one."""
     half_life_days: int
-    """The half-life in days of the model time decay."""
+    """The half-life of the time-decay model, in days."""
     cost_rate: Decimal | None
-    """The cost of goods in per cent of revenue; None if it is not set."""
+    """The cost of goods in per cent of revenue."""
     page_view_days: int | None
-    """Days after which page views and visits are deleted; None keeps them."""
+    """The age in days of deleted page views and visits; None keeps them."""
     event_labels: dict[str, str]
     """`custom_event_N` to its label."""
     field_labels: dict[str, str]
@@ -52,10 +49,9 @@ class Space:
 
     @cached_property
     def sources(self) -> SourceNames:
-        """Its sources: the listed ones and its own networks."""
+        """The listed sources and its own networks."""
         return read_source_names(self.source_names, self.networks)
 
     @cached_property
     def zone(self) -> ZoneInfo:
-        """The zone itself."""
         return ZoneInfo(self.timezone)

@@ -1,4 +1,4 @@
-"""A Space's own paid networks: add, change and remove them. What is stored is classified anew."""
+"""A Space's own paid networks. After a change, stored touchpoints are reclassified."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headwater.spaces.spaces import announce_access
 queries = Queries(__name__, "networks.sql")
 
 MAX_NETWORKS = 100
-"""Of a Space, removed ones not counted."""
+"""Per Space, without removed ones."""
 MAX_SPELLINGS = 20
 
 
@@ -106,27 +106,25 @@ NETWORK: FieldType[Network] = _FIELDS.then(
 
 
 def read_network(values: Mapping[str, Any]) -> Network:
-    """Read a network. Raises Invalid, naming every field at fault."""
+    """Read a network. Raises Invalid naming every invalid field."""
     return parse_body(NETWORK, dict(values))
 
 
 async def fetch_sources(connection: AsyncConnection, space_id: int) -> SourceNames:
-    """Return the sources of a Space, without its values of utm_source."""
+    """Return the sources of a Space, without its names for utm_source."""
     rows = await fetch_all(connection, queries["fetch"], {"space_id": space_id})
     return read_source_names({}, rows)
 
 
 def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
-    """Return the same for a job that was requested earlier, when networks that are removed now may still have
-    existed.
-    """
+    """Return the sources for a job requested earlier, including networks removed since."""
     rows = connection.execute(queries["fetch"], {"space_id": space_id}).fetchall()
     return read_source_names({}, [(*row[:-1], False) for row in rows])
 
 
 async def put_network(connection: AsyncConnection, space_id: int, wanted: Network) -> None:
-    """Add a network, or give one other spellings and another platform. Raises NotFound for an
-    unknown Space, and Invalid for what listed sources or other networks have already.
+    """Add a network, or change its spellings and platform. Raises NotFound for an unknown Space, and Invalid
+    for spellings that other sources or networks use.
     """
     names = await _lock(connection, space_id)
     other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
@@ -146,9 +144,7 @@ async def put_network(connection: AsyncConnection, space_id: int, wanted: Networ
 
 
 async def remove_network(connection: AsyncConnection, space_id: int, name: str) -> None:
-    """Remove a network: touches from it get the source they would have without it. Raises
-    NotFound.
-    """
+    """Remove a network: its touchpoints get the source they would have without it. Raises NotFound."""
     await _lock(connection, space_id)
     values = {"space_id": space_id, "name": name}
     if not (await connection.execute(queries["remove"], values)).rowcount:
@@ -158,7 +154,6 @@ async def remove_network(connection: AsyncConnection, space_id: int, name: str) 
 
 
 def describe_network(network: PaidNetwork) -> Network:
-    """Return a network as the API answers it."""
     return Network(network.name, network.spellings, network.platform)
 
 
@@ -192,7 +187,7 @@ def _check(names: SourceNames, other_names: Mapping[str, str], wanted: Network) 
 def _taken_spelling(
     wanted: Network, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
 ) -> str | None:
-    """Return what is wrong with a spelling that means something else."""
+    """Return the error for a spelling that means something else."""
     mine = list_spellings(wanted.name, wanted.spellings)
     for network in others:
         both = set(mine) & set(list_spellings(network.name, network.spellings))
@@ -208,8 +203,8 @@ def _taken_spelling(
 
 
 def _listed_as(value: str) -> str | None:
-    """Return the listed source or platform that a value means. Networks without a source of their
-    own, which are PAID_OTHER, are free to be added.
+    """Return the listed source or platform of a value. Networks in PAID_OTHER have no source of their own, so
+    Spaces may add them.
     """
     if value in SOURCE_IDS:
         return value

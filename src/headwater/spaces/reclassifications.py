@@ -1,5 +1,5 @@
-"""The work that changes of a Space's names of sources leave to do on what is stored: what is left,
-and how far it is. intake/pipeline/reclassification.py does it.
+"""Pending reclassifications after a change of a Space's source names. intake/pipeline/reclassification.py
+runs them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from headwater.database.queries import Queries, fetch_all
 queries = Queries(__name__, "reclassifications.sql")
 
 RECLASSIFIED = "network\n"
-"""The beginning of a name that is a paid network of the Space's own. Values of utm_source that a
-Space has named hold no such character."""
+"""The prefix of a name that is a paid network. No name for utm_source contains this character."""
 
 
 @dataclass(frozen=True)
 class Reclassification:
-    """A name whose change is being applied to the past."""
+    """A name whose change is being applied to stored rows."""
 
     name: str
     changed: int
-    """The touchpoints that have another source or rule since."""
+    """Touchpoints with a new source or rule."""
     requested_at: datetime
     share: float
-    """The part of it that is done, from 0 to 1, by receipts."""
+    """The finished share, from 0 to 1, by receipts."""
 
     @property
     def percentage(self) -> str:
@@ -40,13 +39,13 @@ class Reclassification:
 
 
 def network_in(name: str) -> str | None:
-    """Return the network that a name is about; None for a value of utm_source."""
+    """Return the network of a name; None for a name of utm_source."""
     return name.removeprefix(RECLASSIFIED) if name.startswith(RECLASSIFIED) else None
 
 
 class WorkPiece(NamedTuple):
-    """The names that are least far in a Space, and the ids that they are next to be applied to:
-    those above `after_id`, up to `until_id`.
+    """The names with the least progress in a Space, and the next ids to process: above `after_id`, up to
+    `until_id`.
     """
 
     names: list[str]
@@ -55,20 +54,18 @@ class WorkPiece(NamedTuple):
 
 
 async def request_reclassification(connection: AsyncConnection, space_id: int, name: str) -> None:
-    """Have a changed name applied to what is stored, from the commit on. The caller holds the
-    Space's lock.
-    """
+    """Have a changed name applied to stored rows after the commit. The caller holds the Space's lock."""
     await connection.execute(queries["request"], {"space_id": space_id, "name": name})
 
 
 async def list_reclassifications(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    """The names of a Space that are still being applied, in alphabetical order."""
+    """Return a Space's pending names, sorted."""
     cursor = connection.cursor(row_factory=class_row(Reclassification))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    """Return those that concern values of utm_source."""
+    """Return the pending names for utm_source."""
     left = await list_reclassifications(connection, space_id)
     return [each for each in left if network_in(each.name) is None]
 
@@ -76,18 +73,18 @@ async def list_reclassified_names(connection: AsyncConnection, space_id: int) ->
 async def list_reclassified_networks(
     connection: AsyncConnection, space_id: int
 ) -> dict[str, Reclassification]:
-    """Return those that concern the Space's paid networks, by network."""
+    """Return the pending paid networks, by network."""
     left = await list_reclassifications(connection, space_id)
     return {network: each for each in left if (network := network_in(each.name)) is not None}
 
 
 def spaces_to_reclassify(connection: Connection[Any]) -> list[int]:
-    """The Spaces where something is left to do."""
+    """Return the Spaces with pending work."""
     return [space_id for (space_id,) in connection.execute(queries["spaces"])]
 
 
 def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
-    """The next work in a Space; None when nothing is left."""
+    """Return the next chunk of a Space; None without work."""
     row = connection.execute(queries["next"], {"space_id": space_id}).fetchone()
     return WorkPiece(*row) if row is not None else None
 
@@ -95,8 +92,8 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 def finish_piece(
     connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
 ) -> int:
-    """Record that names were applied up to `after_id`, and how many touchpoints each changed. Returns the
-    number of finished names.
+    """Record the progress of names, and how many touchpoints each changed. Returns the number of finished
+    names.
     """
     values = {"space_id": space_id, "names": names, "after_id": after_id}
     connection.execute(queries["advance"], values | {"changed": Jsonb(dict(changed))})

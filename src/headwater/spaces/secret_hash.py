@@ -1,6 +1,4 @@
-"""Hashes of the secrets that Headwater makes: tokens, cookies, links. They have 256 random bits,
-which need no slow hash.
-"""
+"""Hashes of tokens, cookies and links. They have 256 random bits, which need no slow hash."""
 
 from __future__ import annotations
 
@@ -8,5 +6,5 @@ import hashlib
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return the SHA-256 of a secret. Works for any text, because any text can be sent as a token."""
+    """Return the SHA-256 of a secret. Accepts any text, because any text can be sent as a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,7 +1,7 @@
-"""The installation's secret key and its storage. It signs cursors and links, and the keys that seal
-other services' secrets in the database are derived from it, so it should not be kept there.
+"""The installation's secret key and its storage. It signs cursors and links, and the keys that encrypt other
+services' secrets in the database are derived from it, so it should not be stored there.
 
-The operator's key wins; then the database's, where it still has one; then the data directory's.
+The operator's key takes precedence, then one left in the database, then the data directory's.
 """
 
 from __future__ import annotations
@@ -20,39 +20,37 @@ LEAST_LENGTH = 32
 
 
 class SecretKeyError(RuntimeError):
-    """The key cannot be read; the text says what to do."""
+    """The key cannot be read; the text gives advice."""
 
 
 class SecretKey(NamedTuple):
-    """The key, with a flag that is true when a copy of the database would hold it."""
+    """The key, and whether a copy of the database would contain it."""
 
     text: str
     in_database: bool = False
 
 
 def key_file(data_dir: Path) -> Path:
-    """The file of a data directory that holds the key."""
+    """Return the path of the key in a data directory."""
     return data_dir.absolute() / "secret.key"
 
 
 def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
-    """The key to use. Raises SecretKeyError when it is nowhere: one made up instead would open
-    none of the secrets that are stored.
+    """Return the key to use. Raises SecretKeyError without one: a new key could not decrypt any stored
+    secret.
     """
     if settings.secret_key is not None:
         return SecretKey(settings.secret_key)
     with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:
         stored = fetch_stored_key(connection)
     if stored is not None:
-        # Before the file, which may be another installation's: the database cannot be.
+        # Before the file, which may belong to another installation; the database cannot.
         return SecretKey(stored, in_database=True)
     return SecretKey(_read(key_file(settings.data_dir)))
 
 
 def move_to_file(connection: psycopg.Connection[Any], data_dir: Path) -> None:
-    """Move the key from the database to its data directory. Killed in between, it leaves the key in
-    both.
-    """
+    """Move the key from the database to its data directory. An interruption leaves it in both."""
     stored = fetch_stored_key(connection)
     if stored is not None:
         write_private(key_file(data_dir), f"{stored}\n")

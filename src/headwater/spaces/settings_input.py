@@ -1,6 +1,6 @@
-"""The settings of a Space that people may change, read from what they type. Pure.
+"""The settings of a Space that users may change, parsed from text. Pure.
 
-One table has every key; the command line, the console and the documentation's test read it.
+One table has every key, for the command line, the console and the documentation's test.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MAX_IGNORED = 1000
 MOST_DAYS = 365
 """Of a half-life."""
 LEAST_VIEW_DAYS, MOST_VIEW_DAYS = 30, 3650
-"""Of page views: one that a browser reports a week late has to find its visit."""
+"""Of page views: one that a browser reports a week late must find its visit."""
 MAX_SOURCE_NAMES = 1000
-"""Of a Space: they are read with every batch."""
+"""Per Space: they are read with every batch."""
 MAX_ANSWER_PHRASES = 200
-"""Of a Space: each is looked for in every answer."""
+"""Per Space: each is searched for in every answer."""
 CUSTOM_EVENTS = tuple(f"custom_event_{number}" for number in range(1, 51))
 
 Setting = str | int | list[str]
@@ -53,13 +53,13 @@ class SpaceChanges:
 
     @property
     def touch_access(self) -> bool:
-        """True when the API's cache of this Space's callers is out of date."""
+        """True if the API's cached callers of this Space are outdated."""
         return "subscription" in self.settings or bool(self.limits)
 
 
 def read_changes(texts: Mapping[str, str], buckets: Collection[str] = ()) -> SpaceChanges:
-    """Read changes from `key: value` texts; `buckets` are the rate limits that may be set, none but
-    for operators. Raises Invalid naming every key that cannot be used.
+    """Read changes from `key: value` texts. Only operators may change `buckets`, the rate limits. Raises
+    Invalid naming every unusable key.
     """
     changes = SpaceChanges()
     groups = GROUPS | ({LIMIT: tuple(buckets)} if buckets else {})
@@ -104,7 +104,7 @@ def _text(value: str) -> str:
 
 
 def read_name(value: str) -> str:
-    """A name that people choose. Raises Invalid."""
+    """Return a user-defined name. Raises Invalid."""
     try:
         return _name(value.strip())
     except ValueError as error:
@@ -125,7 +125,6 @@ def _timezone(value: str) -> str:
 
 @cache
 def zone_names() -> frozenset[str]:
-    """The IANA zones that Headwater ships."""
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="ascii").split())
 
 
@@ -240,11 +239,11 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 }
 GROUPS: dict[str, tuple[str, ...]] = {"event_label": CUSTOM_EVENTS, "field_label": SLOT_NAMES}
 SOURCE_NAME = "source_name"
-"""The group of the Space's own names of sources."""
+"""The group of the Space's own source names."""
 ANSWER_PHRASE = "heard_about_us"
-"""The group of the Space's own phrases of answers."""
+"""The group of the Space's own answer phrases."""
 LIMIT = "limit"
-"""The group of the rate limits, whose names are the buckets."""
+"""The group of the rate limits, named after their buckets."""
 KEYS = (
     *SETTINGS,
     "event_label.custom_event_<N>",

@@ -1,5 +1,3 @@
-"""Create, change and read Spaces."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -43,7 +41,7 @@ _COLUMNS = (
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
-    """The Space with this id. Raises NotFound."""
+    """Return a Space. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Space))
     await cursor.execute(queries["fetch"], {"space_id": space_id})
     space = await cursor.fetchone()
@@ -53,30 +51,30 @@ async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
 
 
 def list_space_ids(connection: Connection[Any]) -> list[int]:
-    """The ids of all Spaces of the installation, the oldest first."""
+    """Return the ids of all Spaces, oldest first."""
     return [space_id for (space_id,) in connection.execute(queries["list_ids"])]
 
 
 async def list_spaces(connection: AsyncConnection) -> list[Space]:
-    """Every Space of the installation, the oldest first."""
+    """Return all Spaces, oldest first."""
     cursor = await connection.execute(queries["list_ids"])
     return [await fetch_space(connection, space_id) for (space_id,) in await cursor.fetchall()]
 
 
 async def any_space(connection: AsyncConnection) -> bool:
-    """True when the installation has a Space."""
+    """Return whether the installation has a Space."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
 
 async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
-    """The Space's own rate limits: bucket to requests a minute."""
+    """Return the Space's own rate limits: bucket to requests a minute."""
     cursor = await connection.execute(queries["limits"], {"space_id": space_id})
     return dict(await cursor.fetchall())
 
 
 async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Space:
-    """Create a Space and return it. `changes` holds at least its name."""
+    """Create a Space. `changes` must contain its name."""
     cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
     row = await cursor.fetchone()
     assert row is not None
@@ -85,8 +83,8 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
-    """Apply `changes` and return the changed Space. Raises NotFound, or Invalid where it would have
-    more names of sources or phrases of answers than it may.
+    """Apply `changes` and return the changed Space. Raises NotFound, and Invalid for too many source names or
+    answer phrases.
     """
     space = {"space_id": space_id}
     if not await lock_space(connection, space_id):
@@ -106,8 +104,8 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
 
 
 async def _change_source_names(connection: AsyncConnection, space_id: int, names: Mapping[str, str]) -> None:
-    """Put names, each with its source, and take away those without one; what is stored is
-    classified anew by those that are others than before.
+    """Store names with a source, and remove those without one. Stored rows are reclassified by the changed
+    names.
     """
     for name, source in names.items():
         verb = "put_source_name" if source else "remove_source_name"
@@ -124,8 +122,8 @@ async def _change_source_names(connection: AsyncConnection, space_id: int, names
 async def _change_answer_phrases(
     connection: AsyncConnection, space_id: int, phrases: Mapping[str, str]
 ) -> None:
-    """Put phrases, each with its source, and take away those without one; where that changes
-    anything, stored answers are read anew.
+    """Store phrases with a source, and remove those without one. After a change, stored answers are read
+    again.
     """
     changed = 0
     for phrase, source in phrases.items():
@@ -141,7 +139,7 @@ async def _change_answer_phrases(
 
 
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:
-    """Make API processes clear their caches of this Space when the transaction commits."""
+    """Clear the API processes' caches of this Space when the transaction commits."""
     await connection.execute(queries["announce_access"], {"space_id": space_id})
 
 

@@ -19,19 +19,17 @@ FROM spaces s
 WHERE s.id = %(space_id)s;
 
 -- name: list_ids
--- Every Space of the installation, the oldest first.
 SELECT id FROM spaces ORDER BY id;
 
 -- name: any
--- Whether the installation has a Space.
 SELECT EXISTS (SELECT 1 FROM spaces);
 
 -- name: create
--- A new Space with the defaults of the schema.
+-- Create a Space with the defaults of the schema.
 INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;
 
 -- name: change
--- New values for the settings that are given; NULL leaves one as it is.
+-- Change settings; NULL keeps one.
 UPDATE spaces SET
     name = coalesce(%(name)s, name),
     timezone = coalesce(%(timezone)s, timezone),
@@ -50,69 +48,59 @@ UPDATE spaces SET
 WHERE id = %(space_id)s;
 
 -- name: put_event_label
--- Name a custom event.
 INSERT INTO event_labels (space_id, event_name, label)
 VALUES (%(space_id)s, %(slot)s, %(label)s)
 ON CONFLICT (space_id, event_name) DO UPDATE SET label = excluded.label;
 
 -- name: remove_event_label
--- Take a custom event's name away.
 DELETE FROM event_labels WHERE space_id = %(space_id)s AND event_name = %(slot)s;
 
 -- name: put_field_label
--- Name a profile field, which makes it usable in filters.
+-- Label a profile field, which makes it usable in filters.
 INSERT INTO field_labels (space_id, field, label)
 VALUES (%(space_id)s, %(slot)s, %(label)s)
 ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
 
 -- name: remove_field_label
--- Take a profile field's name away.
 DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
 
 -- name: put_source_name
--- Assign a value of utm_source to a listed source. Without a change no row is written.
+-- Map a utm_source to a listed source. Without a change no row is written.
 INSERT INTO source_names AS n (space_id, name, source)
 VALUES (%(space_id)s, %(name)s, %(source)s)
 ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source
 WHERE n.source <> excluded.source;
 
 -- name: remove_source_name
--- Take such a name away.
 DELETE FROM source_names WHERE space_id = %(space_id)s AND name = %(name)s;
 
 -- name: count_source_names
--- How many names of sources a Space has.
 SELECT count(*) FROM source_names WHERE space_id = %(space_id)s;
 
 -- name: put_answer_phrase
--- Assign a phrase of answers to a self-reported source. Without a change no row is written.
+-- Map a phrase of answers to a self-reported source. Without a change no row is written.
 INSERT INTO answer_phrases AS a (space_id, phrase, source)
 VALUES (%(space_id)s, %(phrase)s, %(source)s)
 ON CONFLICT (space_id, phrase) DO UPDATE SET source = excluded.source
 WHERE a.source <> excluded.source;
 
 -- name: remove_answer_phrase
--- Take such a phrase away.
 DELETE FROM answer_phrases WHERE space_id = %(space_id)s AND phrase = %(phrase)s;
 
 -- name: count_answer_phrases
--- How many such phrases a Space has.
 SELECT count(*) FROM answer_phrases WHERE space_id = %(space_id)s;
 
 -- name: limits
--- The Space's own rate limits.
 SELECT bucket, per_minute FROM space_limits WHERE space_id = %(space_id)s ORDER BY bucket;
 
 -- name: put_limit
--- Give the Space its own limit for a bucket.
 INSERT INTO space_limits (space_id, bucket, per_minute)
 VALUES (%(space_id)s, %(bucket)s, %(per_minute)s)
 ON CONFLICT (space_id, bucket) DO UPDATE SET per_minute = excluded.per_minute;
 
 -- name: remove_limit
--- Go back to the common limit of a bucket.
 DELETE FROM space_limits WHERE space_id = %(space_id)s AND bucket = %(bucket)s;
 
 -- name: announce_access
--- When this commits, let every API process drop its cached access data of a Space.
+-- On commit, clear every API process's cached access data of a Space.
 SELECT pg_notify('headwater_access', %(space_id)s::text);

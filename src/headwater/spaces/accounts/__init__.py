@@ -1,1 +1,1 @@
-"""People with accounts: users, members and roles, and the tokens of their assistants."""
+"""Accounts: users, members, roles, and the tokens of assistants."""

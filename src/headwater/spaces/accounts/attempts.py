@@ -1,5 +1,4 @@
-"""Limits on attempts, by kind and by account or address: logins, registrations. Exact over any window, not
-only over full minutes or hours.
+"""Limits on attempts, such as logins and registrations, by account or address. Exact over any window.
 
 An attempt is counted before it is made, so that a thousand at once cannot all pass before the first has
 failed. An attempt that should not count is released again.
@@ -20,12 +19,12 @@ from headwater.spaces.secret_hash import hash_secret
 queries = Queries(__name__, "attempts.sql")
 
 FREE = 3
-"""The attempts that need not wait where the delay between them grows."""
+"""The first attempts need not wait, even with growing delays."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptVerdict:
-    """The decision on an attempt: admitted, or the seconds until one will be."""
+    """Whether an attempt is admitted, and the seconds to wait if not."""
 
     admitted: bool
     retry_after: int = 0
@@ -40,10 +39,9 @@ async def take_attempt(
     *,
     slowing: bool = False,
 ) -> AttemptVerdict:
-    """Count an attempt at `action` by `subject`, if fewer than `limit` were made in the last
-    `window_seconds`; `slowing` asks for ever longer waits between them as well.
+    """Count an attempt unless `limit` were made in the last `window_seconds`; `slowing` adds growing delays.
 
-    Within a transaction: the count is held until it ends.
+    The subject stays locked until the transaction ends.
     """
     digest = _digest(action, subject)
     (times,) = await fetch_one(connection, queries["hold"], {"subject": digest})
@@ -59,19 +57,18 @@ async def take_attempt(
 
 
 async def give_back(connection: AsyncConnection, action: str, subject: str) -> None:
-    """Remove the latest attempt from the count."""
     await connection.execute(queries["give_back"], {"subject": _digest(action, subject)})
 
 
 async def tidy_attempts(connection: AsyncConnection) -> None:
-    """Delete the attempts that no longer count."""
+    """Delete expired attempts."""
     await connection.execute(queries["tidy"])
 
 
 def seconds_to_wait(
     counted: Sequence[datetime], now: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
-    """The seconds until another attempt may be made, after those `counted`, oldest first."""
+    """Return the seconds until the next attempt is allowed. `counted` is ordered oldest first."""
     if len(counted) >= limit:
         return max((counted[len(counted) - limit] + window - now).total_seconds(), 0.001)
     if slowing and len(counted) > FREE:

@@ -1,25 +1,23 @@
 -- name: hold
--- What a subject has taken, held for this transaction.
+-- The counted attempts of a subject, locked for this transaction.
 INSERT INTO attempts AS held (subject, taken_at, expires_at)
 VALUES (%(subject)s, '{}', now())
 ON CONFLICT (subject) DO UPDATE SET taken_at = held.taken_at
 RETURNING taken_at;
 
 -- name: clock
--- The time once it is held.
+-- The time after the lock is acquired.
 SELECT clock_timestamp();
 
 -- name: put
--- What a subject has taken now.
 UPDATE attempts SET taken_at = %(taken_at)s, expires_at = %(expires_at)s
 WHERE subject = %(subject)s;
 
 -- name: give_back
--- Take the latest attempt out again.
 UPDATE attempts SET taken_at = trim_array(taken_at, 1)
 WHERE subject = %(subject)s AND cardinality(taken_at) > 0;
 
 -- name: tidy
--- Forget some of what no longer counts, without waiting for who holds it.
+-- Delete some expired attempts, skipping locked rows.
 DELETE FROM attempts WHERE subject IN (
     SELECT subject FROM attempts WHERE expires_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED);

@@ -28,7 +28,7 @@ VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 @dataclass(frozen=True)
 class AuthorizationGrant:
-    """The access that a person agreed to: this client, in one Space, in their name."""
+    """A user's consent to a client, in one Space."""
 
     space_id: int
     id: int
@@ -39,11 +39,11 @@ class AuthorizationGrant:
     code_challenge: str
     resource: str | None
     expires_at: datetime
-    """Of its code."""
+    """The code's expiry."""
 
     @property
     def is_fresh(self) -> bool:
-        """True where its code was used in time."""
+        """True if the code was used in time."""
         return self.expires_at > datetime.now(UTC)
 
     def is_verified_by(self, verifier: str) -> bool:
@@ -57,12 +57,12 @@ class AuthorizationGrant:
 
 @dataclass(frozen=True)
 class NewCode:
-    """The code to make of a person's consent to a client's request, for one Space."""
+    """The code to create for a consent to a client's request."""
 
     space_id: int
     user_id: int
     consent: str
-    """The mark of this consent, which makes one code."""
+    """Identifies the consent, so that it creates only one code."""
     client_id: str
     client_name: str
     redirect_uri: str
@@ -71,7 +71,7 @@ class NewCode:
 
 
 async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
-    """Make a code; None when this consent has made one before."""
+    """Create a code; returns None if this consent has created one before."""
     code = PREFIX + secrets.token_urlsafe(32)
     values = {
         "space_id": new.space_id,
@@ -90,7 +90,7 @@ async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
 
 
 async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
-    """The Space and the client's id of a code that has not been used; this does not use it."""
+    """Return the Space and the client id of an unused code, without using it."""
     values = {"code_hash": hash_secret(code)}
     return await fetch_optional(connection, queries["find"], values)
 
@@ -106,11 +106,10 @@ async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant
 
 
 async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, token_id: int) -> None:
-    """Store which token a code made, in case the code is sent again."""
+    """Store the token issued for a code, in case the code is sent again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
     await connection.execute(queries["note_token"], values)
 
 
 def forget_codes(connection: Connection[Any]) -> None:
-    """Delete old codes of every Space."""
     connection.execute(queries["forget"])

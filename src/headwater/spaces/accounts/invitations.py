@@ -1,4 +1,4 @@
-"""Invitations to a Space: offered as a link that works once, listed, revoked, accepted.
+"""Invitations to a Space: a link that works once.
 
 The link is the proof, not the address: the membership goes to the logged-in user who opens it. An address
 that another person registered first opens nothing.
@@ -28,8 +28,6 @@ INVITATION_PATH = "/console/join"
 
 @dataclass(frozen=True)
 class Invitation:
-    """An open offer of a membership."""
-
     id: int
     email: str
     role: Role
@@ -42,8 +40,6 @@ class Invitation:
 
 @dataclass(frozen=True)
 class InvitationOffer:
-    """The membership that a link offers to its reader."""
-
     id: int
     space_id: int
     space_name: str
@@ -57,8 +53,8 @@ class InvitationOffer:
 async def invite(
     connection: AsyncConnection, space_id: int, email: str, role: Role, invited_by: int | None
 ) -> tuple[str, str]:
-    """Offer a membership: (the link's path, the address as it is stored). An older offer to the
-    same address ends. Raises Invalid for what is no address.
+    """Offer a membership; returns the link's path and the stored address. Earlier offers to the address end.
+    Raises Invalid for an invalid address.
     """
     token, address = secrets.token_urlsafe(32), read_email(email)
     values = {
@@ -75,13 +71,13 @@ async def invite(
 
 
 async def list_invitations(connection: AsyncConnection, space_id: int) -> list[Invitation]:
-    """A Space's open invitations, the oldest first."""
+    """Return a Space's open invitations, oldest first."""
     cursor = connection.cursor(row_factory=class_row(Invitation))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
-    """An open invitation. Raises NotFound."""
+    """Return an open invitation. Raises NotFound."""
     listed = await list_invitations(connection, space_id)
     match = next((invitation for invitation in listed if invitation.id == invitation_id), None)
     if match is None:
@@ -90,20 +86,20 @@ async def fetch_invitation(connection: AsyncConnection, space_id: int, invitatio
 
 
 async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
-    """Take an offer back; one that is not open stays as it is."""
+    """Revoke an open invitation."""
     values = {"space_id": space_id, "invitation_id": invitation_id}
     await connection.execute(queries["revoke"], values)
 
 
 async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
-    """The offer of a link, unless it was used, taken back or is too old."""
+    """Return the offer of a link that is unused, not revoked and not expired."""
     cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(cursor, queries["find"], values)
 
 
 async def accept(connection: AsyncConnection, token: str, user_id: int) -> InvitationOffer:
-    """Use the link up for this user. Raises NotFound, MemberRefused for a member."""
+    """Use the link for this user. Raises NotFound, and MemberRefused for a member."""
     cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
     offer = await fetch_optional(cursor, queries["accept"], values)

@@ -1,5 +1,5 @@
-"""Links that work once, for users who have no password yet or forgot it. Only the hash of a link's token is
-stored. Invitations to a Space are in `invitations.py`.
+"""Links that work once, for users without a password. Only the hash of a link's token is stored. Invitations
+to a Space are in `invitations.py`.
 
 The supervisor creates the first link. It imports little, so this module does too.
 """
@@ -25,7 +25,7 @@ RESET_PATH = "/console/reset"
 
 
 def make_set_up_link(connection: Connection) -> str | None:
-    """The path of a link that makes the first account, ending earlier ones; None when there are
+    """Return the path of a link that creates the first account, and end earlier ones; None if there are
     accounts.
     """
     token, values = _new(SET_UP_LIFETIME)
@@ -36,7 +36,7 @@ def make_set_up_link(connection: Connection) -> str | None:
 
 
 async def remake_set_up_link(connection: AsyncConnection) -> str | None:
-    """The same as `make_set_up_link`, for a command beside the service."""
+    """Do the same for a command that runs next to the service."""
     token, values = _new(SET_UP_LIFETIME)
     await connection.execute(queries["end_set_up"])
     made = await connection.execute(queries["make_set_up"], values)
@@ -44,7 +44,7 @@ async def remake_set_up_link(connection: AsyncConnection) -> str | None:
 
 
 async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
-    """Return the path of a new link for choosing a password, and end earlier links."""
+    """Return the path of a new password link, and end earlier ones."""
     token, values = _new(RESET_LIFETIME)
     values["user_id"] = user_id
     await connection.execute(queries["end_reset"], values)
@@ -53,27 +53,27 @@ async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
 
 
 async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
-    """True when this link makes the first account."""
+    """Return whether this link can create the first account."""
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(connection, queries["set_up_works"], values) is not None
 
 
 async def use_set_up_link(connection: AsyncConnection, token: str) -> bool:
-    """Use up the link. A concurrent request for the first account waits, and is then refused."""
+    """Use the link. Concurrent requests wait, and are then refused."""
     await connection.execute(queries["alone"])
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(connection, queries["use_set_up"], values) is not None
 
 
 async def find_reset_link(connection: AsyncConnection, token: str) -> int | None:
-    """The id of the user who may choose a password with this link."""
+    """Return the id of the user who may choose a password with this link."""
     values = {"token_hash": hash_secret(token)}
     row = await fetch_optional(connection, queries["find_reset"], values)
     return None if row is None else row[0]
 
 
 async def use_reset_link(connection: AsyncConnection, token: str) -> int | None:
-    """Use the link up: the id of the user whose password it changes."""
+    """Use the link, and return the id of its user."""
     values = {"token_hash": hash_secret(token)}
     row = await fetch_optional(connection, queries["use_reset"], values)
     return None if row is None else row[0]

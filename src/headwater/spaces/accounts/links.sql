@@ -1,5 +1,5 @@
 -- name: end_set_up
--- A newer link for the first account ends the older ones.
+-- A new link for the first account ends the earlier ones.
 UPDATE one_time_links SET used_at = now() WHERE user_id IS NULL AND used_at IS NULL;
 
 -- name: make_set_up
@@ -8,11 +8,10 @@ INSERT INTO one_time_links (token_hash, expires_at)
 SELECT %(token_hash)s, now() + %(lifetime)s WHERE NOT EXISTS (SELECT FROM users);
 
 -- name: end_reset
--- A newer link for choosing a password ends the user's older ones.
+-- A new password link ends the user's earlier ones.
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: make_reset
--- A link for choosing a password.
 INSERT INTO one_time_links (token_hash, user_id, expires_at)
 VALUES (%(token_hash)s, %(user_id)s, now() + %(lifetime)s);
 
@@ -21,26 +20,23 @@ VALUES (%(token_hash)s, %(user_id)s, now() + %(lifetime)s);
 SELECT pg_advisory_xact_lock(hashtext('headwater first account'));
 
 -- name: set_up_works
--- Whether a link makes the first account.
 SELECT token_hash FROM one_time_links
 WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND expires_at > now()
   AND NOT EXISTS (SELECT FROM users);
 
 -- name: use_set_up
--- Use up a link for the first account, while there is no account.
+-- Use a link for the first account, while there is no account.
 UPDATE one_time_links SET used_at = now()
 WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND expires_at > now()
   AND NOT EXISTS (SELECT FROM users)
 RETURNING token_hash;
 
 -- name: find_reset
--- The user of a link for choosing a password.
 SELECT user_id FROM one_time_links
 WHERE token_hash = %(token_hash)s AND user_id IS NOT NULL AND used_at IS NULL
   AND expires_at > now();
 
 -- name: use_reset
--- Use a link for choosing a password up.
 UPDATE one_time_links SET used_at = now()
 WHERE token_hash = %(token_hash)s AND user_id IS NOT NULL AND used_at IS NULL
   AND expires_at > now()

@@ -1,5 +1,5 @@
-"""The members of a Space and their roles. A Space's memberships change one at a time, under a
-lock on their rows: two owners who leave at once must not both succeed.
+"""The members of a Space and their roles. Memberships change one at a time, under a lock on their rows: two
+owners who leave at once must not both succeed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MESSAGES = {
 
 
 class MemberRefused(Conflict):
-    """A change of memberships that is refused."""
+    """A refused change of memberships."""
 
     def __init__(self, reason: MemberReason) -> None:
         super().__init__(_MESSAGES[reason], reason=reason)
@@ -42,8 +42,6 @@ class MemberRefused(Conflict):
 
 @dataclass(frozen=True)
 class Member:
-    """A user in a Space."""
-
     user_id: int
     email: str
     name: str
@@ -55,14 +53,12 @@ class Member:
 
     @property
     def display_name(self) -> str:
-        """The name of the member on pages; the address of one without a name."""
+        """The name, or the address of a member without one."""
         return self.name or self.email
 
 
 @dataclass(frozen=True)
 class SpaceMembership:
-    """A Space that a user belongs to."""
-
     space_id: int
     name: str
     role: Role
@@ -74,26 +70,26 @@ class SpaceMembership:
 
 
 async def list_members(connection: AsyncConnection, space_id: int) -> list[Member]:
-    """A Space's members, the oldest first."""
+    """Return a Space's members, oldest first."""
     cursor = connection.cursor(row_factory=class_row(Member))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
-    """The Spaces of a user, by name."""
+    """Return a user's Spaces, by name."""
     cursor = connection.cursor(row_factory=class_row(SpaceMembership))
     return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
 
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:
-    """The user's membership in the Space; None for an unknown Space, too."""
+    """Return a user's membership; None also for an unknown Space."""
     values = {"space_id": space_id, "user_id": user_id}
     cursor = connection.cursor(row_factory=class_row(Member))
     return await fetch_optional(cursor, queries["fetch"], values)
 
 
 async def add_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
-    """Let a user into a Space. Raises MemberRefused for one who is a member."""
+    """Add a user to a Space. Raises MemberRefused for a member."""
     values = {"space_id": space_id, "user_id": user_id, "role": role}
     if (await connection.execute(queries["add"], values)).rowcount == 0:
         raise MemberRefused(MemberReason.ALREADY_MEMBER)
@@ -101,7 +97,7 @@ async def add_member(connection: AsyncConnection, space_id: int, user_id: int, r
 
 
 async def adopt_spaces(connection: AsyncConnection, user_id: int) -> None:
-    """Make the first user of an installation the owner of every Space that was made before."""
+    """Make the first user the owner of every existing Space."""
     await connection.execute(queries["adopt"], {"user_id": user_id})
 
 
@@ -118,8 +114,8 @@ async def change_role(connection: AsyncConnection, space_id: int, user_id: int, 
 
 
 async def remove_member(connection: AsyncConnection, space_id: int, user_id: int) -> None:
-    """Take a member out, and with them their tokens for this Space, their codes on the way to
-    one, and the invitations they sent. Raises NotFound, MemberRefused.
+    """Remove a member, with their tokens and codes for this Space and the invitations they sent. Raises
+    NotFound, MemberRefused.
     """
     await _take(connection, space_id, user_id, keeps_owner=False)
     values = {"space_id": space_id, "user_id": user_id}
@@ -129,13 +125,13 @@ async def remove_member(connection: AsyncConnection, space_id: int, user_id: int
 
 
 async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, Role]:
-    """Hold a Space's memberships for this transaction: user ids to roles."""
+    """Lock a Space's memberships for this transaction, and return roles by user id."""
     cursor = await connection.execute(queries["lock"], {"space_id": space_id})
     return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
 
 
 async def _take(connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool) -> None:
-    """Lock the memberships before one changes. Raises NotFound, MemberRefused."""
+    """Lock the memberships before a change. Raises NotFound, MemberRefused."""
     roles = await lock_members(connection, space_id)
     if user_id not in roles:
         raise NotFound("Member")

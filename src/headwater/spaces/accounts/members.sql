@@ -1,56 +1,53 @@
 -- name: list
--- A Space's members, the oldest first.
+-- A Space's members, oldest first.
 SELECT m.user_id, u.email, u.name, m.role, m.created_at
 FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s
 ORDER BY m.created_at, m.user_id;
 
 -- name: joined
--- The Spaces that a user belongs to, by name: which they are is the question.
+-- The Spaces of a user, by name. They are not known yet.
 SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active
 FROM memberships m JOIN spaces s ON s.id = m.space_id
 WHERE m.user_id = %(user_id)s
 ORDER BY lower(s.name), s.id;
 
 -- name: fetch
--- One membership.
 SELECT m.user_id, u.email, u.name, m.role, m.created_at
 FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s AND m.user_id = %(user_id)s;
 
 -- name: lock
--- Lock every membership of a Space, in one order to prevent deadlocks.
+-- Lock all memberships of a Space, in a fixed order to prevent deadlocks.
 SELECT user_id, role FROM memberships
 WHERE space_id = %(space_id)s ORDER BY user_id FOR UPDATE;
 
 -- name: add
--- A membership, unless there is one.
+-- Add a membership, unless it exists.
 INSERT INTO memberships (space_id, user_id, role)
 VALUES (%(space_id)s, %(user_id)s, %(role)s)
 ON CONFLICT (space_id, user_id) DO NOTHING;
 
 -- name: adopt
--- The first user gets every Space there is.
+-- Make the first user a member of every Space.
 INSERT INTO memberships (space_id, user_id, role)
 SELECT s.id, %(user_id)s, 'owner' FROM spaces s
 ON CONFLICT (space_id, user_id) DO NOTHING;
 
 -- name: change_role
--- Another role.
 UPDATE memberships SET role = %(role)s
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s;
 
 -- name: remove
--- End a membership.
 DELETE FROM memberships WHERE space_id = %(space_id)s AND user_id = %(user_id)s;
 
 -- name: revoke_tokens
--- What the member's assistants were let in with.
+-- Revoke the tokens of a member's assistants.
 UPDATE mcp_tokens SET revoked_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: end_codes
--- A code that has not become a token yet.
+-- End unused codes.
 UPDATE oauth_codes SET used_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND used_at IS NULL;
 

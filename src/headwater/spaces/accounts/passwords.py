@@ -1,7 +1,7 @@
-"""Passwords: the rules for new ones, and Argon2id over them, off the event loop.
+"""Passwords: the rules for new ones, and Argon2id hashes, off the event loop.
 
-A few at a time: each takes tens of megabytes and a whole core, and a flood of logins must not
-take either from ingest.
+Few run at a time: each needs tens of megabytes and a core, and a flood of logins must not take either from
+ingest.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of a comparison, with a new hash when the stored one is out of date."""
+    """The result of a comparison, with a new hash if the stored one is outdated."""
 
     matches: bool
     rehashed: str | None = None
 
 
 class Passwords:
-    """Creates and verifies hashes; the parameters are those of `hasher`."""
+    """Creates and verifies hashes with the parameters of `hasher`."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
@@ -36,13 +36,13 @@ class Passwords:
         self._nobody: str | None = None
 
     async def hash(self, password: str) -> str:
-        """The hash to store of a password that `check_password` let through."""
+        """Return the hash of a password that passed `check_password`."""
         async with self._places:
             return await asyncio.to_thread(self._hasher.hash, _normal(password))
 
     async def verify(self, stored: str | None, password: str) -> Verdict:
-        """Compare a password with a stored hash. None, for a user without a password or an unknown user,
-        takes the same time and never matches.
+        """Compare a password with a stored hash. None, for an unknown user or one without a password, takes
+        the same time and never matches.
         """
         async with self._places:
             return await asyncio.to_thread(self._verify, stored, password)
@@ -50,7 +50,7 @@ class Passwords:
     def _verify(self, stored: str | None, password: str) -> Verdict:
         if self._nobody is None:
             self._nobody = self._hasher.hash("nobody's password")
-        if len(password) > MAX_LENGTH:  # cannot be a password
+        if len(password) > MAX_LENGTH:
             stored, password = None, ""
         try:
             self._hasher.verify(stored or self._nobody, _normal(password))
@@ -63,7 +63,7 @@ class Passwords:
 
 
 def check_password(password: str) -> None:
-    """Raise Invalid unless this is a permitted password. Length is the only rule."""
+    """Raise Invalid unless the password has a permitted length, the only rule."""
     if len(password) < MIN_LENGTH:
         raise Invalid.of("password", f"must have at least {MIN_LENGTH} characters.")
     if len(password) > MAX_LENGTH:
@@ -73,5 +73,5 @@ def check_password(password: str) -> None:
 
 
 def _normal(password: str) -> bytes:
-    """Normalise the different forms in which keyboards send the same characters."""
+    """Normalize the Unicode forms that keyboards send for the same characters."""
     return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")

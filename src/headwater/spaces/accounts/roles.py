@@ -1,4 +1,4 @@
-"""The roles of members in a Space, and a table of what each allows. Pure."""
+"""The roles of members, and the permissions of each. Pure."""
 
 from __future__ import annotations
 
@@ -6,34 +6,29 @@ from enum import StrEnum, auto
 
 
 class Role(StrEnum):
-    """The role of a member in one Space."""
-
     OWNER = "owner"
     ADMIN = "admin"
     VIEWER = "viewer"
 
     def may(self, permission: Permission) -> bool:
-        """True when the role has the permission."""
         return permission in PERMISSIONS[self]
 
 
 class Permission(StrEnum):
-    """An action that a role allows or does not."""
-
     READ = auto()
     """See the Space: its data, settings, members, keys and tokens."""
     MAKE_TOKENS = auto()
-    """Connect assistants, who then may do what the member may, and take one's own tokens away."""
+    """Connect assistants with the member's own rights, and revoke their tokens."""
     WRITE_DATA = auto()
     """Change events, contacts and companies."""
     CHANGE_SETTINGS = auto()
     MANAGE_KEYS = auto()
     MANAGE_TOKENS = auto()
-    """Take the tokens of others away."""
+    """Revoke the tokens of other members."""
     MANAGE_MEMBERS = auto()
     """Invite, remove and change members who are not owners."""
     MANAGE_OWNERS = auto()
-    """The same of owners."""
+    """Do the same with owners."""
 
 
 _VIEWER = frozenset({Permission.READ, Permission.MAKE_TOKENS})
@@ -53,5 +48,5 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 
 
 def managing(role: Role) -> Permission:
-    """The permission needed to give `role` to a user, or to take it away."""
+    """Return the permission needed to assign or remove `role`."""
     return Permission.MANAGE_OWNERS if role is Role.OWNER else Permission.MANAGE_MEMBERS

@@ -1,6 +1,4 @@
-"""Sessions of browsers: opened at login under a new token each time, found by the token's hash,
-closed. They last 30 days, or 7 without being used.
-"""
+"""Browser sessions, found by the hash of their token. They last 30 days, or 7 without use."""
 
 from __future__ import annotations
 
@@ -25,18 +23,18 @@ MAX_DEVICE = 80
 
 @dataclass(frozen=True)
 class Session:
-    """A user logged in, in one browser."""
+    """A logged-in user in one browser."""
 
     id: int
     user: User
     csrf_key: bytes
-    """Made from the cookie's token: only who has the cookie can have forms accepted."""
+    """Derived from the cookie's token, so that only the cookie's browser can submit forms."""
     created_at: datetime
 
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A session as its user sees it in a list."""
+    """A session in the user's list."""
 
     id: int
     device: str
@@ -45,7 +43,7 @@ class OpenSession:
 
 
 async def open_session(connection: AsyncConnection, user_id: int, device: str = "") -> tuple[str, Session]:
-    """Log a user in: (the token for the cookie, the session)."""
+    """Log a user in, and return the cookie's token and the session."""
     token = secrets.token_urlsafe(32)
     values = {
         "token_hash": hash_secret(token),
@@ -61,7 +59,7 @@ async def open_session(connection: AsyncConnection, user_id: int, device: str = 
 
 
 async def fetch_session(connection: AsyncConnection, token: str) -> Session | None:
-    """The session of a cookie's token, unless it has ended or its user is disabled."""
+    """Return the session of a token, unless it has ended or its user is disabled."""
     if not token or len(token) > 128:
         return None
     values = {"token_hash": hash_secret(token), "idle": IDLE}
@@ -74,14 +72,14 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
 
 
 async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
-    """A user's sessions that have not ended, the latest used first."""
+    """Return a user's open sessions, last used first."""
     cursor = connection.cursor(row_factory=class_row(OpenSession))
     values = {"user_id": user_id, "idle": IDLE}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> None:
-    """Log out of one browser; one that has ended stays so."""
+    """Log out of one browser."""
     await connection.execute(queries["close"], {"user_id": user_id, "session_id": session_id})
 
 

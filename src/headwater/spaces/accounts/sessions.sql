@@ -1,10 +1,9 @@
 -- name: open
--- A new session.
 INSERT INTO sessions (token_hash, user_id, device, expires_at)
 VALUES (%(token_hash)s, %(user_id)s, %(device)s, now() + %(lifetime)s);
 
 -- name: fetch
--- The session of a token and its user. That it is used is noted once a minute at most.
+-- The session of a token, with its user. Its use is recorded at most once a minute.
 WITH seen AS (
     UPDATE sessions SET last_seen_at = now()
     WHERE token_hash = %(token_hash)s AND expires_at > now()
@@ -17,17 +16,15 @@ WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
   AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL;
 
 -- name: list
--- A user's sessions, the latest used first.
+-- A user's sessions, last used first.
 SELECT id, device, created_at, last_seen_at FROM sessions
 WHERE user_id = %(user_id)s AND expires_at > now() AND last_seen_at > now() - %(idle)s
 ORDER BY last_seen_at DESC, id DESC;
 
 -- name: close
--- Log out of one browser.
 DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s;
 
 -- name: close_all
--- Log out everywhere.
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: tidy

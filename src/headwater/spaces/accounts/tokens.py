@@ -1,4 +1,4 @@
-"""Tokens with which assistants and scripts use MCP: each belongs to a user and a Space, and was issued by the
+"""MCP tokens of assistants and scripts: each belongs to a user and a Space, and was issued by the
 authorization server or created by hand. Only their hashes are stored.
 """
 
@@ -24,12 +24,12 @@ queries = Queries(__name__, "tokens.sql")
 PREFIX = "trk_mcp_"
 MAX_TOKENS = 25
 MAX_OF_A_VIEWER = 5
-"""The most of them for a viewer, who cannot revoke the tokens of others."""
+"""The limit for a viewer, who cannot revoke the tokens of other members."""
 Kind = Literal["oauth", "personal"]
 
 
 class TooManyTokens(Conflict):
-    """The Space, or a viewer of it, has all the tokens they may have."""
+    """The Space or the viewer has the maximum number of tokens."""
 
     def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
         super().__init__(f"{holder} {most} tokens, which is all there may be: revoke one first.")
@@ -37,36 +37,30 @@ class TooManyTokens(Conflict):
 
 @dataclass(frozen=True)
 class NewToken:
-    """A token to be made."""
-
     user_id: int
     kind: Kind
     name: str
-    """A label; of an OAuth token, the client's name."""
+    """A label; the client's name for an OAuth token."""
     client_id: str | None = None
-    """Of an OAuth token, the client's id."""
+    """The client id of an OAuth token."""
     lifetime: timedelta | None = None
     """None: it never expires."""
 
 
 @dataclass(frozen=True)
 class TokenOwner:
-    """The user whose token it is."""
-
     user_id: int
     email: str
     name: str
 
     @property
     def display_name(self) -> str:
-        """The name of the user on pages; the address of one without a name."""
+        """The name, or the address of a user without one."""
         return self.name or self.email
 
 
 @dataclass(frozen=True)
 class StoredToken:
-    """A token as it is stored."""
-
     id: int
     kind: Kind
     name: str
@@ -82,7 +76,7 @@ class StoredToken:
 
 @dataclass(frozen=True)
 class OwnToken:
-    """A token as its user sees it among all of theirs."""
+    """A token in the user's own list."""
 
     space_id: int
     space_name: str
@@ -94,7 +88,7 @@ class OwnToken:
 
 @dataclass(frozen=True)
 class Bearer:
-    """The user, the Space and the current role of a token."""
+    """The user, Space and current role of a token."""
 
     space_id: int
     user_id: int
@@ -108,12 +102,12 @@ class Bearer:
 
 
 async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken) -> tuple[str, int]:
-    """Make a token, and return it with its id.
+    """Create a token, and return it with its id.
 
-    Raises TooManyTokens, Invalid for its name, NotFound when the user is no member of the Space.
+    Raises TooManyTokens, Invalid for its name, NotFound if the user is not a member of the Space.
     """
     name = read_label("name", new.name)
-    # Concurrent changes of tokens or members wait here, so the count and the membership stay valid.
+    # The lock keeps the count and the membership valid during concurrent changes.
     roles = await lock_members(connection, space_id)
     if new.user_id not in roles:
         raise NotFound("Member")
@@ -139,13 +133,13 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
 
 
 async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
-    """The number of a Space's MAX_TOKENS that are in use."""
+    """Return the number of working tokens; at most MAX_TOKENS."""
     row = await fetch_one(connection, queries["count"], {"space_id": space_id})
     return row[0]
 
 
 async def list_tokens(connection: AsyncConnection, space_id: int) -> list[StoredToken]:
-    """A Space's tokens that still work, the newest first."""
+    """Return a Space's working tokens, newest first."""
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(queries["list"], {"space_id": space_id})
     return [
@@ -155,13 +149,13 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
 
 
 async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
-    """The user's tokens that work, in every Space, by its name."""
+    """Return the user's working tokens in all Spaces, by Space name."""
     cursor = connection.cursor(row_factory=class_row(OwnToken))
     return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
-    """A token that still works. Raises NotFound."""
+    """Return a working token. Raises NotFound."""
     for token in await list_tokens(connection, space_id):
         if token.id == token_id:
             return token
@@ -169,15 +163,15 @@ async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int)
 
 
 async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
-    """End a token, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    """Revoke a token when the transaction commits. Raises NotFound; a second call changes nothing."""
     values = {"space_id": space_id, "token_id": token_id}
     if (await connection.execute(queries["revoke"], values)).rowcount == 0:
         raise NotFound("Token")
 
 
 async def find_token(connection: AsyncConnection, token: str) -> Bearer | None:
-    """The bearer of a token that is not revoked or expired and whose user still is a member. To be
-    called for every request: nothing of the result may be kept.
+    """Return the owner of a working token whose user is still a member. Call it for every request, and cache
+    nothing.
     """
     if not token.startswith(PREFIX) or len(token) > 128:
         return None

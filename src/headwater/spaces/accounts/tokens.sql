@@ -1,24 +1,21 @@
 -- name: count
--- The Space's tokens that work.
 SELECT count(*) FROM mcp_tokens
 WHERE space_id = %(space_id)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > now());
 
 -- name: count_of_user
--- One user's tokens for the Space that work.
 SELECT count(*) FROM mcp_tokens
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > now());
 
 -- name: issue
--- A new token.
 INSERT INTO mcp_tokens (space_id, user_id, kind, name, client_id, token_hash, hint, expires_at)
 VALUES (%(space_id)s, %(user_id)s, %(kind)s, %(name)s, %(client_id)s, %(token_hash)s, %(hint)s,
         now() + %(lifetime)s)
 RETURNING id;
 
 -- name: list
--- The Space's tokens that work, the newest first, and whose they are.
+-- The Space's working tokens with their owners, newest first.
 SELECT t.id, t.kind, t.name, t.client_id, t.hint, t.created_at, t.last_used_at, t.expires_at,
        t.revoked_at, t.user_id, u.email, u.name AS user_name
 FROM mcp_tokens t JOIN users u ON u.id = t.user_id
@@ -27,7 +24,7 @@ WHERE t.space_id = %(space_id)s AND t.revoked_at IS NULL
 ORDER BY t.id DESC;
 
 -- name: list_of_user
--- A user's tokens that work and what each opens, by Space; which Spaces is the question.
+-- A user's working tokens, by Space. The Spaces are not known yet.
 SELECT t.space_id, s.name AS space_name, t.name, t.hint, t.created_at, t.last_used_at
 FROM mcp_tokens t JOIN spaces s ON s.id = t.space_id
 WHERE t.user_id = %(user_id)s AND t.revoked_at IS NULL
@@ -35,13 +32,12 @@ WHERE t.user_id = %(user_id)s AND t.revoked_at IS NULL
 ORDER BY s.name, t.space_id, t.id DESC;
 
 -- name: revoke
--- End a token; one that is revoked keeps the time of it.
+-- Revoke a token; the first time of revocation stays.
 UPDATE mcp_tokens SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(token_id)s;
 
 -- name: find
--- Whose token this is and what it opens; which Space is the question. That it is used is noted
--- once a minute at most.
+-- The owner and Space of a token. The Space is not known yet. Its use is recorded at most once a minute.
 WITH used AS (
     UPDATE mcp_tokens SET last_used_at = now()
     WHERE token_hash = %(token_hash)s AND revoked_at IS NULL

@@ -1,6 +1,4 @@
-"""People with an account: made, found, and their passwords changed. A password's hash is made
-before (`passwords.py`), so that no transaction waits for it.
-"""
+"""User accounts. Passwords are hashed before (`passwords.py`), so that no transaction waits for it."""
 
 from __future__ import annotations
 
@@ -18,11 +16,11 @@ from headwater.http.inputs.fields import UNPRINTABLE
 queries = Queries(__name__, "users.sql")
 
 MAX_NAME = 120
-"""Of a name that pages and mails show in one line."""
+"""Characters of a name, which pages and mails show in one line."""
 
 
 class EmailTaken(Conflict):
-    """There is an account with this address already."""
+    """An account with this address exists."""
 
     def __init__(self) -> None:
         super().__init__("There is an account with this e-mail address.")
@@ -30,8 +28,6 @@ class EmailTaken(Conflict):
 
 @dataclass(frozen=True)
 class User:
-    """A person's account."""
-
     id: int
     email: str
     name: str
@@ -42,12 +38,12 @@ class User:
 
     @property
     def display_name(self) -> str:
-        """The name of the user on pages; the address of one without a name."""
+        """The name, or the address of a user without one."""
         return self.name or self.email
 
 
 def read_email(text: str) -> str:
-    """An address as it is stored. Raises Invalid."""
+    """Return an address in its stored form. Raises Invalid."""
     try:
         return parse_written_email(text)
     except ValueError as error:
@@ -55,7 +51,7 @@ def read_email(text: str) -> str:
 
 
 def read_label(field: str, text: str) -> str:
-    """A name of 1 to MAX_NAME characters without controls, trimmed. Raises Invalid."""
+    """Return a trimmed name of 1 to MAX_NAME characters without controls. Raises Invalid."""
     text = text.strip()
     if not text:
         raise Invalid.of(field, "must not be empty.")
@@ -94,7 +90,7 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
 
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
-    """The account with this id. Raises NotFound."""
+    """Return the account with this id. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(User))
     user = await fetch_optional(cursor, queries["fetch"], {"user_id": user_id})
     if user is None:
@@ -103,13 +99,13 @@ async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
 
 
 async def any_user(connection: AsyncConnection) -> bool:
-    """True when the installation has been set up."""
+    """Return whether the installation has been set up."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
 
 async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:
-    """Change what others see; without a name it is the address. Raises Invalid."""
+    """Change the name that other users see; without one they see the address. Raises Invalid."""
     name = read_label("name", name) if name.strip() else ""
     await connection.execute(queries["change_name"], {"user_id": user_id, "name": name})
 
@@ -117,7 +113,7 @@ async def change_name(connection: AsyncConnection, user_id: int, name: str) -> N
 async def change_password(
     connection: AsyncConnection, user_id: int, password_hash: str, *, revoke_tokens: bool = False
 ) -> None:
-    """Replace a password. This ends every session and every password link, and on request every token of
+    """Replace a password, and end every session and password link. `revoke_tokens` also ends every token of
     assistants and scripts: a person who knew the old password may have created one.
     """
     values = {"user_id": user_id, "password_hash": password_hash}
@@ -130,6 +126,6 @@ async def change_password(
 
 
 async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:
-    """Store the same password's hash under newer parameters, unless it was changed meanwhile."""
+    """Store a hash with newer parameters, unless the password was changed meanwhile."""
     values = {"user_id": user.id, "before": user.password_hash, "password_hash": password_hash}
     await connection.execute(queries["renew_hash"], values)

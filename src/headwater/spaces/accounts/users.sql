@@ -1,34 +1,29 @@
 -- name: create
--- A new account, unless the address has one.
+-- Create an account, unless the address has one.
 INSERT INTO users (email, name, password_hash)
 VALUES (%(email)s, %(name)s, %(password_hash)s)
 ON CONFLICT (email) DO NOTHING
 RETURNING id, email, name, created_at, disabled_at, password_hash;
 
 -- name: find
--- The account of an address.
 SELECT id, email, name, created_at, disabled_at, password_hash
 FROM users WHERE email = %(email)s;
 
 -- name: fetch
--- An account by its id.
 SELECT id, email, name, created_at, disabled_at, password_hash
 FROM users WHERE id = %(user_id)s;
 
 -- name: any
--- Whether there is any account.
 SELECT EXISTS (SELECT FROM users);
 
 -- name: change_name
--- Another name.
 UPDATE users SET name = %(name)s WHERE id = %(user_id)s;
 
 -- name: change_password
--- A new password.
 UPDATE users SET password_hash = %(password_hash)s WHERE id = %(user_id)s;
 
 -- name: renew_hash
--- The same password under newer parameters; one that was changed meanwhile stays.
+-- Replace a hash, unless the password was changed meanwhile.
 UPDATE users SET password_hash = %(password_hash)s
 WHERE id = %(user_id)s AND password_hash = %(before)s;
 
@@ -37,7 +32,7 @@ WHERE id = %(user_id)s AND password_hash = %(before)s;
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: end_links
--- A link for choosing a password ends when one is chosen.
+-- A new password ends the user's password links.
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: revoke_tokens
@@ -46,6 +41,6 @@ UPDATE mcp_tokens SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: end_codes
--- Codes of the user's that have not become tokens yet, in every Space.
+-- End the user's unused codes, in every Space.
 UPDATE oauth_codes SET used_at = now()
 WHERE user_id = %(user_id)s AND used_at IS NULL;

@@ -1,5 +1,5 @@
-"""Origins: scheme, host and port of a site's pages, in the form that browsers send, and the cookie domain
-that a page's host shares with ours. Pure.
+"""Origins of a site's pages, in the browsers' form, and the cookie domain that a page shares with this host.
+Pure.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from headwater.sources.addresses import name_in_ascii
 
 MAX_ORIGINS = 50
 OPAQUE = "null"
-"""What browsers send for a frame without an origin, such as the one that Shopify runs pixels in."""
+"""The origin of a frame without one, such as Shopify's for pixels."""
 FORMS = "such as https://shop.example, http://localhost:3000 or https://*.shop.example"
 
 MOST_LABELS = 10
-"""Labels of a host that wildcards are looked for above."""
+"""Hosts with more labels match no wildcard."""
 LONGEST_QUOTE = 80
-"""Characters of an address that a sentence about it repeats."""
+"""Characters of an address quoted in a sentence."""
 
 _BETWEEN = re.compile(r"[\s,;]+")
 _END_OF_AUTHORITY = re.compile(r"[/?#\\]")
@@ -77,7 +77,7 @@ def _host(name: str, *, wildcard: bool) -> str:
 
 
 def parse_origins(texts: Iterable[str]) -> list[str]:
-    """Return a site's origins, each once, in order. Raises ValueError naming the first bad one."""
+    """Return a site's distinct origins, in order. Raises ValueError naming the first bad one."""
     origins: dict[str, None] = {}
     for text in texts:
         try:
@@ -91,7 +91,7 @@ def parse_origins(texts: Iterable[str]) -> list[str]:
 
 def read_pasted_origins(text: str) -> list[str]:
     """Return the origins in a pasted text: addresses separated by blanks, commas or lines, with a path or
-    without a scheme. Raises ValueError with a sentence that says what to write.
+    without a scheme. Raises ValueError with advice.
     """
     return [_pasted_origin(address) for address in _BETWEEN.split(text) if address]
 
@@ -117,15 +117,13 @@ def _pasted_origin(address: str) -> str:
 
 
 def sent_host(origin: str) -> str | None:
-    """Return the host in an `Origin` header; None unless it is an origin of the web (not
-    `null`).
-    """
+    """Return the host of an `Origin` header; None unless it is a web origin (not `null`)."""
     match = _SENT.fullmatch(origin)
     return match[2] if match else None
 
 
 def is_among(origin: str, origins: Iterable[str]) -> bool:
-    """Return whether an origin that `sent_host` takes, or `null`, is one of a site's."""
+    """Return whether an origin accepted by `sent_host`, or `null`, belongs to a site."""
     for allowed in origins:
         begin, star, end = allowed.partition("*")
         if origin == allowed or (
@@ -136,8 +134,8 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
 
 
 def covering_origins(origin: str) -> list[str]:
-    """Return the origins of sites that an origin which `sent_host` takes would be one of: itself,
-    and those with `*.` for the hosts above it.
+    """Return the site origins that would match an origin accepted by `sent_host`: itself, and `*.` for the
+    hosts above it.
     """
     scheme, _, authority = origin.partition("://")
     labels = authority.split(".", MOST_LABELS)

@@ -1,7 +1,7 @@
-"""Reasons for refused reports from pages: kept in memory, and written outside of requests.
+"""Reasons for refused browser events, kept in memory and written in the background.
 
-Anyone can send reports that are refused, without limit. So the memory is bounded, a site has one row per
-reason, and each row is written at most once a minute. No row holds visitor data.
+Anyone can cause refusals without limit. So memory is bounded, a site has one row per reason, and each row is
+written at most once a minute. No row holds visitor data.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ from headwater.spaces.sites.origins import covering_origins
 queries = Queries(__name__, "refusals.sql")
 
 PAUSE_SECONDS = 1.0
-"""Between two looks at what is to be written."""
+"""Between two writes."""
 RENEWAL_SECONDS = 60.0
 """Between two writes of one site's refusals for one reason."""
 MOST_NOTES = 200
-"""Notes that are remembered at a time; others are let go."""
+"""Notes in memory; further ones are dropped."""
 LONGEST_DETAIL = 300
 
 _FIELD = re.compile(r"[a-z0-9_.]{1,80}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,80}")
-"""What a key may look like: nothing in it is an address or a name."""
+"""The form of a key: it cannot contain an address or a name."""
 
 
 class RefusalReason(StrEnum):
-    """The reason why a report, or an item of one, was refused."""
+    """The reason to refuse a browser event or one of its items."""
 
     ORIGIN = "origin"
     """The page's origin does not belong to the site."""
     KEY = "key"
     """No site has the key."""
     CLOCK = "clock"
-    """A time that the page or its server gave cannot be."""
+    """An impossible time from the page or its server."""
     INVALID = "invalid"
     """A field breaks a rule."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The latest refusal of a site's reports for one reason."""
+    """The latest refusal of a site's events for one reason."""
 
     reason: RefusalReason
     detail: str
-    """The origin, the key, or the field at fault."""
+    """The origin, the key, or the invalid field."""
     noted_at: datetime
 
     @property
     def sentence(self) -> str:
-        """A sentence on it and on what to do, with names in backquotes."""
+        """The refusal and its remedy, with names in backquotes."""
         return _SENTENCES[self.reason].format(self.detail.replace("`", ""))
 
 
@@ -88,7 +88,7 @@ _SENTENCES = {
 
 
 class _Note(NamedTuple):
-    """One site's refusals for one reason; of an unknown key the origin is all that is known."""
+    """One site's refusals for one reason; with an unknown key only the origin is known."""
 
     space_id: int
     site_id: int
@@ -97,31 +97,28 @@ class _Note(NamedTuple):
 
 
 class RefusalNotes:
-    """The refusals of this process that are not written yet."""
+    """Unwritten refusals of this process."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unwritten: dict[_Note, tuple[str, datetime]] = {}
         self._tried: dict[_Note, float] = {}
-        """When a note was last due to be written, on the monotonic clock."""
+        """The last attempt to write a note, on the monotonic clock."""
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, site_id: int, reason: RefusalReason, detail: str) -> None:
-        """Remember that a report of a site was refused now."""
+        """Record a refusal."""
         if reason in (RefusalReason.CLOCK, RefusalReason.INVALID) and not _FIELD.fullmatch(detail):
             detail = "item"
         self._remember(_Note(space_id, site_id, reason), detail)
 
     def note_key(self, origin: str, key: str) -> None:
-        """Remember that a page of an origin has reported with a key that no site has. `origin` is
-        one that `sent_host` takes.
-        """
+        """Record that a page of an origin used an unknown key. `origin` must be accepted by `sent_host`."""
         if len(origin) <= LONGEST_DETAIL:
             known = key if _KEY.fullmatch(key) else "no key"
             self._remember(_Note(0, 0, RefusalReason.KEY, origin), known)
 
     def start(self) -> None:
-        """Begin to write."""
         self._task.start()
 
     async def stop(self) -> None:
@@ -129,7 +126,7 @@ class RefusalNotes:
         await self._task.stop()
 
     async def write(self) -> None:
-        """Write what was not written within RENEWAL_SECONDS. What cannot be written is let go."""
+        """Write the notes not written within RENEWAL_SECONDS. Failed ones are dropped."""
         ago = time.monotonic() - RENEWAL_SECONDS
         self._tried = {note: tried for note, tried in self._tried.items() if tried > ago}
         due = {note: latest for note, latest in self._unwritten.items() if note not in self._tried}
@@ -157,7 +154,7 @@ class RefusalNotes:
 async def list_refusals(
     connection: AsyncConnection, space_id: int, site_id: int, since: datetime
 ) -> list[Refusal]:
-    """Return why reports of a site were refused since a moment, the latest first."""
+    """Return a site's refusals since a moment, newest first."""
     cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id, "since": since}
     rows = await fetch_all(cursor, queries["list"], values)
@@ -182,4 +179,4 @@ async def _write(connection: AsyncConnection, note: _Note, values: dict[str, Any
 
 
 WRITTEN_FOR = timedelta(minutes=1)
-"""How long a note that any process has written is not written again."""
+"""A note written by any process is not written again within this time."""

@@ -1,5 +1,5 @@
 -- name: note
--- Why a report of a site's pages was refused, written once a minute at most.
+-- Record a refusal of a site, at most once a minute.
 INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
 VALUES (%(space_id)s, %(site_id)s, %(reason)s, %(detail)s, %(noted_at)s)
 ON CONFLICT (space_id, site_id, reason) DO UPDATE
@@ -7,8 +7,7 @@ SET detail = excluded.detail, noted_at = excluded.noted_at
 WHERE r.noted_at < %(before)s;
 
 -- name: sites_of_origins
--- The sites to which a page of these origins may belong after it reported with an unknown key. Their
--- Space is not known yet.
+-- The sites that a page of these origins with an unknown key may belong to. Their Space is not known yet.
 SELECT s.space_id, s.id
 FROM sites s
 WHERE s.origins && %(origins)s::text[] AND s.revoked_at IS NULL
@@ -16,7 +15,7 @@ ORDER BY s.space_id, s.id
 LIMIT 20;
 
 -- name: list
--- Why reports of a site's pages were refused since then, the latest first.
+-- A site's refusals since a moment, newest first.
 SELECT r.reason, r.detail, r.noted_at FROM site_refusals r
 WHERE r.space_id = %(space_id)s AND r.site_id = %(site_id)s AND r.noted_at > %(since)s
 ORDER BY r.noted_at DESC;

@@ -1,4 +1,4 @@
-"""The code that shops take, with `__NAMES__` in place of what each installation and site has."""
+"""Code for shops, with `__NAMES__` as placeholders for values of the installation and the site."""
 
 from __future__ import annotations
 

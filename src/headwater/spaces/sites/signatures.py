@@ -1,9 +1,9 @@
-"""Signatures of a business on what a page says of a contact. With one it is trusted like what the
-business's own server sends. Pure.
+"""Signatures of a business for the contact that a page identifies. A signed identification is trusted like
+one from the business's own server. Pure.
 
-The signature covers the identifiers and a time, in one line that every templating language can
-write: `<Unix seconds> <email> <tracking_id>`, the address trimmed and in lower case, and an
-absent one empty. An address holds blanks between quotes only, so the line has one meaning.
+The signature covers the identifiers and a time, in one line that every templating language can write: `<Unix
+seconds> <email> <tracking_id>`, the address trimmed and in lower case, and an absent one empty. An address
+holds blanks between quotes only, so the line has one meaning.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import secrets
 from dataclasses import dataclass, field
 
 MAX_AGE = 86_400
-"""How many seconds a signature is valid: as long as a visitor may leave a page open."""
+"""Seconds that a signature is valid: a visitor may leave a page open."""
 LEEWAY = 300
-"""How many seconds the signing server's clock may be ahead."""
+"""Seconds that the signing server's clock may be ahead."""
 
 
 @dataclass(frozen=True, slots=True)
 class SigningSecret:
-    """A secret that a site's signatures are made with."""
+    """A secret for a site's signatures."""
 
     secret: bytes = field(repr=False)
     until: float | None = None
-    """The Unix time at which a replaced secret expires."""
+    """The expiry of a replaced secret, in Unix time."""
 
 
 class WrongTimeError(ValueError):
-    """A signature's time cannot be right, or is too long ago."""
+    """A signature's time is in the future or too long ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature: the time as it was signed, and the digest in hexadecimal digits."""
+    """A signature: the signed time, and the digest in hexadecimal digits."""
 
     signed_at: str
     digest: str
@@ -41,8 +41,8 @@ class Signature:
     def check(
         self, email: str | None, tracking_id: str | None, known: tuple[SigningSecret, ...], now: float
     ) -> None:
-        """Raise ValueError, completing the sentence "The signature …", unless one of a site's
-        secrets made it of these identifiers within its time; WrongTimeError for the time alone.
+        """Raise ValueError, completing the sentence "The signature …", unless one of a site's secrets signed
+        these identifiers in time; WrongTimeError for the time alone.
         """
         if not (email or tracking_id):
             raise ValueError("must contain an email or a tracking_id.")
@@ -65,11 +65,9 @@ class Signature:
 
 
 def sign(secret: bytes, signed_at: str, email: str | None, tracking_id: str | None) -> str:
-    """Return the signature of these identifiers at a time."""
     line = f"{signed_at} {email or ''} {tracking_id or ''}"
     return hmac.digest(secret, line.encode(), "sha256").hex()
 
 
 def new_secret() -> str:
-    """Return a random signing secret."""
     return secrets.token_hex(32)

@@ -1,6 +1,6 @@
-"""Sites: created, listed, changed, revoked, and looked up by their public key, which is in every
-page. The key names the site; the origin proves that a browser shows one of its pages. With the
-signing secret, which no page holds, the business's server vouches for what a page says.
+"""Sites, looked up by their public key, which is in every page. The key names the site; the origin proves
+that a browser shows one of its pages. With the signing secret, which no page holds, the business's server
+vouches for data sent by a page.
 """
 
 from __future__ import annotations
@@ -35,32 +35,28 @@ log = structlog.get_logger()
 PREFIX = "trk_pk_"
 SCOPE = "events:write"
 REPORTING = RateLimit("hits", 60_000)
-"""Items a minute that the browsers of a Space may report."""
+"""Items a minute from all browsers of a Space."""
 _KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site as it is stored."""
-
     id: int
     name: str
     site_key: str
     origins: list[str]
     accepts_amounts: bool
-    """True when its pages may report amounts."""
+    """True if its pages may report amounts."""
     signed_only: bool
-    """True when only signed identifies and servers join a browser to a known contact."""
+    """True if only servers and signed identifications may join a browser to a known contact."""
     bot_hits: int
-    """Page views by bots, which were left out."""
+    """Page views by bots, which are not counted."""
     created_at: datetime
     revoked_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveSite:
-    """A site whose key is in use."""
-
     id: int
     caller: Caller
     """Its only scope is to write events."""
@@ -70,15 +66,13 @@ class ActiveSite:
     secrets: tuple[SigningSecret, ...] = ()
 
     def admit(self, origin: str) -> None:
-        """Raise Forbidden unless pages of this origin are the site's."""
+        """Raise Forbidden unless the site accepts this origin."""
         if not is_among(origin, self.origins):
             raise Forbidden("The page's origin is not an address of the site.")
 
 
 @dataclass(frozen=True)
 class NewSite:
-    """A site to be created."""
-
     name: str
     origins: Sequence[str]
     accepts_amounts: bool = True
@@ -88,8 +82,8 @@ class NewSite:
 async def create_site(
     connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
 ) -> tuple[Site, str]:
-    """Create a site and return it with its signing secret, which `key` seals. Raises Invalid for a
-    name or an origin that cannot be used, NotFound for an unknown Space.
+    """Create a site and return it with its signing secret, encrypted with `key`. Raises Invalid for an
+    unusable name or origin, NotFound for an unknown Space.
     """
     site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
     values = {
@@ -105,7 +99,7 @@ async def create_site(
 
 
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
-    """Return a Space's sites, revoked ones included, the oldest first. Raises NotFound."""
+    """Return a Space's sites, including revoked ones, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Site))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
@@ -123,7 +117,7 @@ async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -
 
 @dataclass(frozen=True)
 class SiteChange:
-    """Changes of a site's settings. None changes nothing."""
+    """Changes of a site's settings. None keeps a setting."""
 
     name: str | None = None
     origins: Sequence[str] | None = None
@@ -132,7 +126,7 @@ class SiteChange:
 
 
 async def change_site(connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange) -> Site:
-    """Replace settings of a site, from the commit on. Raises Invalid or NotFound."""
+    """Change a site's settings when the transaction commits. Raises Invalid or NotFound."""
     values = {
         "space_id": space_id,
         "site_id": site_id,
@@ -145,7 +139,7 @@ async def change_site(connection: AsyncConnection, space_id: int, site_id: int, 
 
 
 async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
-    """End a site, from the commit on. Raises NotFound; revoking twice changes nothing."""
+    """Revoke a site when the transaction commits. Raises NotFound; a second call changes nothing."""
     return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
 
 
@@ -158,8 +152,8 @@ async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int,
 async def rotate_secret(
     connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
 ) -> str:
-    """Give a site a new signing secret and return it. Signatures of the former secret stay valid
-    for `overlap` seconds. Raises NotFound.
+    """Replace a site's signing secret and return the new one. The former stays valid for `overlap` seconds.
+    Raises NotFound.
     """
     site_key, _ = await _secret(connection, space_id, site_id)
     secret = new_secret()
@@ -175,7 +169,7 @@ async def rotate_secret(
 
 
 def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
-    """Add to the page views by bots, by site. The caller holds the Space's lock."""
+    """Add page views by bots, by site. The caller holds the Space's lock."""
     values = [{"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()]
     if values:
         connection.cursor().executemany(queries["count_bots"], values)
@@ -206,7 +200,7 @@ def _origins(texts: Sequence[str]) -> list[str]:
 
 
 class SiteCache(CredentialCache[str, ActiveSite]):
-    """The sites whose pages report, by key."""
+    """Active sites, by key."""
 
     def __init__(self, database: Database, sealing_key: bytes) -> None:
         super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
@@ -230,8 +224,8 @@ def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
 def _unsealed(
     key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
 ) -> tuple[SigningSecret, ...]:
-    """Return a site's secrets; no secret when they cannot be opened. Its pages can still report
-    then, but signatures cannot be verified.
+    """Return a site's secrets; empty if they cannot be decrypted. Its pages can still send events then, but
+    signatures cannot be verified.
     """
     stored = [(secret, None), (former, until)]
     try:

@@ -1,5 +1,4 @@
 -- name: create
--- A new site.
 INSERT INTO sites (space_id, name, site_key, origins, accepts_amounts, signed_only, signing_secret)
 VALUES (%(space_id)s, %(name)s, %(site_key)s, %(origins)s, %(accepts_amounts)s, %(signed_only)s,
         %(signing_secret)s)
@@ -7,20 +6,18 @@ RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: list
--- A Space's sites, revoked ones included, the oldest first.
+-- A Space's sites, including revoked ones, oldest first.
 SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s ORDER BY id;
 
 -- name: fetch
--- One site, revoked or not.
 SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s AND id = %(site_id)s;
 
 -- name: change
--- A site's name, the origins of its pages, and what it believes of them, from now on; NULL changes
--- nothing.
+-- Change a site; NULL keeps a setting.
 UPDATE sites SET name = coalesce(%(name)s, name),
        origins = coalesce(%(origins)s, origins),
        accepts_amounts = coalesce(%(accepts_amounts)s, accepts_amounts),
@@ -30,20 +27,19 @@ RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: revoke
--- End a site; one that is revoked keeps the time of it.
+-- Revoke a site; the first time of revocation stays.
 UPDATE sites SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(site_id)s
 RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: secret
--- The secret of a site's signatures, encrypted, and the key it is bound to.
+-- A site's encrypted secret, and the key it is bound to.
 SELECT site_key, signing_secret FROM sites
 WHERE space_id = %(space_id)s AND id = %(site_id)s;
 
 -- name: rotate
--- A new signing secret. What the one before signed is believed until its time is over, unless it
--- ends at once.
+-- Replace the signing secret. The former stays valid for a while, unless it ends now.
 UPDATE sites SET signing_secret = %(signing_secret)s,
        former_secret = CASE WHEN %(overlap)s > 0 THEN signing_secret END,
        former_until = now() + make_interval(secs => %(overlap)s)
@@ -61,6 +57,6 @@ JOIN spaces s ON s.id = w.space_id
 WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
 
 -- name: count_bots
--- Page views by bots, and when the last of them was processed.
+-- Add page views by bots.
 UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s, last_bot_at = now()
 WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

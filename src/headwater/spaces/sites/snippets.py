@@ -1,5 +1,5 @@
-"""The snippet of a site: what its pages hold so that they load the tracker, and how each shop
-system takes it. The one source of snippets for the console and the command line. Pure.
+"""The snippet that loads the tracker on a site's pages, with instructions for each shop system, for the
+console and the command line. Pure.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ STUB = (
     "<script>window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach("
     "function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})</script>"
 )
-"""Keeps what a page calls until the tracker is there."""
+"""Queues the page's calls until the tracker is loaded."""
 
 
 class ShopSystem(StrEnum):
-    """The shop systems that have steps of their own."""
+    """Shop systems with their own instructions."""
 
     HTML = "html"
     TAG_MANAGER = "gtm"
@@ -39,7 +39,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Installation:
-    """The addresses of this installation, for a site's pages and servers."""
+    """The addresses of this installation for pages and servers."""
 
     base_url: str
     """An origin."""
@@ -48,18 +48,15 @@ class Installation:
 
     @property
     def script_url(self) -> str:
-        """The address that pages load the tracker from."""
         return f"{self.base_url}{self.script}"
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """The parts of a site's snippet."""
-
     installation: Installation
     site_key: str
     needs_consent: bool = False
-    """True when nothing may be reported before the page says that the visitor agreed."""
+    """True if the visitor's consent is required first."""
 
     @property
     def tag(self) -> str:
@@ -71,7 +68,7 @@ class Snippet:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One step of setting a shop up. Texts have commands and names in backquotes."""
+    """One step of connecting a shop. Texts have commands and names in backquotes."""
 
     title: str
     text: str
@@ -79,8 +76,8 @@ class Instruction:
 
 
 def describe_shop(shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
-    """Return the steps that connect a shop: the snippet, who the visitor is, the order. Orders by
-    the page itself are left out for a site whose pages may not report amounts.
+    """Return the steps that connect a shop: snippet, identification, orders. Without `accepts_amounts`, pages
+    report no orders.
     """
     steps = _STEPS[shop](snippet, accepts_amounts)
     return [*steps, _CONSENT[shop]] if snippet.needs_consent else steps
@@ -223,7 +220,7 @@ _PAGE_ORDER = Instruction(
 
 
 def _fill(code: str, snippet: Snippet) -> str:
-    """Return code with this installation's addresses and the site's key in it."""
+    """Insert the installation's addresses and the site's key into code."""
     values = {
         "__TAG__": snippet.tag,
         "__STUB__": STUB,

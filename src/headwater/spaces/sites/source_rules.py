@@ -1,6 +1,4 @@
-"""A Space's part of the source rules: its exclusions, including the hosts of its sites, and its names of
-sources.
-"""
+"""A Space's part of the source rules: exclusions, including its own hosts, and names."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ queries = Queries(__name__, "source_rules.sql")
 
 
 async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:
-    """Return a Space's part of the rules, for visits that arrive now."""
+    """Return a Space's current part of the rules."""
     own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(
@@ -25,6 +23,6 @@ async def fetch_source_rules(connection: AsyncConnection, space: Space) -> Sourc
 
 
 async def fetch_own_hosts(connection: AsyncConnection, space_id: int) -> list[str]:
-    """Return the hosts of a Space's sites, without the signs of their subdomains."""
+    """Return the hosts of a Space's sites, without wildcards."""
     rows = await fetch_all(connection, queries["own_hosts"], {"space_id": space_id})
     return [host for (host,) in rows if read_address(host) is not None]
