@@ -1,1 +1,1 @@
-"""Stored events: reading, changing and deleting them."""
+"""Stored events."""

@@ -1,7 +1,4 @@
-"""The normalised event payload stored in the inbox.
-
-Validated once at ingest; the pipeline doesn't validate it again.
-"""
+"""The normalized event payload in the inbox. Validated once at ingest."""
 
 from __future__ import annotations
 
@@ -68,9 +65,9 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     trk_keyword: str | None = None
     trk_type: str | None = None
     referrer: str | None = None
-    """The page before the visit, as reported by a shop's order."""
+    """The page before the visit, reported by a shop's order."""
     heard_about_us: str | None = None
-    """The contact's answer to "How did you hear about us?"."""
+    """The answer to "How did you hear about us?"."""
     profile_fields: dict[int, str] = {}
     """Slot number to value: text (1-15), a decimal number (16-25), or a date (26-30): `YYYY-MM-DD`
     in the Space's time zone, or a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`.
@@ -78,18 +75,18 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     idempotency_key: str | None = None
     do_not_capi: bool = False
     currency: str | None = None
-    """Currency of the amount; None means the Space's."""
+    """None means the Space's."""
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
     """Consent to the use of personal data for ads; None if unknown."""
     cookies: dict[str, str] = {}
-    """Values of browsing.accepted.COOKIES by name, where the browser has them."""
+    """Values of browsing.accepted.COOKIES by name."""
     address_key: str | None = None
     """The sender's address for events from pages, in the form that people/identity/joins.py counts."""
     join_rule: str | None = None
     """SIGNED_ONLY if only signed identifies may link a browser of this site to a known contact."""
     warnings: tuple[str, ...] = ()
-    """Fields that were ignored, under the sender's names."""
+    """Ignored fields, under the sender's names."""
 
 
 PERSONAL_MEMBERS = frozenset(
@@ -111,7 +108,7 @@ PERSONAL_MEMBERS = frozenset(
         "address_key",
     }
 )
-"""Members that identify a person. Erasing the person removes them from the payload."""
+"""Members that identify a person, removed by an erasure."""
 
 KEPT_MEMBERS = frozenset(
     {
@@ -142,4 +139,4 @@ KEPT_MEMBERS = frozenset(
         "join_rule",
     }
 )
-"""Members that describe the event and its source. Erasing a person keeps them."""
+"""Members that describe the event and its source, kept by an erasure."""

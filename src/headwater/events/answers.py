@@ -1,5 +1,3 @@
-"""Answers of the endpoints of events."""
-
 from __future__ import annotations
 
 from typing import Annotated, Literal

@@ -58,7 +58,7 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     cookies: dict[str, str] | None = None
     heard_about_us: str | None = None
     self_reported_source: str | None = None
-    """The source that sources.answers derives from `heard_about_us`."""
+    """The source derived from `heard_about_us`."""
     warnings: list[str] | None = None
     sender: Sender = Sender.API_KEY
 
@@ -68,7 +68,7 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
 
 
 class Duplicate(msgspec.Struct, frozen=True, gc=False):
-    """A request that was dropped because it repeats another."""
+    """A request dropped as a repetition."""
 
     id: int
     reason: Literal["idempotency_key", "order_id", "repeated_touch", "repeated_hit", "refund"]
@@ -79,9 +79,7 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Replaced(msgspec.Struct, frozen=True, gc=False):
-    """A browser event that a server event replaces. It becomes a duplicate; `reason` is the key
-    that both have.
-    """
+    """A browser event replaced by a server event with the same key, named by `reason`."""
 
     id: int
     event_id: int
@@ -106,12 +104,9 @@ class RecordedEvents(NamedTuple):
 
 
 class StoredAnswer(NamedTuple):
-    """A stored answer to "How did you hear about us?"."""
-
     event_id: int
     text: str
     source: str
-    """The source it counts as."""
 
 
 class SourceSeen(msgspec.Struct, frozen=True, gc=False):
@@ -125,9 +120,7 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
 ) -> Callable[[], RecordedEvents]:
-    """Start looking up idempotency keys and orders. Calling the result fetches the ids of their
-    events.
-    """
+    """Start looking up idempotency keys and orders; the result fetches the ids of their events."""
     cursors = [
         connection.execute(queries[name], {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
         for name, pairs in (("find_by_idempotency_key", keys), ("find_by_order", orders))
@@ -200,8 +193,8 @@ def delete_events(connection: Connection[Any], space_id: int, ids: Collection[in
 def request_missing_sources(
     connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
 ) -> Callable[[], dict[int, int]]:
-    """Start looking up stored events after these touches. Calling the result fetches the missing
-    source bits by event id.
+    """Start looking up stored events after these touches; the result fetches the missing source bits by event
+    id.
     """
     if not touches:
         return dict
@@ -211,7 +204,6 @@ def request_missing_sources(
 
 
 def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, int]) -> None:
-    """Add source bits to stored events, by event id."""
     values = [
         {"space_id": space_id, "id": event_id, "source_mask": bits} for event_id, bits in sources.items()
     ]
@@ -220,9 +212,7 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
 
 
 def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
-    """Add the sources of touches to later stored events, without loading these first: there are
-    hardly ever any.
-    """
+    """Add the sources of touches to later stored events without loading these first: they are rare."""
     sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
     if sightings:
         connection.cursor().executemany(queries["add_seen"], sightings)
@@ -231,9 +221,7 @@ def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collec
 def fetch_answers(
     connection: Connection[Any], space_id: int, after_id: int, until_id: int, limit: int
 ) -> list[StoredAnswer]:
-    """Return the first `limit` stored answers with event ids above `after_id` and up to `until_id`,
-    by id.
-    """
+    """Return the first `limit` stored answers with event ids above `after_id` and up to `until_id`, by id."""
     values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": limit}
     return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
 

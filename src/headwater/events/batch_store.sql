@@ -1,11 +1,10 @@
--- How sets are joined here, and in the other files of the pipeline: a planner that knows a Space's
--- average size only would often read a whole Space to find a few of its rows, which for the one
--- huge Space among small ones is ruin. So reads look rows up one by one, which LATERAL with OFFSET
--- 0 leaves no choice about, and rare updates of stored rows are one short statement for each.
+-- Joins in the pipeline's files: a planner that knows only a Space's average size would often read a whole
+-- Space to find a few rows, which is ruinous for a huge Space among small ones. So reads look up rows one by
+-- one, forced by LATERAL with OFFSET 0, and rare updates of stored rows are one short statement each.
 
 -- name: find_by_idempotency_key
--- Stored events that later ones with the same name and key repeat, and whether a page sent them. The
--- conditions are those of two unique indexes.
+-- Stored events with the same name and key, and whether a page sent them. The conditions match two unique
+-- indexes.
 SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
@@ -22,7 +21,7 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: find_by_order
--- Stored orders likewise, upsells left out exactly as the unique indexes leave them out.
+-- Stored orders likewise, without upsells, as in the unique indexes.
 SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
@@ -41,7 +40,7 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: record_duplicates
--- Requests that were dropped, with the event that each event among them repeats.
+-- Record dropped requests with the events that they repeat.
 INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)
 SELECT %(space_id)s, r.id, r.reason, r.event_id,
        'epoch'::timestamptz + r.received_at * interval '1 microsecond', r.sender
@@ -49,8 +48,8 @@ FROM json_to_recordset(%(duplicates)s::json)
      AS r (id bigint, reason text, event_id bigint, received_at bigint, sender text);
 
 -- name: replace
--- Events of pages whose place others have taken: what they made of contacts and paths stays, and so
--- does an answer that others have none of; they themselves become duplicates.
+-- Turn replaced browser events into duplicates. Their effects on contacts and paths stay, and so does an
+-- answer that the replacement lacks.
 WITH gone AS (
     DELETE FROM events e
     WHERE e.space_id = %(space_id)s AND e.id = ANY(ARRAY(
@@ -71,12 +70,11 @@ JOIN json_to_recordset(%(replaced)s::json) AS r (id bigint, event_id bigint, rea
     ON r.id = gone.id;
 
 -- name: release_keys
--- Events that are about to be replaced no longer keep others from having their keys.
+-- Release the keys of events that are about to be replaced.
 UPDATE events e SET order_id = NULL, idempotency_key = NULL
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
 
 -- name: record
--- New events.
 INSERT INTO events
     (space_id, id, contact_id, origin_id, company_id, event_name, event_time, amount, is_upsell,
      order_id, order_name, checkout_token, upsell_common_id, idempotency_key, company_external_id,
@@ -100,14 +98,14 @@ FROM json_to_recordset(%(events)s::json)
            warnings text[], received_at bigint, sender text);
 
 -- name: note_currencies
--- The days, in UTC, of new events that name a currency.
+-- Record the days (UTC) of new events with a currency.
 INSERT INTO currency_days (space_id, currency, day)
 SELECT %(space_id)s, r.currency, 'epoch'::date + r.day
 FROM json_to_recordset(%(days)s::json) AS r (currency text, day int)
 ON CONFLICT DO NOTHING;
 
 -- name: find_later
--- Stored events that a new touchpoint precedes and that do not know its source yet.
+-- Stored events after a new touchpoint that lack its source.
 SELECT later.id, bit_or(t.source_mask) AS source_mask
 FROM json_to_recordset(%(touches)s::json)
      AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
@@ -122,21 +120,20 @@ CROSS JOIN LATERAL (
 GROUP BY later.id;
 
 -- name: add_sources
--- An event that a new touchpoint precedes: its source is now on the event's path.
+-- Add a new touchpoint's source to a later event.
 UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: add_seen
--- Events after a new touchpoint that do not know its source yet.
+-- Add a new touchpoint's source to the later events that lack it.
 UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
   AND e.event_time >= 'epoch'::timestamptz + %(occurred_at)s * interval '1 microsecond'
   AND e.source_mask & %(source_mask)s = 0;
 
 -- name: reassign
--- Events follow their contact to its survivor or to another company, and take what its path has
--- become. Rows that are right already are left alone, which makes a second run a repair and nothing
--- more.
+-- Move events to their contact's survivor or another company, with the updated path. Correct rows are
+-- skipped, so a second run only repairs.
 UPDATE events e
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     source_mask = e.source_mask | %(source_mask)s,
@@ -147,8 +144,7 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
        OR e.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint);
 
 -- name: restore
--- Events of a contact that is taken out of another go back to it. Their source_mask stays: a
--- superset of what it would be.
+-- Return events to a contact split from another. Their source_mask stays: a superset of the exact one.
 UPDATE events e
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(e.origin_id, %(contact_id)s)
@@ -156,7 +152,7 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(survivor_id)s
   AND e.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: answers
--- The next answers of a Space by their events' ids, and what each counts as.
+-- The next answers of a Space by event id, with their sources.
 SELECT e.id, e.heard_about_us, e.self_reported_source
 FROM events e
 WHERE e.space_id = %(space_id)s AND e.id > %(after_id)s AND e.id <= %(until_id)s
@@ -165,16 +161,16 @@ ORDER BY e.id
 LIMIT %(most)s;
 
 -- name: write_answer_sources
--- What some answers count as from now on.
+-- Set the sources of answers.
 UPDATE events e SET self_reported_source = r.source
 FROM json_to_recordset(%(sources)s::json) AS r (id bigint, source text)
 WHERE e.space_id = %(space_id)s AND e.id = r.id;
 
 -- name: change_amount
--- A refund that turned out to be another amount.
+-- Correct the amount of a refund.
 UPDATE events e SET amount = %(amount)s, currency = %(currency)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: delete_several
--- Refunds that did not happen after all.
+-- Delete refunds that did not happen.
 DELETE FROM events e WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);

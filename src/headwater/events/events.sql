@@ -1,12 +1,12 @@
 -- name: snapshot
--- Narrowing and page must see the same rows, though a merge may commit between the two. A page
--- stops early, so parallel workers would cost more to start than they save.
+-- Both statements must see the same rows, although a merge may commit between them. A page stops early, so
+-- parallel workers would cost more to start than they save.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- name: chosen
--- The events of a page in their order, each by its key: the first row from there on in the order of
--- the primary key, which no other index has. Those behind the last row are never looked up.
+-- The events of a page in order, each looked up by key: the first row from it on in primary key order, which
+-- only that index has. Events behind the last row are never looked up.
 (SELECT found.*, chosen.nth{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
  CROSS JOIN LATERAL (
@@ -17,7 +17,7 @@ SET LOCAL max_parallel_workers_per_gather = 0;
  {exchanged})
 
 -- name: candidates
--- Those of some events that meet conditions, in the order of a page; likewise by their keys.
+-- The events that meet conditions, in page order; likewise by their keys.
 (SELECT e.*{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
  CROSS JOIN LATERAL (
@@ -30,20 +30,19 @@ SET LOCAL max_parallel_workers_per_gather = 0;
  ORDER BY {order})
 
 -- name: plain_rows
--- Every event `e` once, in the shape of a credited row.
+-- Every event `e` once, in the form of a credited row.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount{also}
 FROM {events} e
 WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: of_contacts
--- A condition on events `e`: their contact `k` has what is asked of its custom fields.
+-- A condition on events `e` by custom fields of their contact `k`.
 EXISTS (SELECT FROM contacts k
         WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {conditions});
 
 -- name: page
--- Rows `c` of a page: of each chosen event in turn, and cut off before anything else is read; then
--- the rest of each row by primary key. A line is the row's JSON, exactly as an answer or a file
--- holds it.
+-- The rows `c` of a page: of each selected event in turn, cut off before the rest of each row is read by
+-- primary key. A line is the row's JSON, exactly as in an answer or a file.
 WITH c AS MATERIALIZED ({rows} ORDER BY {order} LIMIT %(limit)s)
 SELECT {line}, {key}
 FROM c
@@ -51,8 +50,8 @@ FROM c
 ORDER BY {page_order};
 
 -- name: plain_lines
--- For an export: every event of a selection as a line, the same as a page shows. The event is `e`
--- and, in the shape of a credited row, `c`.
+-- For an export: every event of a selection as a line, as on a page. The event is `e` and, as a credited row,
+-- `c`.
 SELECT {line}
 FROM events e
 {exchanged}
@@ -65,15 +64,15 @@ WHERE e.space_id = %(space_id)s AND {only}
 ORDER BY {order};
 
 -- name: credited_lines
--- For an export: every credited row `c` as a line, the same as a page shows.
+-- For an export: every credited row `c` as a line, as on a page.
 SELECT {line}
 FROM ({rows}) c
 {joins}
 ORDER BY {order};
 
 -- name: events_in_parts
--- The events of such an export in their order, each with the parts of its lines that are the same for
--- all its touches, so that they are put together once.
+-- The events of such an export in order, each with the parts of its lines that are the same for all its
+-- touches, built once.
 (SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
         {parts}{space_amount}
  FROM events e
@@ -86,11 +85,11 @@ ORDER BY {order};
  ORDER BY {order});
 
 -- name: count
--- How many events a selection has.
+-- The number of events in a selection.
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: fetch
--- One event as the API shows it, except the currency of its amount and what that is in the Space's.
+-- One event for the API, except its currency and converted amount.
 SELECT row_to_json(line)::text, {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
@@ -105,9 +104,8 @@ CROSS JOIN LATERAL (
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: refunds
--- The refunds `r` of an event's order, in its currency: other events of its contact with a negative
--- amount, which name
--- the order by its id or name, or by its id and something after it, such as `-refund`.
+-- The refunds `r` of an event's order, in its currency: other events of its contact with a negative amount
+-- and the order's id or name, or its id with a suffix such as `-refund`.
 SELECT count(*), coalesce(trim_scale(sum(r.amount)), 0)
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
@@ -120,8 +118,8 @@ JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: of_order
--- The events of an order, oldest first: the purchase, upsells and refunds. A refund repeats the id or
--- the name of its order, or its id begins with that of the order, such as `1001-refund`.
+-- The events of an order, oldest first: purchase, upsells and refunds. A refund repeats the order's id or
+-- name, or its id begins with the order's, such as `1001-refund`.
 WITH found AS MATERIALIZED (
     (SELECT e.order_id, e.order_name FROM events e
      WHERE e.space_id = %(space_id)s AND e.order_id = ANY(%(numbers)s) LIMIT %(limit)s)
@@ -148,15 +146,15 @@ ORDER BY o.id
 LIMIT %(limit)s;
 
 -- name: lock
--- Keep an event as it is until the end of this transaction.
+-- Lock an event until the end of the transaction.
 SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;
 
 -- name: update_amount
--- A new amount, or none: from the business, whoever reported the event.
+-- Set or remove an amount. The business confirms it, even if a page reported the event.
 UPDATE events SET amount = %(amount)s, amount_confirmed = true
 WHERE space_id = %(space_id)s AND id = %(event_id)s;
 
 -- name: delete
--- Remove an event for good; its touchpoint stays on the contact's path.
+-- Delete an event; its touchpoint stays on the contact's path.
 DELETE FROM events
 WHERE space_id = %(space_id)s AND id = %(event_id)s;

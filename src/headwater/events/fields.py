@@ -41,8 +41,8 @@ def _unquoted(value: LiteralString) -> SQL:
 @dataclass(frozen=True)
 class Field:
     json: SQL
-    """The value as JSON, or NULL. `{credit}` is the row's amount or credit, and `{space_credit}`
-    the same in the Space's currency.
+    """The value as JSON, or NULL. `{credit}` is the row's amount or credit, and `{space_credit}` the same in
+    the Space's currency.
     """
     joins: tuple[str, ...] = ()
     """Aliases of the joined tables that `json` reads."""
@@ -87,8 +87,8 @@ JOINS: dict[str, Composable] = {
         for kind in AD_KINDS
     },
 }
-"""Joins, in dependency order. Each reads the first row from its key on, in primary key order, so
-that no plan reads a whole table that has grown since it was analysed.
+"""Joins, in dependency order. Each reads the first row from its key on, in primary key order, so that no plan
+reads a whole table that has grown since it was analysed.
 """
 
 
@@ -109,7 +109,7 @@ def _tag_field(json: SQL, *joins: str) -> Field:
 
 
 IN_SPACE_CURRENCY = "amount_in_space_currency"
-"""Its amounts must be exchanged before the rows are read."""
+"""Its amounts must be converted before the rows are read."""
 FIELDS = {
     "id": Field(_unquoted("c.event_id"), type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id")),
@@ -137,8 +137,7 @@ FIELDS = {
         _unquoted("c.touchpoint_id"), needs_sources=True, is_per_event=False, type=ColumnType.WHOLE
     ),
     "source": Field(
-        # A name array has fixed-size elements, so the nth is found without scanning the
-        # ones before it.
+        # A name array has fixed-size elements, so the nth is found without scanning the ones before it.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
         needs_sources=True,
         is_per_event=False,
@@ -155,7 +154,6 @@ ALWAYS = ("id", "event_time_utc")
 
 
 def columns(names: Iterable[str]) -> tuple[LineColumn, ...]:
-    """Return the columns of a file with these fields."""
     return tuple(LineColumn(name, FIELDS[name].type) for name in names)
 
 
@@ -181,7 +179,6 @@ EVENT_AMOUNTS = RowCredit(SQL("c.amount"), SQL("c.space_amount"))
 
 
 def compose_credit(model: Model) -> RowCredit:
-    """Return the SQL expressions of a model's credit."""
     return RowCredit(*(model.share.credit_of(amount) for amount in SharedAmount))
 
 
@@ -195,7 +192,6 @@ class LinePart:
     """Consecutive fields of a line."""
 
     column: Identifier
-    """A column name for this text."""
     json: Composed
     """The text of these fields, as an SQL expression."""
     names: tuple[str, ...]
@@ -204,7 +200,6 @@ class LinePart:
 
 
 def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
-    """Split a row's JSON line into parts."""
     parts: list[LinePart] = []
     for of_event, group in groupby(names, lambda name: FIELDS[name].is_per_event):
         part_names = tuple(group)
@@ -224,7 +219,7 @@ def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
 
 
 def line(names: Sequence[str], credit: RowCredit) -> Composed:
-    """Return the SQL expression of a row's JSON line with these fields."""
+    """Return the SQL expression of a row's JSON line."""
     return SQL(" || ").join(part.json for part in line_parts(names, credit))
 
 

@@ -16,8 +16,8 @@ from headwater.events.models import EventSelection, ListEvents
 async def load_listing(
     connection: AsyncConnection, space_id: int, listing: ListEvents
 ) -> tuple[ListEvents, ChosenFit | None]:
-    """Return the listing with the weights of its model's training run, and that run; None for
-    models without one. Raises Invalid.
+    """Return the listing with the weights of its model's training run, and that run; None for models without
+    one. Raises Invalid.
     """
     fit = await load_fit(connection, space_id, listing.selection)
     return replace(listing, selection=_with_weights(listing.selection, fit)), fit

@@ -17,8 +17,7 @@ class _Item(msgspec.Struct):
 
 
 async def with_amounts(connection: AsyncConnection, space_id: int, page: Page) -> Page:
-    """Return a journey page with `currency` and `amount_in_space_currency` added to its
-    conversions.
+    """Add `currency` and `amount_in_space_currency` to the conversions of a journey page.
 
     Needs the transaction that read the page.
     """

@@ -29,7 +29,7 @@ class EventSelection:
     amount_max: Decimal | None = None
     """Inclusive bounds of the whole event's amount. Events without an amount never match."""
     fit: FitChoice | None = None
-    """The training run to use, for a data-driven model."""
+    """The training run of a data-driven model."""
     sources: SourceNames = SHIPPED_ALONE
     """The Space's source names, shown in rows."""
 

@@ -20,7 +20,7 @@ class SortKey(NamedTuple):
     outside: tuple[SQL, ...]
     """In its result."""
     packed: SQL
-    """The same as bytes, because only the keys of the first and last row are ever read."""
+    """The key as bytes, because only the first and last row's keys are ever read."""
 
 
 EVENT_KEY = SortKey(
@@ -63,8 +63,8 @@ def bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
 
 
 def beyond(position: Position | None, event_key: Sequence[SQL], *, events: bool) -> list[Composable]:
-    """Return the condition on rows past a position, or on events that can have such rows: between
-    two touches of an event, the event itself still has rows.
+    """Return the condition on rows past a position, or on events that can have such rows: between two touches
+    of an event, the event itself still has rows.
     """
     if position is None:
         return []
@@ -83,5 +83,4 @@ def comparison(*, backward: bool) -> tuple[SQL, SQL]:
 
 
 def sorted_by(key: Sequence[SQL], direction: SQL) -> Composed:
-    """Return the list of an ORDER BY."""
     return SQL(", ").join(SQL("{} {}").format(column, direction) for column in key)

@@ -1,5 +1,5 @@
-"""Iterate over the events of a selection from a page position on, in page order: all of them, or
-only those credited to the requested sources.
+"""Iterate over the events of a selection from a page position on, in page order: all, or only those credited
+to the requested sources.
 """
 
 from __future__ import annotations
@@ -31,17 +31,14 @@ _FROM = SQL("e.event_time >= to_timestamp(%(broken_off)s)")
 
 @dataclass
 class PageEvents:
-    """The events of a request, and the conditions they meet."""
-
     connection: AsyncConnection
     space_id: int
     request: ListEvents
     conditions: list[Composable]
     """On the selection's events, without the position's."""
     bound: dict[str, Any]
-    """What the conditions bind."""
+    """Values for the conditions."""
     is_by_key: bool = False
-    """Whether statements are planned for lookups by key."""
 
     def __post_init__(self) -> None:
         position = self.request.position
@@ -75,7 +72,7 @@ class Walk(Protocol):
 
     @property
     def unmet(self) -> Sequence[Composable]:
-        """The conditions that the last events haven't been checked against."""
+        """The conditions not yet checked for the last events."""
         ...
 
     async def next_events(self, limit: int) -> list[int]:
@@ -151,8 +148,8 @@ class _Narrowed:
 
 
 class _Credited:
-    """Iterates over the events that the sources have credit for. After many events that don't meet
-    the page's conditions, it continues with an index scan.
+    """Iterates over the events credited to the sources. After many events that fail the page's conditions, it
+    continues with an index scan.
     """
 
     def __init__(self, walked: PageEvents, attribution: Attribution) -> None:
@@ -192,7 +189,7 @@ class _Credited:
         return _Narrowed(self._walked, self._attribution, are_common=self._walk.has_common)
 
     def _between(self) -> tuple[datetime, datetime]:
-        """Return the first and last moment that the position leaves of the time range."""
+        """Return the part of the time range past the position."""
         time, position = self._walked.request.selection.time, self._walked.request.position
         if position is None:
             return time.start, time.end

@@ -110,14 +110,11 @@ DOCUMENTATION = [
 
 SELECTION = (QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER)
 OPTIONAL_GROUPS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
-"""Parameters that cursors cover only if one of their group is given, so that older cursors stay
-valid.
-"""
+"""Parameters that cursors cover only if one of their group is given, so that older cursors stay valid."""
 FILTERS = (*TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW)
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of the list that a query selects."""
     values = [sorted(query.texts(parameter.name)) for parameter in FILTERS]
     for group in OPTIONAL_GROUPS:
         texts = [query.texts(parameter.name) for parameter in group]
@@ -145,16 +142,12 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime
 
 
 def is_by_amount(query: Input) -> bool:
-    """Return whether a query sorts by amount, which reads all events of its time range before the
-    first row.
-    """
+    """Return whether a query sorts by amount, which reads all events of its time range before the first row."""
     return ORDER_BY.read(query) == "amount"
 
 
 def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> EventSelection:
-    """Parse which events to select, without conditions on their contacts. Errors are recorded in
-    the query.
-    """
+    """Parse a selection without conditions on contacts. Errors are recorded in the query."""
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query, sources)
     fit = _fit(query, attribution, names)

@@ -1,7 +1,6 @@
 """Read stored events: a page of a selection, or one event.
 
-A page is one statement, composed of the attribution's rows, the conditions on events and the
-selected fields.
+A page is one statement, composed of the attribution's rows, the conditions on events and the selected fields.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ MAX_PAGE_STATEMENTS = 256
 async def list_events(connection: AsyncConnection, space_id: int, request: ListEvents) -> Page:
     """Return one page, newest first. Needs a transaction with one snapshot.
 
-    Finds events first and reads their rows until the page is full, so that long paths are computed
-    only as far as they are listed.
+    Finds events first and reads their rows until the page is full, so that long paths are computed only as
+    far as they are listed.
     """
     selection = request.selection
     conditions, bound = compose_conditions(selection)
@@ -96,8 +95,8 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
 
 
 async def find_order(connection: AsyncConnection, space_id: int, number: str, limit: int) -> list[int]:
-    """Return the event ids of an order, oldest first. `number` is the order's id or name, with or
-    without a leading #.
+    """Return the event ids of an order, oldest first. `number` is the order's id or name, with or without a
+    leading #.
     """
     bare = number.removeprefix("#")
     values = {"space_id": space_id, "numbers": [number, bare, f"#{bare}"], "limit": limit}
@@ -105,7 +104,6 @@ async def find_order(connection: AsyncConnection, space_id: int, number: str, li
 
 
 async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Lock an event until the end of the transaction."""
     await connection.execute(queries["lock"], {"space_id": space_id, "event_id": event_id})
 
 
@@ -117,7 +115,7 @@ async def sum_refunds(connection: AsyncConnection, space_id: int, event_id: int)
 
 
 def compose_conditions(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
-    """Return the conditions of a selection on events `e`, and the values they bind."""
+    """Return the conditions of a selection on events `e`, and their bound values."""
     conditions: list[Composable] = [SQL("e.event_time >= %(start)s AND e.event_time < %(end)s")]
     bound: dict[str, Any] = {"start": selection.time.start, "end": selection.time.end}
     if selection.event_names:
@@ -145,7 +143,7 @@ class _PageForm:
     """With zeros for the values of its key."""
     by_amount: bool
     unmet: str
-    """The conditions that the events haven't been checked against; may be empty."""
+    """The unchecked conditions; may be empty."""
 
 
 def _page_form(request: ListEvents, unmet: Sequence[Composable]) -> _PageForm:

@@ -1,7 +1,7 @@
 """Convert event amounts to the Space's currency, for pages, exports and single events.
 
-Uses the rates and rounding of reports. Amounts already in that currency are exact, so only the
-others are looked up and exchanged before their rows are read.
+Uses the rates and rounding of reports. Only amounts in other currencies are looked up before their rows are
+read.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class EventAmount(NamedTuple):
 async def exchange_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the values that a statement binds to convert these events' amounts."""
+    """Return the bound values for converting these events' amounts."""
     amounts = await _read(connection, space_id, event_ids, _FOREIGN)
     return _values(amounts, await _load_rates(connection, space_id, amounts))
 
@@ -93,7 +93,6 @@ async def show_amounts(
 
 
 async def show_amount(connection: AsyncConnection, space_id: int, amount: EventAmount) -> TwoCurrencies:
-    """Return the currency and converted amount of one event."""
     return amount.show(await _load_rates(connection, space_id, [amount]))
 
 
@@ -113,8 +112,8 @@ async def _load_rates(
 def exchange_in_parts(
     connection: Connection[Any], only: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the bound values for the events of a selection in time slices, newest first, each with
-    its `start` and `end`. Slices bound the amounts held in memory.
+    """Yield the bound values for the events of a selection in time slices, newest first, each with its
+    `start` and `end`. Slices bound the amounts held in memory.
     """
     latest = queries["latest"].format(only=only, **_PARTS)
     end, is_last_slice = bound["end"], False
@@ -143,9 +142,7 @@ def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:
 
 
 def compose_exchange(event: str, *, with_amount: bool) -> dict[str, Composable]:
-    """Return the SQL parts that add the converted amount to events of this alias; empty if not
-    shown.
-    """
+    """Return the SQL parts that add the converted amount to events of this alias; empty if not shown."""
     if not with_amount:
         return {"exchanged": SQL(""), "space_amount": SQL("")}
     return {name: queries[name].format(event=Identifier(event)) for name in ("exchanged", "space_amount")}

@@ -1,6 +1,6 @@
 -- name: exchanged
--- The amounts, in ten-thousandths, of events `{event}` that are not in the Space's currency or too
--- large for sums; null where nothing stands for one.
+-- The converted amounts, in ten-thousandths, of events `{event}` in other currencies or too large for sums;
+-- null for amounts that do not count.
 LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) AS x (id, amount)
     ON x.id = {event}.id
 
@@ -9,18 +9,18 @@ LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) A
 , CASE WHEN x.id IS NULL THEN {event}.amount ELSE x.amount * 0.0001 END AS space_amount
 
 -- name: amount
--- The columns of an EventAmount: of an event `e`, of the Space `s`.
+-- The columns of an EventAmount for event `e` and Space `s`.
 e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
 (e.event_time AT TIME ZONE s.timezone)::date,
 coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
 e.event_time
 
 -- name: is_foreign
--- Whether an event's amount may stand for another one in the Space's currency.
+-- Whether an event's amount may need conversion.
 (e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
 
 -- name: among
--- Amounts of some events, each by its key.
+-- Amounts of events, each by its key.
 SELECT {amount}
 FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
 CROSS JOIN LATERAL (
@@ -33,7 +33,7 @@ WHERE e.id = chosen.id
   AND {is_foreign};
 
 -- name: latest
--- The latest foreign amounts of a selection, with all of the last one's moment.
+-- The latest foreign amounts of a selection, including all with the last one's time.
 SELECT {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s

@@ -1,6 +1,4 @@
-"""Change and delete stored events. Attribution isn't stored, so nothing else changes; the caller
-withdraws a deleted event's deliveries.
-"""
+"""Change and delete stored events. Attribution isn't stored, so nothing else changes."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ async def delete_event(connection: AsyncConnection, space_id: int, event_id: int
 
 
 async def _save_state(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
-    """Save an event's state before a change, so that reports can explain why figures changed."""
+    """Save an event's state before a change, so that reports can explain changed figures."""
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
     values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
     await connection.execute(KEEP_EVENTS, values)

@@ -1,1 +1,1 @@
-"""The care of an installation: processes, backups, upgrades, checks."""
+"""Operation of an installation: processes, backups, upgrades, checks."""

@@ -1,1 +1,1 @@
-"""Visits, their page views and their sources."""
+

@@ -1,7 +1,4 @@
-"""The normalised browser payloads stored in the inbox.
-
-Validated once by the tracker's endpoint; the pipeline doesn't validate them again.
-"""
+"""The normalized browser payloads in the inbox. Validated once by the tracker's endpoint."""
 
 from __future__ import annotations
 
@@ -22,15 +19,13 @@ class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=T
 
 
 class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
-    """A page view (inbox kind `hit`)."""
-
     key: str
     """A UUID, equal when the same page view is sent again."""
     url: str
     referrer: str | None = None
     event_name: str = "page_view"
     cookies: dict[str, str] = {}
-    """Values of COOKIES by name, where the browser has them."""
+    """Values of COOKIES by name."""
     country: str | None = None
     """ISO 3166-1 alpha-2."""
     state: str | None = None
@@ -87,7 +82,7 @@ PERSONAL_HIT_MEMBERS = frozenset(
         "language",
     }
 )
-"""Members of a page view removed when a person is erased. What is left identifies no one."""
+"""Members of a page view removed by an erasure. The remaining ones identify no one."""
 
 KEPT_HIT_MEMBERS = frozenset({"occurred_at", "key"})
 
@@ -107,7 +102,7 @@ PERSONAL_IDENTIFY_MEMBERS = frozenset(
         "address_key",
     }
 )
-"""Members of an `identify` removed when a person is erased."""
+"""Members of an `identify` removed by an erasure."""
 
 KEPT_IDENTIFY_MEMBERS = frozenset({"occurred_at", "join_rule"})
 

@@ -39,8 +39,8 @@ class Agent(msgspec.Struct, frozen=True):
     browser: str | None
     os: str | None
     is_bot: bool
-    """True for a self-declared crawler, link preview, monitor or program. A headless browser alone
-    is no bot: people use them for tests.
+    """True for a self-declared crawler, link preview, monitor or program. A headless browser alone is no bot:
+    people use them for tests.
     """
 
 

@@ -1,4 +1,4 @@
-"""Read the stored visits that a batch's page views belong to, and write the changed visits.
+"""Read the stored visits of a batch's page views, and write the changed visits.
 
 The caller holds the Space's lock.
 """
@@ -79,7 +79,7 @@ class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_keys(connection: Connection[Any], space_id: int, keys: Collection[str]) -> Callable[[], set[str]]:
-    """Start looking up page view keys. Calling the result fetches the stored ones."""
+    """Start looking up page view keys; the result fetches the stored ones."""
     if not keys:
         return set
     cursor = connection.execute(queries["find_keys"], {"space_id": space_id, "keys": list(keys)})
@@ -89,7 +89,7 @@ def request_keys(connection: Connection[Any], space_id: int, keys: Collection[st
 def request_clicks(
     connection: Connection[Any], space_id: int, clicks: Collection[str]
 ) -> Callable[[], Clicks]:
-    """Start looking up clicks by their hashes. Calling the result fetches the stored ones."""
+    """Start looking up clicks by their hashes; the result fetches the stored ones."""
     if not clicks:
         return Clicks
     values = {"space_id": space_id, "clicks": list(clicks)}
@@ -107,7 +107,7 @@ def request_clicks(
 def request_visits(
     connection: Connection[Any], space_id: int, spans: Collection[VisitSpan]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Start looking up visits with their relevant page views. Calling the result fetches the rows."""
+    """Start looking up visits with their relevant page views; the result fetches the rows."""
     values = {"space_id": space_id, "spans": rows(spans)}
     return connection.execute(queries["find_visits"], values).fetchall
 
@@ -115,7 +115,7 @@ def request_visits(
 def request_beginnings(
     connection: Connection[Any], space_id: int, spans: Collection[object]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Start looking up page views that begin visits. Calling the result fetches the rows.
+    """Start looking up page views that begin visits; the result fetches the rows.
 
     A span has a `contact_id`, and `first` and `last` in µs since 1970.
     """
@@ -131,7 +131,7 @@ def write_visits(
     visits: Collection[StoredVisit],
     absorbed: Collection[AbsorbedVisit],
 ) -> None:
-    """Store new and extended visits, and merge absorbed visits into the others."""
+    """Store new and extended visits, and merge absorbed ones."""
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
     if absorbed:
@@ -147,8 +147,8 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
 
 
 def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
-    """Change the sources of stored page views, by id. A page view marks its touchpoint by its
-    source, so a page view that made one must get the touchpoint's source.
+    """Change the sources of stored page views, by id. A page view that made a touchpoint must get the
+    touchpoint's source, which links the two.
     """
     if origins:
         hits = [
@@ -160,7 +160,6 @@ def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[i
 
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:
-    """Store new clicks, and clicks seen earlier than stored."""
     sightings = [
         {"click": click, "device": device, "first_seen": first_seen}
         for click, (first_seen, device) in clicks.new.items()
@@ -170,8 +169,8 @@ def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> 
 
 
 async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
-    """Split visits with page views of both the contact and the survivor it left. Both contacts must
-    already have their companies.
+    """Split visits with page views of both the contact and the survivor it left. Both contacts must already
+    have their companies.
     """
     values = split.values(space_id)
     divided = await connection.execute(queries["divide_visits"], values)

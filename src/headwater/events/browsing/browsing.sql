@@ -1,9 +1,8 @@
--- Whoever runs these holds the Space's lock. How sets are joined: see events/batch_store.sql. Whether
--- there is a touchpoint is asked by its id, not by EXISTS, for which a planner may well gather all
--- touchpoints of the Space first.
+-- The caller holds the Space's lock. For joins see events/batch_store.sql. Touchpoints are looked up by id,
+-- because for EXISTS a planner may gather all touchpoints of the Space first.
 
 -- name: find_keys
--- Stored page views that later ones with the same key repeat.
+-- Stored page views with these keys.
 SELECT known.key::text
 FROM unnest(%(keys)s::uuid[]) AS wanted (key)
 CROSS JOIN LATERAL (
@@ -12,7 +11,7 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: find_clicks
--- When and where clicks were first seen.
+-- The first sightings of clicks.
 SELECT wanted.click, (extract(epoch FROM known.first_seen_at) * 1000000)::bigint,
        replace(known.device::text, '-', '')
 FROM unnest(%(clicks)s::text[]) AS wanted (click)
@@ -23,10 +22,10 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: find_visits
--- The visits that page views of these contacts, in these browsers and spans, belong to or join; a
--- span begins half an hour before the first of them and ends half an hour after the last. With
--- each visit those of its page views that could make a touchpoint and lie in the span, and the
--- nearest on either side that have a campaign: what comes in between depends on no other.
+-- The visits near page views of these contacts, in these browsers and spans; a span begins half an hour
+-- before the first page view and ends half an hour after the last. Each visit comes with its candidate page
+-- views in the span, and the nearest one with a campaign on either side: page views in between depend on no
+-- other.
 SELECT s.contact_id, s.device, v.id,
        (extract(epoch FROM v.started_at) * 1000000)::bigint,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint,
@@ -78,8 +77,8 @@ LEFT JOIN LATERAL (
 WHERE v.last_hit_at > span.since;
 
 -- name: find_beginnings
--- Page views that begin a contact's visits in these spans, in any browser: of several at the same
--- moment all, of which the first to arrive is the one.
+-- Page views that begin a contact's visits in these spans, in any browser: all with the same time, because
+-- the first to arrive counts.
 SELECT s.contact_id, h.visit_id, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint,
        h.campaign, h.url, h.referrer_host, h.touch::text, h.origin_id,
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
@@ -101,7 +100,7 @@ CROSS JOIN LATERAL (
 WHERE v.started_at = h.occurred_at;
 
 -- name: write_visits
--- Visits as page views leave them; whose they are does not change here.
+-- Store visits; their owners do not change here.
 INSERT INTO visits AS v
     (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device,
@@ -114,18 +113,16 @@ ON CONFLICT (space_id, id) DO UPDATE
 SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at;
 
 -- name: join_hits
--- The page views of a visit that has become part of another.
+-- Move the page views of an absorbed visit.
 UPDATE hits h SET visit_id = %(into)s
 WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s AND h.visit_id = %(id)s
   AND h.occurred_at >= 'epoch'::timestamptz + %(first)s * interval '1 microsecond'
   AND h.occurred_at <= 'epoch'::timestamptz + %(last)s * interval '1 microsecond';
 
 -- name: delete_visits
--- Visits that have become part of others.
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
 -- name: write_hits
--- New page views.
 INSERT INTO hits
     (space_id, id, key, contact_id, origin_id, visit_id, occurred_at, event_name, url,
      referrer_host, source_id, country, device_type, browser, os, language, campaign, touch)
@@ -140,13 +137,13 @@ FROM json_to_recordset(%(hits)s::json)
            touch jsonb);
 
 -- name: write_origins
--- Other sources of stored page views that could make a touchpoint.
+-- Change the sources of stored candidate page views.
 UPDATE hits h SET source_id = r.source_id, touch = r.touch
 FROM json_to_recordset(%(hits)s::json) AS r (id bigint, source_id smallint, touch jsonb)
 WHERE h.space_id = %(space_id)s AND h.id = r.id;
 
 -- name: write_clicks
--- Clicks, each with where it was seen earliest.
+-- Store clicks with their earliest sightings.
 INSERT INTO clicks AS c (space_id, click, device, first_seen_at)
 SELECT %(space_id)s, r.click, r.device,
        'epoch'::timestamptz + r.first_seen * interval '1 microsecond'
@@ -155,7 +152,7 @@ ON CONFLICT (space_id, click) DO UPDATE
 SET device = excluded.device, first_seen_at = excluded.first_seen_at;
 
 -- name: reassign_visits
--- Visits follow their contact to its survivor or to another company.
+-- Move visits to their contact's survivor or another company.
 UPDATE visits v
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     origin_id = CASE WHEN v.contact_id = %(survivor_id)s THEN v.origin_id
@@ -164,14 +161,14 @@ WHERE v.space_id = %(space_id)s AND v.contact_id = %(contact_id)s
   AND (v.contact_id <> %(survivor_id)s OR v.company_id IS DISTINCT FROM %(company_id)s);
 
 -- name: reassign_hits
--- Page views, which name no company, follow theirs to its survivor.
+-- Move page views, which have no company, to their contact's survivor.
 UPDATE hits h
 SET contact_id = %(survivor_id)s, origin_id = coalesce(h.origin_id, h.contact_id)
 WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
   AND h.contact_id <> %(survivor_id)s;
 
 -- name: restore_visits
--- Visits of a contact that is taken out of another go back to it.
+-- Return visits to a contact split from another.
 UPDATE visits v
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(v.origin_id, %(contact_id)s)
@@ -179,15 +176,14 @@ WHERE v.space_id = %(space_id)s AND v.contact_id = %(survivor_id)s
   AND v.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: restore_hits
--- Page views likewise.
 UPDATE hits h
 SET contact_id = %(contact_id)s, origin_id = nullif(h.origin_id, %(contact_id)s)
 WHERE h.space_id = %(space_id)s AND h.contact_id = %(survivor_id)s
   AND h.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: divide_visits
--- Visits that went on after the merge have page views of both contacts now. Those that are not
--- where their visit is make up visits of their own, each numbered like its first page view.
+-- Split visits that continued after the merge and have page views of both contacts. The moved page views form
+-- new visits, each with the id of its first page view.
 WITH stray AS (
     SELECT h.id, h.contact_id, h.origin_id, h.visit_id, h.occurred_at, v.device,
            h.occurred_at - lag(h.occurred_at) OVER run < interval '30 minutes' AS goes_on
@@ -221,7 +217,7 @@ WHERE h.space_id = %(space_id)s AND h.id = d.id
 RETURNING h.id;
 
 -- name: bound_visits
--- The visits that lost page views end where those that are left do.
+-- End the reduced visits at their remaining page views.
 UPDATE visits v SET started_at = left_over.first, last_hit_at = left_over.last
 FROM (
     SELECT h.visit_id, min(h.occurred_at) AS first, max(h.occurred_at) AS last

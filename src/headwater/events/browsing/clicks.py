@@ -1,5 +1,5 @@
-"""Ad clicks: a click id and the browser that first had it. If the link is shared, the id says
-nothing about the people who follow it later. Pure.
+"""Ad clicks: a click id and the browser that first had it. If the link is shared, the id identifies nobody
+who follows it later. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Sighting = tuple[int, str]
 
 
 class Clicks:
-    """The clicks of a batch's page views: stored and new ones."""
+    """A batch's clicks, stored and new."""
 
     def __init__(self) -> None:
         self._first: dict[str, Sighting] = {}
@@ -27,8 +27,8 @@ class Clicks:
         self._first[click] = (first_seen, device)
 
     def notice(self, click_ids: dict[str, str], device: str, seen_at: int) -> frozenset[str]:
-        """Record a page view's click ids. Return the names of stale ones: seen in another browser
-        more than a day earlier.
+        """Record a page view's click ids. Return the names of stale ones: seen in another browser more than a
+        day earlier.
         """
         stale: list[str] = []
         for name, value in click_ids.items():

@@ -1,6 +1,6 @@
 """Background job: delete page views older than the Space's retention period.
 
-Each batch is one transaction under the Space's lock, which also records when the Space was checked.
+Each batch is one transaction under the Space's lock, which also records the check.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from headwater.spaces.locks import try_lock
 queries = Queries(__name__, "old_views.sql")
 
 POLL_SECONDS = 600.0
-"""Between a worker's polls for due Spaces. A locked Space waits for the next poll."""
+"""Between polls for due Spaces. A locked Space waits for the next poll."""
 CHECK_INTERVAL = timedelta(days=1)
 BATCH_ROWS = 1_000
-"""Kept small because the Space is locked meanwhile."""
+"""Small because the Space is locked meanwhile."""
 TURN_SECONDS = 0.05
 STATEMENT_TIMEOUT = "20s"
 
@@ -38,7 +38,6 @@ DatedRow = tuple[int, int, int]
 
 
 def make_old_views_job(seconds: float = POLL_SECONDS) -> Duty:
-    """Return the background job, which polls at this interval."""
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
         try:
@@ -54,8 +53,8 @@ def make_old_views_job(seconds: float = POLL_SECONDS) -> Duty:
 
 
 def _find_due_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces to check. Two lists instead of a join: on a cluster, some of these tables
-    are on every node and one is not.
+    """Return the Spaces to check. Two lists instead of a join: on a cluster, some of these tables are on
+    every node and one is not.
     """
     spaces = {space_id for (space_id,) in connection.execute(queries["spaces_that_forget"])}
     if not spaces:
@@ -94,15 +93,13 @@ class _Batch:
         row = connection.execute(queries["standing"], {"space_id": space_id}).fetchone()
         assert row is not None
         self._kept_days, waiting_since = row
-        # A page view in the inbox is at most a week older than its receipt. Counting from the oldest
-        # receipt keeps every row that it could be close to.
+        # A page view in the inbox is at most a week older than its receipt. Counting from the oldest receipt
+        # keeps every row that it could be close to.
         self._as_of: datetime = min(checked_at, waiting_since or checked_at)
         self._forgotten_before: datetime | None = None
 
     def delete_expired(self) -> bool:
-        """Delete expired page views, then visits without page views. Return whether any row was
-        deleted.
-        """
+        """Delete expired page views, then visits without page views. Return whether any row was deleted."""
         if self._kept_days is None:
             return False
         before = self._as_of - timedelta(days=self._kept_days)
@@ -117,7 +114,7 @@ class _Batch:
         return bool(ids)
 
     def record_check(self, checked_at: datetime) -> None:
-        """Record when the Space was checked, and since when its page views are kept."""
+        """Record the time of the check, and the oldest time of kept page views."""
         self._change("note", forgotten_before=self._forgotten_before, looked_at=checked_at)
 
     def _read(self, statement: str) -> list[DatedRow]:

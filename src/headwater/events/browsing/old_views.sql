@@ -1,20 +1,18 @@
--- What becomes of page views with age: see old_views.py. Whoever changes anything here holds the Space's
--- lock.
+-- Deletion of old page views: see old_views.py. The caller holds the Space's lock.
 
 -- name: spaces_that_forget
--- For the operator's side: the Spaces that keep page views for a time only.
+-- For the operator's side: the Spaces with a retention period.
 SELECT s.id FROM spaces s WHERE s.page_view_days IS NOT NULL;
 
 -- name: looked_after
--- For the operator's side: the Spaces where nothing was left to do lately.
+-- For the operator's side: the Spaces checked recently.
 SELECT k.space_id FROM page_view_upkeep k WHERE k.looked_at > %(since)s;
 
 -- name: bound_statements
--- How long a statement of this transaction may take.
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: standing
--- For how many days the Space keeps page views, and since when something of it waits to be processed.
+-- The Space's retention period in days, and the oldest unprocessed receipt.
 SELECT s.page_view_days,
        (SELECT i.received_at FROM inbox i
         WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT 1)
@@ -22,7 +20,6 @@ FROM spaces s
 WHERE s.id = %(space_id)s;
 
 -- name: delete_views
--- Page views that are too old.
 DELETE FROM hits h WHERE h.space_id = %(space_id)s AND h.id = ANY(%(ids)s::bigint[]);
 
 -- name: first_views
@@ -36,7 +33,7 @@ CROSS JOIN LATERAL (
 ORDER BY h.id;
 
 -- name: first_visits
--- The visits that were reported first.
+-- The visits that arrived first.
 SELECT v.id, (extract(epoch FROM v.started_at) * 1000000)::bigint,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint
 FROM visits v
@@ -45,18 +42,17 @@ ORDER BY v.id
 LIMIT %(most)s;
 
 -- name: delete_clicks
--- Clicks of visits that are about to be deleted: an erasure finds clicks by visits.
+-- Delete clicks with their visits, because an erasure finds clicks by visits.
 DELETE FROM clicks c
 USING visits v
 WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[])
   AND c.device = v.device AND c.first_seen_at < %(before)s;
 
 -- name: delete_visits
--- Visits that are too old.
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
 -- name: note
--- When the Space was looked at, and since when its page views are kept.
+-- Record the time of the check, and the oldest time of kept page views.
 INSERT INTO page_view_upkeep AS k (space_id, forgotten_before, looked_at)
 VALUES (%(space_id)s, %(forgotten_before)s, %(looked_at)s)
 ON CONFLICT (space_id) DO UPDATE

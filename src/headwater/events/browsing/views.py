@@ -23,21 +23,21 @@ from headwater.sources.source_names import SourceNames
 
 
 class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A page view's source, ad and campaign, stored with views that could make a touchpoint."""
+    """A page view's source, ad and campaign, stored if it could make a touchpoint."""
 
     rule: str
     """The rule that chose the source; without a source, the NothingReason."""
     source_id: int | None = None
     ad: Ad = Ad()
     stale: tuple[str, ...] = ()
-    """Ignored click ids: they belong to another visitor's click."""
+    """Ignored click ids of other visitors."""
     cookies: dict[str, str] = {}
     own_link: bool = False
     """True for a tagged link on the site's own pages."""
 
 
 class View:
-    """A page view as visits and touchpoints see it."""
+    """A page view in visits and touchpoints."""
 
     __slots__ = (
         "campaign",
@@ -60,7 +60,7 @@ class View:
     )
 
     visit: Any
-    """The visits.Visit it was assigned to, which may since have been merged into another."""
+    """The assigned visits.Visit, which may since have been merged into another."""
 
     def __init__(self, view_id: int, occurred_at: int, device: str, owner: Contact) -> None:
         self.id = view_id
@@ -77,13 +77,11 @@ class View:
         self.is_candidate = False
         """True if it began its visit on arrival or has a campaign. Other views make no touch."""
         self.is_context = False
-        """True if loaded only for the views after it; it doesn't change."""
+        """True if loaded only for later views; it does not change."""
         self.claims = False
         """True if its visit lets it make a touch."""
         self.is_touch = self.was_touch = self.is_new_touch = False
-        """True if it makes a touch now; made one before the batch; made its first one within the
-        batch.
-        """
+        """True if it makes a touch now; made one before the batch; made its first one within the batch."""
 
     @property
     def is_direct(self) -> bool:
@@ -91,7 +89,7 @@ class View:
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
-        """Return the touch it makes. Its origin must have a source."""
+        """Return its touch. Its origin must have a source."""
         origin = self.origin
         assert origin.source_id is not None
         return Touch(
@@ -116,8 +114,8 @@ def read_view(
     exclusions: Exclusions,
     names: SourceNames,
 ) -> View:
-    """Read a new page view. Read views in order of arrival, because each records ad clicks that
-    later ones may have copied.
+    """Read a new page view. Read views in order of arrival, because each records ad clicks that later ones
+    may have copied.
     """
     view = View(visitor.receipt_id, visitor.occurred_at, hash_device(visitor), owner)
     classified = _classify(hit.url, hit.referrer, frozenset[str](), exclusions, names)
@@ -136,7 +134,7 @@ def read_view(
         cookies=hit.cookies,
         own_link=classified.own_link,
     )
-    # A link on the site's own pages brings no visitor, however it is tagged.
+    # A link on the site's own pages brings no visitor, even if tagged.
     view.campaign = None if classified.own_link else classified.campaign
     view.url = hit.url
     view.referrer_host = _read_host(hit.referrer) if hit.referrer else None
@@ -144,8 +142,8 @@ def read_view(
 
 
 def hash_device(visitor: ItemIdentity) -> str:
-    """Return a hash of the browser's identifiers as 32 hexadecimal digits. A page view without
-    identifiers gets a browser of its own.
+    """Return a hash of the browser's identifiers as 32 hexadecimal digits. A page view without identifiers
+    gets a browser of its own.
     """
     return digest(visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}")
 
@@ -169,7 +167,6 @@ def _read_host(referrer: str) -> str | None:
 
 
 read_origin = msgspec.json.Decoder(ViewOrigin).decode
-"""Reads the stored form of a ViewOrigin."""
 
 
 def build_stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:

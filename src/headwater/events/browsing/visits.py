@@ -31,8 +31,8 @@ _BY_TIME = attrgetter("occurred_at", "id")
 
 
 class Visit:
-    """A visit, from its first to its last page view, in µs since 1970. Holds only the page views
-    that could make a touchpoint and are close to the batch's.
+    """A visit, from its first to its last page view, in µs since 1970. Holds only candidate page views close
+    to the batch's.
     """
 
     __slots__ = ("changed", "device", "first", "id", "into", "is_stored", "last", "owner", "views")
@@ -46,7 +46,6 @@ class Visit:
         self.last = last
         self.views: list[View] = []
         self.into: Visit | None = None
-        """The visit it was merged into."""
         self.is_stored = False
         self.changed = False
 
@@ -63,8 +62,8 @@ class Visit:
 
 
 def assign_view(visits: list[Visit], view: View) -> list[View]:
-    """Add a page view to its visit, which it may begin or merge with others. Return the page views
-    that newly claim a touch or no longer do.
+    """Add a page view to its visit, which it may begin or merge with others. Return the page views with
+    changed claims.
 
     `visits` are the contact's visits in the view's browser.
     """
@@ -79,8 +78,8 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
             visits.remove(merged)
     view.visit = visit
     visit.changed = True
-    # A page view that doesn't begin its visit now never will, because visits only grow. Views
-    # from the site's own links are kept too, because such links are counted.
+    # A page view that does not begin its visit now never will, because visits only grow. Views from the
+    # site's own links are kept too, to be counted.
     is_tagged = view.campaign is not None or view.origin.own_link
     view.is_candidate = view.occurred_at <= visit.first or is_tagged
     visit.first, visit.last = min(visit.first, view.occurred_at), max(visit.last, view.occurred_at)
@@ -99,8 +98,8 @@ def _merge(visit: Visit, merged: Visit) -> None:
 
 
 def _decide(visit: Visit) -> list[View]:
-    """Let page views claim a touch if they begin the visit or change its campaign. Links on the
-    site's own pages begin nothing.
+    """Let page views claim a touch if they begin the visit or change its campaign. Links on the site's own
+    pages begin nothing.
     """
     campaign: str | None = None
     changed: list[View] = []

@@ -1,6 +1,5 @@
 -- name: load
--- What was reported of some orders, each under the id that it is asked for by, and under the id that
--- its reports are kept under.
+-- The reports of orders, each under the requested id and under its main id.
 SELECT o.order_id, m.order_id, m.order_ids, m.reports::text, m.counted::text,
        (extract(epoch FROM m.waiting_since) * 1000000)::bigint
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
@@ -17,8 +16,8 @@ CROSS JOIN LATERAL (
 ) m;
 
 -- name: orders
--- The stored orders with some ids, the best of each last: a purchase, and the business's word before
--- a page's. The conditions are those of the indexes events_order and events_browser_order.
+-- The stored orders with these ids, the best last: purchases, and server events before browser events. The
+-- conditions match the indexes events_order and events_browser_order.
 SELECT e.order_id, e.id, e.contact_id, e.event_name, e.amount, e.currency, e.order_name,
        e.do_not_capi
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
@@ -38,7 +37,7 @@ WHERE e.amount IS NULL OR e.amount >= 0
 ORDER BY e.by_browser DESC, e.event_name = 'purchase', e.id DESC;
 
 -- name: save
--- What has been reported of orders, and the refunds that follow.
+-- Store the reports of orders and the resulting refunds.
 INSERT INTO order_refunds (space_id, order_id, order_ids, reports, counted, waiting_since)
 SELECT %(space_id)s, r.order_id, r.order_ids, r.reports, r.counted,
        'epoch'::timestamptz + r.waiting_since * interval '1 microsecond'
@@ -49,7 +48,6 @@ SET order_ids = excluded.order_ids, reports = excluded.reports, counted = exclud
     waiting_since = excluded.waiting_since;
 
 -- name: link
--- Further ids of orders.
 INSERT INTO order_refunds (space_id, order_id, main_id, order_ids, reports, counted)
 SELECT %(space_id)s, r.order_id, r.main_id, ARRAY[r.order_id], '[]', '[]'
 FROM json_to_recordset(%(links)s::json) AS r (order_id text, main_id text)

@@ -1,8 +1,8 @@
 """Compute the refunds of an order from its senders' reports. Pure.
 
-Senders report the same refund in several ways, late, repeatedly and in any order: a single refund,
-the sum of all refunds, or a voided order. The latest version of each report counts and refunds are
-derived from all reports, so the order of arrival doesn't change their sum.
+Senders report the same refund in several ways, late, repeatedly and in any order: a single refund, the sum of
+all refunds, or a voided order. The latest version of each report counts and refunds are derived from all
+reports, so the order of arrival doesn't change their sum.
 """
 
 from __future__ import annotations
@@ -13,28 +13,27 @@ from decimal import Decimal
 import msgspec
 
 EVERYTHING = Decimal("Infinity")
-"""The whole amount of an order."""
 
 
 class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     """A statement about returned money: one refund or, without `item`, the sum of a part's refunds."""
 
     part: str = ""
-    """The subject: a charge, the disputes, or the whole order. Parts add up."""
+    """A charge, the disputes, or the whole order. Parts add up."""
     item: str = ""
     amount: str | None = None
     """A decimal number from 0; None for the order's whole amount."""
     version: int = 0
-    """Time of the statement, in ms since 1970. A later one about the same item replaces it."""
+    """In ms since 1970. A later statement about the same item replaces it."""
     failed: bool = False
-    """True for a refund that failed, so the money wasn't returned."""
+    """True if the refund failed and no money was returned."""
 
 
 class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     """A report about an order's money, stored in the inbox."""
 
     order_ids: tuple[str, ...]
-    """Ids of the order, the best first: senders use several for one order."""
+    """The order's ids, the best first: senders use several."""
     at: int
     """When it happened, in ms since 1970."""
     currency: str | None = None
@@ -44,7 +43,7 @@ class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tr
 
 
 class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A stored statement with the receipt that brought it."""
+    """A stored statement and its receipt."""
 
     statement: MoneyBack
     receipt: int
@@ -90,8 +89,8 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
 def count_refunds(
     reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
-    """Return the refunds of an order. Counted refunds stay as far as the reports support them; the
-    difference becomes one more refund. Without an order there is no upper limit yet.
+    """Return the refunds of an order. Counted refunds stay as far as the reports support them; the difference
+    becomes one more refund. Without an order there is no upper limit yet.
     """
     returned = _returned(reports, order)
     refunds = [*_bounded(counted, dict(returned))]
@@ -104,7 +103,6 @@ def count_refunds(
 
 
 def _returned(reports: list[RefundReport], order: OrderMoney | None) -> dict[str | None, Decimal]:
-    """Return the returned money by currency."""
     order_currency = order.currency if order is not None else None
     limit = EVERYTHING if order is None else max(order.amount or Decimal(0), Decimal(0))
     by_currency: dict[str | None, list[RefundReport]] = {}
@@ -127,8 +125,8 @@ def _level(reports: list[RefundReport]) -> Decimal:
 
 
 def _part_level(reports: list[RefundReport]) -> Decimal:
-    """Return the returned money of one part. The reported sum and the single refunds describe the
-    same money; a refund that failed later is still in the sum.
+    """Return the returned money of one part. The reported sum and the single refunds describe the same money;
+    a refund that failed later is still in the sum.
     """
     total = next((report for report in reports if not report.statement.item), None)
     items = [report for report in reports if report.statement.item]
@@ -157,7 +155,7 @@ def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> 
 
 
 def _newest(reports: list[RefundReport], currency: str | None) -> RefundReport:
-    """Return the report that a missing refund came with."""
+    """Return the report that caused a missing refund."""
     fitting = [report for report in reports if report.currency == currency and report.amount]
     return max(fitting or reports, key=lambda report: report.receipt)
 

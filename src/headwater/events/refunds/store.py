@@ -1,4 +1,4 @@
-"""Read and write reports of orders' money, and read the orders. The caller holds the Space's lock."""
+"""Store reports of orders' money, and read the orders. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -26,20 +26,17 @@ class OrderRefunds:
     """The reports about one order's money, and the refunds derived from them."""
 
     order_id: str
-    """The id under which it is stored."""
     order_ids: list[str]
     """All known ids of the order, including this one."""
     reports: list[RefundReport] = field(default_factory=list[RefundReport])
     counted: list[Refund] = field(default_factory=list[Refund])
     waiting_since: int | None = None
-    """When money was first returned while the order was unknown, in µs since 1970."""
+    """The first return of money while the order was unknown, in µs since 1970."""
     stored: tuple[Refund, ...] = ()
     """The refunds already stored as events."""
 
 
 class StoredOrder(NamedTuple):
-    """An order among the stored events."""
-
     order_id: str
     event_id: int
     contact_id: int
@@ -53,9 +50,7 @@ class StoredOrder(NamedTuple):
 def request_refunds(
     connection: Connection[Any], space_id: int, order_ids: Collection[str]
 ) -> Callable[[], dict[str, OrderRefunds]]:
-    """Start loading the reports of some orders. Calling the result fetches them by every requested
-    id.
-    """
+    """Start loading the reports of orders; the result fetches them by requested id."""
     if not order_ids:
         return dict
     cursor = connection.execute(queries["load"], {"space_id": space_id, "order_ids": list(order_ids)})
@@ -83,7 +78,6 @@ def request_refunds(
 def load_orders(
     connection: Connection[Any], space_id: int, order_ids: Collection[str]
 ) -> dict[str, StoredOrder]:
-    """Return the stored orders with these ids."""
     if not order_ids:
         return {}
     values = {"space_id": space_id, "order_ids": list(order_ids), "event_names": list(EVENT_NAMES)}

@@ -1,1 +1,1 @@
-"""Touchpoints: their model and their tables."""
+

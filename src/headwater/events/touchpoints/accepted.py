@@ -1,7 +1,4 @@
-"""The normalised payload of a single touchpoint, stored in the inbox.
-
-Validated once at ingest; the pipeline doesn't validate it again.
-"""
+"""The normalized payload of a sent touchpoint in the inbox. Validated once at ingest."""
 
 from __future__ import annotations
 
@@ -32,11 +29,11 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_name: str | None = None
     keyword: str | None = None
     warnings: tuple[str, ...] = ()
-    """Fields that were ignored, under the sender's names."""
+    """Ignored fields, under the sender's names."""
 
 
 PERSONAL_MEMBERS = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})
-"""Members that identify a person. Erasing the person removes them from the payload."""
+"""Members that identify a person, removed by an erasure."""
 
 KEPT_MEMBERS = frozenset(
     {
@@ -55,4 +52,4 @@ KEPT_MEMBERS = frozenset(
         "keyword",
     }
 )
-"""Members with the time and the source. Erasing a person keeps them."""
+"""Members with the time and the source, kept by an erasure."""

@@ -1,5 +1,4 @@
-"""Read stored touchpoints that a batch could repeat, and write the batch's touchpoints: from
-events, page views, or sent directly.
+"""Read stored touchpoints that a batch may repeat, and write the batch's touchpoints.
 
 The caller holds the Space's lock.
 """
@@ -69,7 +68,7 @@ class StoredTouch(NamedTuple):
 def request_touches(
     connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
 ) -> Callable[[], Iterable[StoredTouch]]:
-    """Start loading the stored touches in these spans. Calling the result fetches each touch once."""
+    """Start loading the stored touches in these spans; the result fetches each touch once."""
     if not spans:
         return tuple
     values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}
@@ -108,7 +107,7 @@ def write_touchpoints(
 def write_sources(
     connection: Connection[Any], space_id: int, sources: Collection[TouchpointSource], tag_sets: TagSets
 ) -> None:
-    """Change the sources and ads of stored touchpoints. Their tag sets are in `tag_sets`."""
+    """Change the sources and ads of stored touchpoints, whose tag sets are in `tag_sets`."""
     _write(connection, space_id, "write_sources", sources, tag_sets)
 
 

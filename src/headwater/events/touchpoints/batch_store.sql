@@ -1,6 +1,5 @@
 -- name: load
--- The touchpoints that a batch's touches could repeat or that decide about direct visits, as far as
--- they are told apart.
+-- The distinct touchpoints that a batch's touches may repeat, or that decide about direct visits.
 SELECT s.contact_id, t.id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
        t.by_hit AND t.source_rule = %(directly)s AS is_direct_view, t.source_id,
        g.campaign_id, CASE WHEN g.campaign_id IS NULL THEN g.campaign_name END AS campaign_name,
@@ -22,8 +21,7 @@ LEFT JOIN LATERAL (
 ) g ON true;
 
 -- name: write_tag_sets
--- The tag sets that the Space does not have yet get its next numbers: the Space is locked, so nobody
--- else gives out the same.
+-- Assign the Space's next numbers to new tag sets. The Space's lock prevents duplicate numbers.
 INSERT INTO tag_sets
     (space_id, id, digest, account_id, account_name, campaign_id, campaign_name, adset_id,
      adset_name, ad_id, ad_name, keyword, landing_page)
@@ -40,8 +38,8 @@ WHERE (SELECT g.id FROM tag_sets g
        WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 
 -- name: write
--- New touchpoints. They name their tag sets by the places of these among the digests, so that each
--- is looked up once. All of them are there, or the column's constraint ends the batch.
+-- Store touchpoints. They refer to their tag sets by index among the digests, so each is looked up once. A
+-- missing tag set violates the column's constraint.
 INSERT INTO touchpoints
     (space_id, id, contact_id, origin_id, company_id, occurred_at, tag_set_id, source_id,
      source_rule, url, referrer_host, sent, by_hit, cookies, warnings, sender)
@@ -60,7 +58,7 @@ FROM json_to_recordset(%(touchpoints)s::json)
            sent boolean, by_hit boolean, cookies jsonb, warnings text[], sender text);
 
 -- name: write_sources
--- Other sources of stored touchpoints, with their ads.
+-- Change the sources and ads of stored touchpoints.
 UPDATE touchpoints t
 SET source_id = r.source_id, source_rule = r.source_rule,
     tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
@@ -73,11 +71,11 @@ FROM json_to_recordset(%(touchpoints)s::json)
 WHERE t.space_id = %(space_id)s AND t.id = r.id;
 
 -- name: delete
--- Touchpoints that page views made and no longer make.
+-- Delete touchpoints that page views no longer make.
 DELETE FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);
 
 -- name: reassign
--- Touchpoints follow their contact to its survivor or to another company.
+-- Move touchpoints to their contact's survivor or another company.
 UPDATE touchpoints t
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     origin_id = CASE WHEN t.contact_id = %(survivor_id)s THEN t.origin_id
@@ -86,7 +84,7 @@ WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
   AND (t.contact_id <> %(survivor_id)s OR t.company_id IS DISTINCT FROM %(company_id)s);
 
 -- name: restore
--- Touchpoints of a contact that is taken out of another go back to it.
+-- Return touchpoints to a contact split from another.
 UPDATE touchpoints t
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(t.origin_id, %(contact_id)s)

@@ -43,9 +43,7 @@ def read_event_touch(
 
 
 def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -> Touch | None:
-    """Return the touch of a visit reported by another system, by the rules of visits; None for a
-    visit without a source.
-    """
+    """Return the touch of a visit reported by another system, by the rules of visits; None without a source."""
     classified = explain(landing, rules.exclusions, rules.names)
     outcome = classified.outcome
     if not isinstance(outcome, Source) or outcome.name == "direct":
@@ -86,7 +84,7 @@ def read_touch(
 
 
 def _host(address: str | None) -> str | None:
-    """Return the host of a URL with or without a scheme; None if it has none."""
+    """Return the host of a URL with or without a scheme."""
     if address is None:
         return None
     try:

@@ -15,8 +15,7 @@ DIRECTLY = "direct"
 
 Text = str | None
 TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
-"""Source, campaign, ad group, ad and keyword. Touches with equal keys are the same. An id replaces
-its name.
+"""Source, campaign, ad group, ad and keyword. Touches with equal keys are the same. An id replaces its name.
 """
 
 

@@ -1,6 +1,4 @@
-"""Tag sets: a touchpoint's ad and landing page, stored once per distinct combination in a Space.
-Pure.
-"""
+"""Tag sets: a touchpoint's ad and landing page, stored once per distinct combination in a Space. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ MAX_LANDING_PAGE_LENGTH = 2048
 
 
 class StoredTagSet(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A tag set's row, without its number in the database."""
+    """A tag set's row, without its number."""
 
     digest: str
     """Hexadecimal; equal for equal values."""
@@ -26,8 +24,6 @@ class StoredTagSet(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
 
 
 class TagSets:
-    """The distinct tag sets of a batch's touchpoints."""
-
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
         """By digest, from 1."""
@@ -72,8 +68,8 @@ def build_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
 
 
 def hash_tag_set(ad: Ad, page: str | None) -> str:
-    """Return the first 16 bytes of SHA-256 over the ten values, each after its length, as hexadecimal
-    digits. Stored tag sets are identified by it, so it must never change.
+    """Return the first 16 bytes of SHA-256 over the ten values, each after its length, as hexadecimal digits.
+    Stored tag sets are identified by it, so it must never change.
     """
     values = (*msgspec.structs.astuple(ad), page)
     text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values])

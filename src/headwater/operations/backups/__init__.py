@@ -1,1 +1,1 @@
-"""Backups of the whole installation, and what brings one back without the people erased since."""
+"""Backups of the whole installation, restored without the people erased since."""

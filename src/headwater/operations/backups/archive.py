@@ -1,8 +1,8 @@
-"""A backup file: a zip archive that any tool can open, with the dump as compressed SQL, the manifest behind
-it, and the secret key if requested.
+"""A backup file: a zip archive that any tool can open, with the dump as compressed SQL, the manifest, and the
+secret key if requested.
 
-The manifest comes last because it describes what was written. The directory of a zip archive is also at its
-end, so a truncated file is noticed at once.
+The manifest comes last because it describes the written dump. The directory of a zip archive is also at its
+end, so a truncated file is noticed immediately.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ MAX_KEY_BYTES = 4096
 MAX_RATIO = 200
 """Bytes of SQL for each byte of the file. Dumps have 5 to 30; a bomb has a thousand and more."""
 FREE_OF_RATIO = 64 * 1024 * 1024
-"""Bytes of SQL that are unpacked at any ratio, because an empty database compresses well."""
+"""Bytes of SQL unpacked at any ratio, because an empty database compresses well."""
 PIECE_BYTES = 4 * 1024 * 1024
-"""Bytes of SQL that are unpacked at a time."""
+"""Bytes of SQL unpacked at a time."""
 _DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
-"""The errors that reading a damaged file ends with. RuntimeError, and what derives
-from it, is zipfile's: lost bits make an entry look encrypted, or packed in some unknown way.
+"""The errors from reading a damaged file. zipfile raises RuntimeError and its subclasses: lost bits make an
+entry look encrypted, or packed in an unknown way.
 """
 
 
 class ArchiveWriter:
-    """The file of a backup that is being made."""
+    """A backup file being written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = ZipFile(file, "w", allowZip64=True)
@@ -53,7 +53,7 @@ class ArchiveWriter:
 
     @contextmanager
     def dump(self) -> Generator[igzip.IGzipFile]:
-        """Yield the stream that takes the dump, uncompressed."""
+        """Yield the stream for the uncompressed dump."""
         with self._zip.open(DUMP, "w", force_zip64=True) as self._entry, self._compressed() as it:
             yield it
 
@@ -61,21 +61,21 @@ class ArchiveWriter:
         return igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=self, mtime=0)
 
     def write(self, data: bytes) -> int:
-        """Take a piece of the compressed dump."""
+        """Write a chunk of the compressed dump."""
         self._hash.update(data)
         self.bytes += len(data)
         return self._entry.write(data)
 
     def flush(self) -> None:
-        """Do nothing: the archive is written in order, and synced at its end."""
+        """Do nothing: the archive is synced at its end."""
 
     @property
     def sha256(self) -> str:
-        """The checksum of the compressed dump so far."""
+        """Return the checksum of the compressed dump so far."""
         return self._hash.hexdigest()
 
     def finish(self, manifest: Manifest, secret_key: str | None) -> None:
-        """Write what stands behind the dump, and the archive's directory."""
+        """Write the entries after the dump, and the archive's directory."""
         if secret_key is not None:
             self._zip.writestr(SECRET_KEY, f"{secret_key}\n")
         self._zip.writestr(MANIFEST, encode(manifest))
@@ -84,8 +84,8 @@ class ArchiveWriter:
 
 @contextmanager
 def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
-    """Write a new backup beside its name, readable by this account alone, and give it the name once
-    it is on disk; an error leaves nothing. Raises BackupError.
+    """Write a new backup to a temporary file, readable by this account alone, and rename it once it is on
+    disk; an error leaves nothing. Raises BackupError.
     """
     partial = target.with_name(target.name + PARTIAL)
     try:
@@ -107,14 +107,14 @@ def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
 
 
 def refuse_existing(target: Path) -> None:
-    """Raise BackupError when there is a file of this name."""
+    """Raise BackupError if the file exists."""
     if target.exists():
         raise BackupError(f"{target} is there already; --force replaces it")
 
 
 @contextmanager
 def _open_alone(partial: Path) -> Generator[IO[bytes]]:
-    """Open a file that no other backup is writing. What one that was killed left is overwritten."""
+    """Open a file that no other backup is writing. A killed backup's file is overwritten."""
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "r+b") as file:  # noqa: PTH123 # it is open already
         if not _lock(file):
@@ -125,7 +125,7 @@ def _open_alone(partial: Path) -> Generator[IO[bytes]]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what backups that were killed left in a folder."""
+    """Remove the files of killed backups from a folder."""
     for partial in folder.glob(f"headwater-*{SUFFIX}{PARTIAL}"):
         with suppress(OSError), partial.open("r+b") as file:
             if _lock(file):
@@ -141,7 +141,7 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 class Archive:
-    """A backup's file, open for reading."""
+    """A backup file open for reading."""
 
     def __init__(self, path: Path, archive: ZipFile, manifest: Manifest) -> None:
         self.path = path
@@ -150,16 +150,16 @@ class Archive:
 
     @property
     def secret_key(self) -> str | None:
-        """The secret key, if the backup holds it. Raises BackupError when it is damaged."""
+        """Return the secret key, if the backup contains it. Raises BackupError if it is damaged."""
         if not self.manifest.has_secret_key:
             return None
         with _refuse_damage(self.path), self._zip.open(SECRET_KEY) as entry:
             return entry.read(MAX_KEY_BYTES).decode().strip()
 
     def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
-        """Yield the dump's SQL in chunks; `progress` is called with the compressed bytes read. Raises
-        BackupError when the SQL differs from what was written (at the end at the latest), and before it grows
-        larger than a dump of this size can be.
+        """Yield the dump's SQL in chunks; `progress` receives the compressed bytes read. Raises BackupError
+        if the SQL differs from the original (detected by its end), and before it grows larger than a dump of
+        this size can be.
         """
         checksum, read, unpacked = hashlib.sha256(), 0, 0
         most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
@@ -190,7 +190,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Generator[Archive]:
-    """Open a backup. Raises BackupError when the file is not a backup, is truncated or cannot be read."""
+    """Open a backup. Raises BackupError if the file is not a backup, is truncated or cannot be read."""
     try:
         archive = ZipFile(path)
     except FileNotFoundError:
@@ -220,7 +220,7 @@ def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
 
 @contextmanager
 def _refuse_damage(path: Path) -> Generator[None]:
-    """Raise BackupError where reading a file inside the block shows that it is damaged."""
+    """Raise BackupError if reading a file inside the block shows damage."""
     try:
         yield
     except _DAMAGE as error:

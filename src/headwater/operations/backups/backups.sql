@@ -1,14 +1,13 @@
 -- name: snapshot
--- For a transaction of its own: the time, and the name under which pg_dump reads the same snapshot.
+-- In a transaction of its own: the time, and the name under which pg_dump reads the same snapshot.
 SELECT pg_export_snapshot(), clock_timestamp(), current_setting('server_version');
 
 -- name: endure
--- For a transaction that is open as long as a dump takes: no limit of the server's ends it.
+-- Remove the server's time limits, because this transaction lasts as long as the dump.
 SELECT set_config('statement_timeout', '0', true),
        set_config('idle_in_transaction_session_timeout', '0', true);
 
 -- name: migrations
--- The migrations of the database, in order.
 SELECT m.name, m.checksum FROM migrations m ORDER BY m.name;
 
 -- name: tables
@@ -21,11 +20,10 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
 ORDER BY c.relname;
 
 -- name: count
--- The rows of a table.
 SELECT count(*) FROM {table};
 
 -- name: anything
--- A table of the database, of those that are no part of PostgreSQL or an extension.
+-- One table of the database that is not part of PostgreSQL or an extension.
 SELECT c.relname FROM pg_class c
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
   AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace,
@@ -36,8 +34,8 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
 LIMIT 1;
 
 -- name: sequences
--- The sequences of ids that other systems keep, such as those of contacts and events. Identity columns
--- only number internal rows.
+-- The sequences of ids that other systems store, such as those of contacts and events. Identity columns only
+-- number internal rows.
 SELECT c.oid::regclass::text FROM pg_class c
 WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
   AND NOT EXISTS (SELECT FROM pg_depend d
@@ -45,11 +43,11 @@ WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
                     AND d.deptype IN ('a', 'i', 'e'));
 
 -- name: skip
--- Ids go on after a gap.
+-- Continue ids after a gap.
 SELECT setval(%(sequence)s::regclass, nextval(%(sequence)s::regclass) + %(gap)s);
 
 -- name: analyze
--- The planner has no statistics of rows that were restored.
+-- Restored rows have no planner statistics.
 ANALYZE;
 
 -- name: recovering
@@ -60,40 +58,37 @@ SELECT pg_is_in_recovery(),
           AND a.pid <> pg_backend_pid());
 
 -- name: sealed
--- For the operator's side: the secrets that only the secret key opens.
+-- For the operator's side: the secrets that only the secret key can decrypt.
 SELECT (SELECT count(*) FROM destinations d WHERE d.secrets IS NOT NULL AND d.status <> 'removed'),
        (SELECT count(*) FROM webhooks w WHERE w.secret IS NOT NULL AND w.revoked_at IS NULL),
        (SELECT count(*) FROM sites s WHERE s.signing_secret IS NOT NULL AND s.revoked_at IS NULL);
 
 -- name: record
--- A backup was finished.
 INSERT INTO backups (id, made_at, finished_at, bytes, name, folder)
 VALUES (%(id)s, %(made_at)s, clock_timestamp(), %(bytes)s, %(name)s, %(folder)s);
 
 -- name: verified
--- A backup was restored for trial, and came back whole.
+-- Record a successful trial restore.
 UPDATE backups b SET verified_at = now() WHERE b.id = %(id)s;
 
 -- name: forget
--- Backups whose files were removed.
+-- Delete the records of removed backups.
 DELETE FROM backups b WHERE b.id = ANY(%(ids)s);
 
 -- name: list
--- The backups, the latest first.
+-- The backups, newest first.
 SELECT b.name, b.folder, b.made_at, b.finished_at, b.bytes, b.verified_at FROM backups b
 ORDER BY b.made_at DESC LIMIT %(limit)s;
 
 -- name: age
--- The seconds since the moment that the latest backup holds; null without any.
+-- The age in seconds of the data in the latest backup; null without any.
 SELECT extract(epoch FROM now() - max(b.made_at))::float8 FROM backups b;
 
 -- name: latest
--- The latest backup.
 SELECT b.made_at, b.made_at < now() - %(old)s::interval AS is_old, b.verified_at FROM backups b
 ORDER BY b.made_at DESC LIMIT 1;
 
 -- name: latest_folder
--- The folder of the latest backup.
 SELECT b.folder FROM backups b ORDER BY b.made_at DESC LIMIT 1;
 
 -- name: now

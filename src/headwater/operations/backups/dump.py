@@ -1,5 +1,5 @@
-"""Make a backup: pg_dump reads a moment of the running database, and its SQL goes compressed into
-the file, with the rows of every table counted at the same moment.
+"""Make a backup: pg_dump reads a snapshot of the running database and its SQL is compressed into the file.
+The rows of every table are counted in the same snapshot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.operations.backups.programs import Program, connected, find_dump_
 from headwater.operations.backups.snapshot import NOT_DUMPED, Snapshot, take_snapshot
 
 Progress = Callable[[int, str], object]
-"""Is called with the bytes so far, and the table that they are of."""
+"""Receives the bytes so far and the current table."""
 
 OPTIONS = (
     "--encoding=UTF8",
@@ -43,7 +43,7 @@ NEW_SETTING = b"\nSET transaction_timeout = 0;\n"
 def make_backup(
     url: str, target: Path, secret_key: str | None, progress: Progress, *, overwrite: bool
 ) -> Manifest:
-    """Write a backup of a database to a file: whole, or not at all. Raises BackupError."""
+    """Write a complete backup of a database to a file, or nothing. Raises BackupError."""
     if not overwrite:
         refuse_existing(target)
     if not target.parent.is_dir():
@@ -99,7 +99,7 @@ class _Report:
 
 @contextmanager
 def _running(command: list[str], environment: dict[str, str]) -> Generator[tuple[IO[bytes], _Report]]:
-    """Run pg_dump while the block reads its output. Raises BackupError when it fails."""
+    """Run pg_dump while the block reads its output. Raises BackupError on failure."""
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

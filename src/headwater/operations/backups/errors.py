@@ -1,7 +1,5 @@
-"""The failure of a backup or a restore."""
-
 from __future__ import annotations
 
 
 class BackupError(RuntimeError):
-    """A backup cannot be made, read or restored; the text says why, and what to do."""
+    """A backup cannot be made, read or restored; the text gives the reason and advice."""

@@ -1,9 +1,9 @@
-"""The journal of erasures: a file beside the backups that lists the erasures since each backup, for a
+"""The journal of erasures: a file next to the backups that lists the erasures since each backup, for a
 restore. It holds ids and times, and no personal data.
 
 Each line has a checksum before its JSON. The first line names the installation. The others are erasures,
 written once when requested and once when carried out, and marks: times up to which the journal is complete.
-Lines are only ever appended, under a lock, and synced before it is released.
+Lines are only appended, under a lock, and synced before it is released.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = "erasures.journal"
 DIGITS = 16
 
 Key = tuple[int, int, datetime, bool]
-"""The Space, the id, the moment of the request, and whether the erasure was carried out."""
+"""Space, id, time of the request, whether the erasure was carried out."""
 
 
 class JournalError(BackupError):
@@ -36,11 +36,11 @@ class JournalError(BackupError):
 
 
 class DamagedJournalError(JournalError):
-    """A line of the journal is not what was written."""
+    """A line of the journal is damaged."""
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
-    """The form of every line: it has an installation, an erasure or a mark."""
+    """Any line of the journal: an installation, an erasure or a mark."""
 
     installation: str | None = None
     erasure: PastErasure | None = None
@@ -49,22 +49,18 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 @dataclass
 class Journal:
-    """The content of a journal."""
-
     installation_id: str
     erasures: list[PastErasure] = field(default_factory=list[PastErasure])
     complete_until: datetime | None = None
     """The latest mark; erasures after it may be missing."""
     damaged: list[int] = field(default_factory=list[int])
-    """The numbers of lines that cannot be read."""
+    """The numbers of unreadable lines."""
     size: int = 0
-    """The bytes of whole lines: the last one may have been cut off while it was written."""
+    """The bytes of complete lines: the last line may have been cut off."""
 
 
 def read(path: Path) -> Journal:
-    """Return the content of a journal. Raises JournalError, and DamagedJournalError when any line
-    is not what was written.
-    """
+    """Return the content of a journal. Raises JournalError, and DamagedJournalError for a damaged line."""
     try:
         journal = _parse(path.read_bytes())
     except OSError as error:
@@ -81,9 +77,8 @@ def read(path: Path) -> Journal:
 
 
 def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], mark: datetime | None) -> int:
-    """Add the erasures that a journal does not hold yet, and a mark, and return the number of those
-    added; a missing journal is made. Raises JournalError, which leaves the file as it was, also for
-    the journal of another installation.
+    """Add the missing erasures and a mark, and return the number of added erasures; creates a missing
+    journal. Raises JournalError, also for the journal of another installation, and leaves the file unchanged.
     """
     try:
         if not path.exists():
@@ -96,8 +91,8 @@ def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], ma
 
 
 def set_aside(path: Path, now: datetime, installation_id: str) -> Path:
-    """Put a journal that is damaged aside, and begin a new one with the lines that are whole.
-    Returns the new name of the old file. Raises JournalError.
+    """Rename a damaged journal, and begin a new one with its complete lines. Returns the new name of the old
+    file. Raises JournalError.
     """
     aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
     try:
@@ -116,7 +111,7 @@ def _make(path: Path, installation_id: str) -> None:
         new = path.with_name(f"{path.name}.{os.getpid()}.new")
         write_private(new, _encode(_Line(installation=installation_id)).decode())
         try:
-            os.link(new, path)  # which another process may have made by now
+            os.link(new, path)  # another process may have created it
         finally:
             new.unlink()
         sync_directory(path.parent)
@@ -161,9 +156,7 @@ def _checksum(text: bytes) -> bytes:
 
 
 def _parse(content: bytes) -> Journal | None:
-    """Return what a file holds; None unless it begins as a journal does. A last line without its
-    end was cut off while it was written.
-    """
+    """Return the content of a journal; None if the file is not one. An incomplete last line is ignored."""
     *texts, rest = content.split(b"\n")
     lines = [_decode(text) for text in texts]
     if not lines or lines[0] is None or lines[0].installation is None:

@@ -1,7 +1,7 @@
-"""The worker's background job that keeps the journal of erasures up to date in the folder of the backups.
-Every erasure is written within seconds, so it survives the loss of the database even when no backup has it.
+"""The worker's background job for the journal of erasures in the folder of the backups. Every erasure is
+written within seconds, so it survives the loss of the database even if no backup has it.
 
-Every worker on any machine may do it: the file itself shows what is missing.
+Every worker on any machine may run it: the file itself shows what is missing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from headwater.privacy.erasures import list_changed
 
 LOOK_SECONDS = 5.0
 MARK_SECONDS = 3600.0
-"""Seconds between two marks. A restore sees from them how long the journal was kept."""
+"""Seconds between two marks, which show a restore how long the journal was kept."""
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 OVERLAP = timedelta(hours=1)
-"""More than the longest transaction takes: an erasure has its time before it can be seen."""
+"""Longer than any transaction: an erasure is dated before it becomes visible."""
 
 log = structlog.get_logger()
 
 
 class JournalKeeper:
-    """Brings the journal of a folder up to date, again and again."""
+    """Keeps the journal of a folder up to date."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.backup_dir
@@ -43,7 +43,7 @@ class JournalKeeper:
         self._problem = ""
 
     def attend(self, connection: Connection[Any], _: int) -> bool:
-        """Add what is new. A folder that cannot be written is a warning, and tried again."""
+        """Add new erasures. A folder that cannot be written is logged as a warning, and retried."""
         path = self._find(connection)
         if path is None:
             return False
@@ -62,8 +62,8 @@ class JournalKeeper:
         return False
 
     def _find(self, connection: Connection[Any]) -> Path | None:
-        """The journal to keep. The folder in the settings is created if missing; the folder of the latest
-        backup counts only if it has a journal already, because it may be on another machine.
+        """Return the journal to keep. The folder in the settings is created if missing; the folder of the
+        latest backup counts only if it has a journal, because it may be on another machine.
         """
         if self._folder is not None:
             return self._folder.absolute() / journal.NAME
@@ -73,7 +73,7 @@ class JournalKeeper:
 
     def _keep(self, connection: Connection[Any], path: Path) -> None:
         if not path.exists():
-            self._since = BEGINNING  # it was moved away, or is made now
+            self._since = BEGINNING  # the journal was moved, or is new
         marks = time.monotonic() - self._marked >= MARK_SECONDS
         until = refresh(connection, path, self._since, marks=marks)
         self._since = until - OVERLAP
@@ -84,8 +84,8 @@ class JournalKeeper:
 def refresh(
     connection: Connection[Any], path: Path, since: datetime = BEGINNING, *, marks: bool = True
 ) -> datetime:
-    """Append the missing erasures since a moment to a journal, optionally with a mark. Returns the moment up
-    to which it is complete. A damaged journal is set aside and rebuilt. Raises JournalError.
+    """Append the missing erasures since a moment, optionally with a mark. Returns the moment up to which the
+    journal is complete. A damaged journal is set aside and rebuilt. Raises JournalError.
     """
     row = connection.execute(queries["now"]).fetchone()
     assert row is not None
@@ -104,6 +104,5 @@ def refresh(
 
 
 def make_journal_duty(settings: Settings, seconds: float = LOOK_SECONDS) -> Duty:
-    """Return the background job, which runs at this interval."""
     keeper = JournalKeeper(settings)
     return Duty(lambda _: [INSTALLATION], keeper.attend, pause_seconds=seconds)

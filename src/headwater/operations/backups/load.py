@@ -1,5 +1,5 @@
-"""Load the dump of a backup into an empty database, in one transaction that is only committed once
-the file has proved to be what was written.
+"""Load a dump into an empty database, in one transaction that commits only after the file's checksum is
+verified.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BEGIN, COMMIT = b"BEGIN;\n", b"\nCOMMIT;\n"
 
 
 def find_anything(url: str) -> str | None:
-    """Return the name of a table of the database, if it has any."""
+    """Return the name of a table, if the database has any."""
     with psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
         row = connection.execute(queries["anything"]).fetchone()
     return row[0] if row is not None else None
@@ -42,7 +42,7 @@ def load(url: str, archive: Archive, progress: Callable[[int], object]) -> None:
         try:
             _feed(process.stdin, archive, progress)
         except BrokenPipeError:
-            pass  # psql has ended, and says why
+            pass  # psql has ended, and reports why
         except BaseException:
             process.kill()
             process.wait()
@@ -67,8 +67,8 @@ def _first_error(file: IO[bytes]) -> str:
 
 
 def settle(connection: Connection[Any], archive: Archive, secret_key: str | None) -> None:
-    """Put the installation's row back, and compare the number of rows of every table with the
-    manifest's. Raises BackupError.
+    """Restore the installation's row, and compare the row counts of all tables with the manifest. Raises
+    BackupError.
     """
     manifest = archive.manifest
     restore_description(connection, manifest.installation, secret_key)

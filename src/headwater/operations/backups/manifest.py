@@ -1,4 +1,4 @@
-"""The manifest of a backup: what it is of, from when, and what has to come back from it."""
+"""The manifest of a backup: its origin, its time, and its expected content."""
 
 from __future__ import annotations
 
@@ -14,56 +14,51 @@ FORMAT = 1
 
 
 class Dump(msgspec.Struct, frozen=True):
-    """The compressed SQL in a backup."""
-
     bytes: int
-    """Of the entry, compressed."""
+    """Of the compressed entry."""
     sha256: str
-    """Of the same, in hexadecimal."""
+    """Of the compressed entry, in hexadecimal."""
     server_version: str
     """Of the PostgreSQL that was read."""
     program_version: str
-    """Of the pg_dump that read it."""
+    """Of pg_dump."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """A backup's description of itself."""
-
     id: UUID
     installation: dict[str, Any]
-    """The row of `installation`, without the secret key. Its id says whose backup this is."""
+    """The row of `installation`, without the secret key. Its id identifies the installation."""
     headwater: str
-    """The version of Headwater that made it."""
+    """The version of Headwater."""
     migrations: list[str]
-    """The names of those applied: the schema's version."""
+    """The names of the applied migrations: the schema's version."""
     made_at: datetime
-    """The moment whose rows it holds."""
+    """The moment of its snapshot."""
     tables: dict[str, int]
-    """The number of rows of every table."""
+    """The row counts of all tables."""
     dump: Dump
     has_secret_key: bool
     schema: str = ""
-    """The checksum of the first migration; empty in backups from before it was kept here."""
+    """The checksum of the first migration; empty in older backups."""
     format: int = FORMAT
 
     @property
     def installation_id(self) -> str:
-        """The id of the installation that was backed up."""
         return str(self.installation["id"])
 
     @property
     def rows(self) -> int:
-        """The number of rows of all tables."""
+        """The total number of rows."""
         return sum(self.tables.values())
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return a manifest as indented JSON, for people who look into the file."""
+    """Return a manifest as indented JSON for readers."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2)
 
 
 def decode(text: bytes) -> Manifest:
-    """Return the manifest that a backup holds. Raises BackupError."""
+    """Decode a manifest. Raises BackupError."""
     try:
         if msgspec.json.decode(text, type=dict[str, Any]).get("format") != FORMAT:
             raise BackupError("its form is that of another version of Headwater")

@@ -1,5 +1,3 @@
-"""The gauge of backups for /metrics."""
-
 from __future__ import annotations
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -10,7 +8,7 @@ from headwater.operations.backups.records import queries
 
 
 async def backup_gauges(connection: AsyncConnection) -> list[Metric]:
-    """Return the age of the latest backup; without any there is no sample."""
+    """Return the age of the latest backup; no sample without one."""
     family = GaugeMetricFamily("headwater_backup_age_seconds", "Age of the latest backup")
     (age,) = await fetch_one(connection, queries["age"])
     if age is not None:

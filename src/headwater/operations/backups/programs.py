@@ -16,27 +16,24 @@ from headwater.operations.backups.errors import BackupError
 
 
 class Program(NamedTuple):
-    """A program of PostgreSQL."""
-
     path: str
     version: str
 
     @property
     def major(self) -> int:
-        """The major version."""
         return to_major(self.version)
 
 
 class ProgramCall(NamedTuple):
-    """A program with its connection: the arguments that it begins with, and its environment."""
+    """A program with its first arguments and its environment."""
 
     arguments: list[str]
     environment: dict[str, str]
 
 
 def find_dump_program(server_major: int) -> Program:
-    """Return a pg_dump that can read a server of this major version: the one that comes with the
-    embedded PostgreSQL, else the one in PATH. Raises BackupError when neither is new enough.
+    """Return a pg_dump that can read a server of this major version: the embedded PostgreSQL's, else the one
+    in PATH. Raises BackupError if neither is new enough.
     """
     programs = list(_dump_programs())
     for program in programs:
@@ -56,8 +53,8 @@ def _dump_programs() -> Iterator[Program]:
 
 
 def connected(program: str, url: str) -> ProgramCall:
-    """Return the call of a program on the database of a URL. Raises BackupError for a URL with a
-    secret that can only be given on a command line.
+    """Return the call of a program on a database. Raises BackupError for a URL with a secret that only a
+    command line can pass.
     """
     values = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     if "sslpassword" in values:

@@ -17,22 +17,20 @@ from headwater.operations.backups.manifest import Manifest
 queries = Queries(__name__, "backups.sql")
 
 OLD = timedelta(days=7)
-"""From this age of the latest backup on, people are warned."""
+"""Warn when the latest backup is this old."""
 
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup that was made."""
-
     name: str
     folder: str
     """On the machine that made it."""
     made_at: datetime
-    """The moment whose rows it holds."""
+    """The moment of its snapshot."""
     finished_at: datetime
     bytes: int
     verified_at: datetime | None
-    """When it was last restored for trial."""
+    """The last trial restore."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,6 @@ class LatestBackup:
 
 
 def record_backup(connection: Connection[Any], manifest: Manifest, path: Path, size: int) -> None:
-    """Note a finished backup."""
     values = {
         "id": manifest.id,
         "made_at": manifest.made_at,
@@ -57,28 +54,27 @@ def record_backup(connection: Connection[Any], manifest: Manifest, path: Path, s
 
 
 def record_verification(connection: Connection[Any], backup_id: UUID) -> None:
-    """Note that a backup was restored for trial; one that is not known stays unknown."""
+    """Record a trial restore; an unknown backup stays unknown."""
     connection.execute(queries["verified"], {"id": backup_id})
 
 
 def forget_backups(connection: Connection[Any], ids: list[UUID]) -> None:
-    """Delete the notes of backups whose files were removed."""
+    """Delete the records of removed backups."""
     connection.execute(queries["forget"], {"ids": ids})
 
 
 async def list_backups(connection: AsyncConnection, limit: int) -> list[Backup]:
-    """The latest backups, the latest first."""
+    """Return the latest backups, newest first."""
     cursor = connection.cursor(row_factory=class_row(Backup))
     return await (await cursor.execute(queries["list"], {"limit": limit})).fetchall()
 
 
 async def fetch_latest(connection: AsyncConnection) -> LatestBackup | None:
-    """The latest backup, if there is any."""
     cursor = connection.cursor(row_factory=class_row(LatestBackup))
     return await fetch_optional(cursor, queries["latest"], {"old": OLD})
 
 
 def fetch_latest_folder(connection: Connection[Any]) -> Path | None:
-    """The folder of the latest backup, on the machine that made it."""
+    """Return the folder of the latest backup, on the machine that made it."""
     row = connection.execute(queries["latest_folder"]).fetchone()
     return Path(row[0]) if row is not None else None

@@ -1,7 +1,7 @@
 """Restore a backup: its rows, this version's schema, and the erasures requested since.
 
-Nothing starts on a database before all of it is done. An embedded one is made in a directory inside
-the new data directory and moved into its place at the end; an external one is marked until then.
+Nothing starts on a database before the restore is complete. An embedded one is built in a directory inside
+the new data directory and moved into place at the end; an external one is marked until then.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ SERVER = {
     "autovacuum": "off",
     "maintenance_work_mem": "256MB",
 }
-"""Settings of an embedded server that restores: all is synced at the end, or thrown away."""
+"""Settings of an embedded server during a restore: it is synced at the end, or discarded."""
 IDS_A_SECOND = 10_000
-"""More contacts or events than an installation takes: as many may have been numbered since."""
+"""Above any rate of new contacts or events, to estimate the ids used since."""
 LEAST_GAP = 1_000_000
-"""The least number of ids that are skipped: clocks may be wrong."""
+"""The least number of skipped ids, in case clocks are wrong."""
 MOVED = ("postgresql.password", "secret.key", "postgresql")
-"""What a restore leaves in a data directory; with the last of it, the restore is done."""
+"""The results of a restore in a data directory; moving the last one completes it."""
 
 FAILURES = (BackupError, MigrationError, psycopg.Error, OSError, subprocess.CalledProcessError)
 
 Progress = Callable[[int], object]
-"""Is called with the bytes of the dump that have been read."""
+"""Receives the bytes of the dump read so far."""
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """The numbers of secrets that only the secret key opens."""
+    """The numbers of secrets that only the secret key can decrypt."""
 
     destinations: int
     webhooks: int
@@ -68,19 +68,17 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Restored:
-    """The result of a restore."""
-
     migrated: list[str]
-    """The migrations that the backup's schema lacked."""
+    """The migrations missing in the backup."""
     erased: int
     """Erasures requested since the backup, and carried out again."""
     waiting: int
-    """Erasures that failed: the worker tries them again."""
+    """Failed erasures, which the worker retries."""
     sealed: Sealed
 
 
 def refuse_other_schema(archive: Archive) -> None:
-    """Raise BackupError for a backup whose schema this version does not know."""
+    """Raise BackupError if this version does not know the backup's schema."""
     if archive.manifest.schema != schema_checksum():
         raise BackupError(
             f"{archive.path} was made by a version of Headwater from before the first release, with"
@@ -108,7 +106,7 @@ def restore_embedded(
         try:
             with scratch_server(building) as url:
                 load(url, archive, progress)
-                # The key is a file here, so that a copy of the database opens nothing.
+                # The key is in a file here, so a copy of the database decrypts nothing.
                 restored = bring_up(url, archive, erasures, None)
             if archive.secret_key is not None:
                 write_private(key_file(building), f"{archive.secret_key}\n")
@@ -130,7 +128,7 @@ def restore_embedded(
 def restore_external(
     url: str, archive: Archive, erasures: Sequence[PastErasure], progress: Progress
 ) -> Restored:
-    """Restore into an empty database. Raises BackupError: nothing starts on what it leaves."""
+    """Restore into an empty database. Raises BackupError: nothing starts on the partial result."""
     refuse_other_schema(archive)
     table = find_anything(url)
     if table is not None:
@@ -149,17 +147,15 @@ def restore_external(
 
 
 def bring_up(url: str, archive: Archive, erasures: Sequence[PastErasure], secret_key: str | None) -> Restored:
-    """Turn the rows of a backup into an installation of this version. Raises BackupError,
-    MigrationError.
-    """
+    """Turn the rows of a backup into an installation of this version. Raises BackupError, MigrationError."""
     with psycopg.connect(url, autocommit=True) as connection:
         settle(connection, archive, secret_key)
     return catch_up(url, archive.manifest.made_at, erasures)
 
 
 def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Restored:
-    """Turn a database that is as it was at an earlier moment into an installation of this version,
-    and take away the mark of what has not finished. Raises MigrationError, psycopg.Error.
+    """Turn a database from an earlier moment into an installation of this version, and remove its
+    "unfinished" mark. Raises MigrationError, psycopg.Error.
     """
     migrated = migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -176,7 +172,7 @@ def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Res
 
 @contextmanager
 def scratch_server(directory: Path) -> Generator[str]:
-    """Run a new embedded PostgreSQL that writes nothing through to disk, and yield its URL."""
+    """Run a new embedded PostgreSQL without syncing to disk, and yield its URL."""
     shutil.rmtree(directory, ignore_errors=True)
     server = Embedded(directory)
     try:
@@ -193,9 +189,9 @@ def scratch_server(directory: Path) -> Generator[str]:
 
 
 def _skip_ids(connection: Connection[Any], made_at: datetime) -> None:
-    """Go on with ids that the installation has not used between the backup and now. Ad platforms
-    take an event with the id of another for a repetition, and senders keep receipts and contacts'
-    ids; erasures in the journal must not meet other people.
+    """Skip the ids that may have been used since the backup. Ad platforms ignore an event with a known id as
+    a repetition, senders store receipts and contact ids, and erasures in the journal must not affect other
+    people.
     """
     seconds = (datetime.now(UTC) - made_at).total_seconds()
     gap = max(LEAST_GAP, round(seconds * IDS_A_SECOND))
@@ -211,7 +207,7 @@ def _count_sealed(connection: Connection[Any]) -> Sealed:
 
 @contextmanager
 def _alone(server: Embedded) -> Generator[None]:
-    """Hold the data directory, as `serve` does. Raises BackupError."""
+    """Lock the data directory. Raises BackupError."""
     try:
         server.make_root()
         lock = lock_directory(server.root)
@@ -226,30 +222,30 @@ def _alone(server: Embedded) -> Generator[None]:
 
 
 def _refuse_used(server: Embedded) -> None:
-    """Raise BackupError for a directory with other files than an earlier restore's."""
+    """Raise BackupError for a directory with files that no earlier restore left."""
     building = restoration_directory(server.root)
     ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
     others = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
-    if "lost+found" in others:  # of a file system's root
+    if "lost+found" in others:  # in the root of a file system
         others.remove("lost+found")
     if others:
         raise BackupError(f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory")
 
 
 def _remove(building: Path, root: Path) -> None:
-    """Remove what a restore that failed has made."""
+    """Remove the files of a failed restore."""
     for name in MOVED[:-1]:
         (root / name).unlink(missing_ok=True)
     shutil.rmtree(building, ignore_errors=True)
 
 
 def _reason(error: BaseException) -> str:
-    """An error in one line; PostgreSQL's second one could quote a row."""
+    """Return an error in one line; PostgreSQL's second one could quote a row."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _move(building: Path, root: Path) -> None:
-    """Move a whole cluster into its place, the cluster itself last."""
+    """Move a complete cluster into place, after the files next to it."""
     for name in MOVED:
         with suppress(FileNotFoundError):
             (building / name).rename(root / name)

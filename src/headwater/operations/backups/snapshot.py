@@ -1,4 +1,4 @@
-"""A snapshot of a database: its row counts, and the name under which pg_dump reads the same one."""
+"""A snapshot of a database: its row counts, and the name under which pg_dump reads it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_DUMPED = "installation"
 
 
 class Snapshot(NamedTuple):
-    """The database as one transaction sees it, until that ends."""
+    """The database as seen by one transaction, valid until that ends."""
 
     name: str
     taken_at: datetime
@@ -35,7 +35,7 @@ class Snapshot(NamedTuple):
 
 @contextmanager
 def take_snapshot(url: str) -> Generator[Snapshot]:
-    """Yield a moment of a database, which others can read as long as the block runs."""
+    """Yield a snapshot that other sessions can read until the block ends."""
     with psycopg.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -57,7 +57,7 @@ def take_snapshot(url: str) -> Generator[Snapshot]:
 
 
 def count_rows(connection: Connection[Any]) -> dict[str, int]:
-    """The number of rows of every table that is backed up."""
+    """Return the row counts of all backed-up tables."""
     tables = [name for (name,) in connection.execute(queries["tables"]).fetchall()]
     counts: dict[str, int] = {}
     for table in tables:

@@ -1,4 +1,4 @@
-"""Verify a backup: restore it into a scratch PostgreSQL and compare what came back."""
+"""Verify a backup: restore it into a scratch PostgreSQL and compare."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headwater.operations.backups.restoration import (
 )
 
 LEAST_FREE_BYTES = 512 * 1024 * 1024
-"""The room that a trial leaves on the disk of temporary files."""
+"""Space that a trial restore leaves on the disk of temporary files."""
 
 
 def verify(archive: Archive, progress: Progress) -> Restored:
-    """Restore a backup for trial, with this version's schema, and remove it again. Raises
-    BackupError unless every table has come back with all of its rows.
+    """Restore a backup for trial, with this version's schema, and remove it again. Raises BackupError if any
+    row is missing.
     """
     refuse_other_schema(archive)
     directory = Path(tempfile.gettempdir()) / f"headwater-verify-{secrets.token_hex(8)}"
@@ -37,7 +37,7 @@ def verify(archive: Archive, progress: Progress) -> Restored:
 
 
 def _watching(directory: Path, progress: Progress) -> Progress:
-    """Return `progress`, changed to stop the trial before the disk is full."""
+    """Return a `progress` that stops the trial before the disk is full."""
 
     def watch(done: int) -> object:
         if shutil.disk_usage(directory).free < LEAST_FREE_BYTES:

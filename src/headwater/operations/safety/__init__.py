@@ -1,1 +1,1 @@
-"""The risks of an installation: for its operator, who alone can mend them."""
+"""Risks of an installation, which only its operator can remove."""

@@ -1,5 +1,3 @@
-"""Facts about the database, read through one connection."""
-
 from __future__ import annotations
 
 import time
@@ -26,18 +24,18 @@ class ServerFacts:
     """PostgreSQL and this session."""
 
     version: int
-    """As `server_version_num`: 180003 is 18.3."""
+    """In the form of `server_version_num`: 180003 is 18.3."""
     version_name: str
     fsync: bool
     synchronous_commit: bool
     full_page_writes: bool
     checksums: bool
     keeps_quiet: bool
-    """True when the server's log quotes no statements."""
+    """True if the server's log quotes no statements."""
     is_standby: bool
     now: datetime
     checkpoint_at: datetime
-    """The time of the last checkpoint, by the database's clock."""
+    """The last checkpoint, by the database's clock."""
     is_remote: bool
     is_encrypted: bool
     is_superuser: bool
@@ -49,7 +47,7 @@ class AccountFacts:
 
     has_accounts: bool
     is_open: bool
-    """True when a link that makes the first account works."""
+    """True while a link for the first account works."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,18 @@ class BackupFacts:
 
 @dataclass(frozen=True)
 class DatabaseFacts:
-    """Everything that was found in a database."""
-
     server: ServerFacts
     schema: SchemaState
     skew: timedelta
-    """How far this machine's clock is ahead of the database's; half the time that it took to ask
-    may be wrong in it."""
+    """How far this machine's clock is ahead of the database's, to within half the query's duration."""
     confines: bool
-    """True when sessions can be confined to a Space by row-level security."""
+    """True if row-level security can confine sessions to a Space."""
     open_tables: tuple[str, ...]
     """Tables of Spaces' rows without the policy that confines sessions."""
     is_ours: bool
-    """True for the PostgreSQL that comes with Headwater."""
+    """True for the embedded PostgreSQL."""
     accounts: AccountFacts | None = None
-    """None with the next two where the schema is not this version's, which has them elsewhere."""
+    """None, like the next two, if the schema is not this version's."""
     backup: BackupFacts | None = None
     has_stored_key: bool = False
 
@@ -88,7 +83,7 @@ class DatabaseFacts:
 
 
 def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool) -> DatabaseFacts:
-    """Ask the database of a connection in autocommit."""
+    """Query a connection in autocommit."""
     started = time.monotonic()
     server = _fetch(connection, "server", ServerFacts)
     local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)

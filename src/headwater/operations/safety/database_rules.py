@@ -1,4 +1,4 @@
-"""The risks of the database: decisions on facts about it."""
+"""Risks of the database, decided on facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ CLOCK_OFF = timedelta(seconds=5)
 
 
 def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
-    """Yield the risks of a database."""
     yield from _judge_durability(facts.server)
     yield from _judge_versions(facts)
     if abs(facts.skew) > CLOCK_OFF:
@@ -170,7 +169,7 @@ def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
 
 
 def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
-    """Yield what an operator can set wrong in a PostgreSQL of their own."""
+    """Yield the risks of an operator's own PostgreSQL."""
     if server.is_remote and not server.is_encrypted:
         yield Risk(
             "database_without_tls",

@@ -1,4 +1,4 @@
-"""Facts about the data directory and the folder of backups: modes, owners, room on the disk."""
+"""Facts about the data directory and the folder of backups: modes, owners, free space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headwater.spaces.secret_key import key_file
 
 @dataclass(frozen=True)
 class DiskFacts:
-    """The room on the disk of a directory, in bytes."""
+    """The free and total bytes of a directory's disk."""
 
     path: Path
     total: int
@@ -29,26 +29,24 @@ class DiskFacts:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Everything that was looked at on this machine."""
-
     is_root: bool
     open_paths: tuple[Path, ...]
-    """What accounts other than the owner's may read or write, though it is ours."""
+    """Headwater's files that other accounts can read or write."""
     foreign_paths: tuple[Path, ...]
-    """What belongs to an account that is neither this one nor PostgreSQL's."""
+    """Files of an account other than this one or PostgreSQL's."""
     has_key_file: bool
     disks: tuple[DiskFacts, ...]
     backup_dir: Path | None
     """The folder of backups, if it is on this machine."""
     shares_disk: bool
-    """True when backups are on the same disk as the data."""
+    """True if backups are on the same disk as the data."""
     has_journal: bool
     old_clusters: tuple[Path, ...] = ()
-    """Those that an upgrade of PostgreSQL has kept, or left half-made."""
+    """Clusters kept, or left incomplete, by an upgrade of PostgreSQL."""
 
 
 def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileFacts:
-    """Look at the files of these settings; `recorded_folder` is where the latest backup was put."""
+    """Check the files of these settings; `recorded_folder` has the latest backup."""
     root = settings.data_dir.absolute()
     folder = settings.backup_dir or recorded_folder
     backup_dir = folder.absolute() if folder is not None and folder.is_dir() else None
@@ -69,7 +67,7 @@ def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileF
 
 
 def _entries(root: Path) -> Iterator[Path]:
-    """The data directory, if it is ours alone, and what is Headwater's directly in it."""
+    """Yield the data directory, if it is used by Headwater alone, and Headwater's files directly in it."""
     if not root.is_dir():
         return
     entries = sorted(root.iterdir())
@@ -90,7 +88,7 @@ def _is_open(path: Path, root: Path) -> bool:
 
 
 def _accounts(root: Path) -> set[int]:
-    """The users who may own these files: the owner of the directory, and PostgreSQL's user."""
+    """Return the permitted owners: the owner of the directory, and PostgreSQL's user."""
     cluster = root / "postgresql"
     owners = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
     return {os.geteuid(), *owners}

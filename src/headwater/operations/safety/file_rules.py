@@ -1,4 +1,4 @@
-"""The risks of the files and the disk: decisions on facts about them."""
+"""Risks of the files and the disk, decided on facts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from headwater.operations.safety.file_facts import DiskFacts, FileFacts
 from headwater.operations.safety.models import Risk, RiskSeverity
 
 LOW_BYTES = 2 * 1024**3
-"""Below this room people should make some."""
+"""Warn below this free space,"""
 LOW_SHARE, PLENTY_BYTES = 0.10, 20 * 1024**3
-"""Likewise below this share of the disk, unless it is still this much."""
+"""or below this share of the disk, unless this much is free."""
 SHORT_BYTES = 256 * 1024**2
-"""From here on the next large report or checkpoint may fail."""
+"""Below this, the next large report or checkpoint may fail."""
 MOST_NAMED = 5
 
 
 def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
-    """Yield the risks of an installation's files."""
     if facts.open_paths:
         yield Risk(
             "open_files",
@@ -68,7 +67,6 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
 
 
 def _judge_disk(disk: DiskFacts) -> Iterator[Risk]:
-    """Yield the risk of a disk that is nearly full."""
     is_small_share = disk.free < LOW_SHARE * disk.total and disk.free < PLENTY_BYTES
     if disk.free < SHORT_BYTES:
         severity = RiskSeverity.CRITICAL

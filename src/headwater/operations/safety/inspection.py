@@ -1,4 +1,4 @@
-"""Everything that can be looked at from one machine, looked at."""
+"""Every check that one machine can run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONNECT_SECONDS = 5
 
 
 def inspect(settings: Settings, url: str, environ: Mapping[str, str]) -> list[Risk]:
-    """Return the risks of the installation with this database, the worst first."""
+    """Return the risks of the installation with this database, worst first."""
     risks: list[Risk] = []
     facts, base_url = None, settings.base_url or DEFAULT_BASE_URL
     try:
@@ -38,7 +38,7 @@ def inspect(settings: Settings, url: str, environ: Mapping[str, str]) -> list[Ri
 
 
 def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) -> str | None:
-    """The origin that the service wrote down when it last started, if it has."""
+    """Return the service's origin, recorded at its last start."""
     return fetch_service_url(connection) if facts.schema.is_current else None
 
 

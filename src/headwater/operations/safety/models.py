@@ -1,4 +1,4 @@
-"""A risk: something in an installation that is unsafe, why that matters, and what to do."""
+"""A risk: something unsafe in an installation, its effect, and the remedy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from enum import StrEnum
 
 
 class RiskSeverity(StrEnum):
-    """The severity of a risk, the worst first."""
+    """Severities, worst first."""
 
     CRITICAL = "critical"
     """Data can be lost, or read by strangers."""
     WARNING = "warning"
-    """One more fault, or one more mistake, is enough."""
+    """One more fault or mistake is enough."""
     NOTICE = "notice"
     """Allowed, and worth knowing."""
 
@@ -22,17 +22,15 @@ RISK_SEVERITIES = tuple(RiskSeverity)
 
 @dataclass(frozen=True)
 class Risk:
-    """One thing that is unsafe."""
-
     id: str
-    """What kind of risk it is, for programs."""
+    """The kind of risk, for programs."""
     severity: RiskSeverity
     subject: str
-    """What it is that is unsafe, with its value or path."""
+    """The unsafe thing, with its value or path."""
     why: str
     remedy: str
 
     @property
     def fails(self) -> bool:
-        """True for a risk that an operator should not leave as it is."""
+        """True if an operator should not ignore it."""
         return self.severity is not RiskSeverity.NOTICE

@@ -1,4 +1,4 @@
-"""The minor releases of PostgreSQL: when a version came out, and when others were due since. Pure.
+"""The minor releases of PostgreSQL: release dates, and later due dates. Pure.
 
 The project publishes them on the second Thursday of February, May, August and November
 (https://www.postgresql.org/developer/roadmap/), so that no list has to be fetched.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 RELEASED = {180004: date(2026, 5, 14), 180005: date(2026, 8, 13), 180006: date(2026, 11, 12)}
-"""The days of the minor releases that can be bundled, by `server_version_num`."""
+"""The dates of the minor releases that can be bundled, by `server_version_num`."""
 MONTHS = (2, 5, 8, 11)
 _THURSDAY = 3
 

@@ -1,4 +1,4 @@
-"""The risks of the settings: decisions on the variables and the service's address."""
+"""Risks of the settings, decided on the variables and the service's address."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headwater.base.settings import Settings
 from headwater.operations.safety.models import Risk, RiskSeverity
 
 MOST_TIMES = 20.0
-"""Up to this factor a rate limit still limits."""
+"""Up to this factor a rate limit still protects."""
 WIDEST = {4: 8, 6: 16}
-"""The shortest prefix of a network that proxies of one's own may have, by version of IP."""
+"""The shortest acceptable prefix of a trusted proxy network, by IP version."""
 FAILPOINTS = ("HEADWATER_FAILPOINT", "HEADWATER_FAILPOINT_FILE")
 
 
 def judge_settings(settings: Settings, base_url: str, environ: Mapping[str, str]) -> Iterator[Risk]:
-    """Yield the risks of the settings of a service that is reached under `base_url`."""
+    """Yield the risks of the settings of a service at `base_url`."""
     yield from _judge_address(settings, base_url)
     for network in settings.trusted_proxies:
         yield from _judge_proxy(network)
@@ -78,7 +78,7 @@ def _judge_proxy(network: IPv4Network | IPv6Network) -> Iterator[Risk]:
 
 
 def _judge_ways_out(settings: Settings) -> Iterator[Risk]:
-    """Yield the risks of what leaves: mail without TLS, other hosts than the platforms'."""
+    """Yield the risks of outgoing connections: mail without TLS, hosts other than the platforms'."""
     if settings.smtp_url is not None:
         server = read_mail_server(settings.smtp_url)
         if not (server.is_tls or server.starttls == "required" or _is_loopback(server.host)):

@@ -1,1 +1,1 @@
-"""Parts of the supervisor: its processes, its signals, and how it becomes another version."""
+"""Parts of the supervisor: processes, signals, and the change to another version."""

@@ -1,4 +1,4 @@
-"""The output of a start, for a person at a terminal and for programs that read the log."""
+"""The output of a start, for terminals and for log readers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _ADDRESSES = """\
 
 
 def note(log: Log, event: str, **values: Any) -> None:
-    """Write a line for a person at a terminal."""
+    """Write a line for a terminal."""
     if log.is_text:
         log.write("info", event, **values)
 
 
 def log_migrations(log: Log, names: list[str]) -> None:
-    """Name the migrations that were applied; to a person, the last of several."""
+    """Log the applied migrations; on a terminal only the last one."""
     if log.is_text and len(names) > 1:
         note(log, "migrated", migrations=len(names), latest=names[-1])
         return
@@ -33,7 +33,7 @@ def log_migrations(log: Log, names: list[str]) -> None:
 
 
 def greet(log: Log, origin: str, set_up_link: str | None) -> None:
-    """Say what to open: programs read of the link for the first account alone."""
+    """Report the address; programs read only the link for the first account."""
     if log.is_text:
         box = "" if set_up_link is None else _boxed(INVITATION, "", set_up_link)
         sys.stderr.write((box or "\n") + _ADDRESSES.format(origin))
@@ -43,8 +43,8 @@ def greet(log: Log, origin: str, set_up_link: str | None) -> None:
 
 
 def _boxed(*lines: str) -> str:
-    """Return lines that stand out from the log. An address has a line to itself so that it can be copied
-    whole. All is ASCII because terminals use any encoding.
+    """Return lines in a box. An address has its own line so that it can be copied whole. ASCII only, because
+    terminals use any encoding.
     """
     rule = "-" * (max(map(len, lines)) + 4)
     return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])

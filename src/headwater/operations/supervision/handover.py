@@ -1,7 +1,7 @@
 """Replaces the supervisor by another version of itself while the service keeps running.
 
-It executes the new program in its own process. Process id, children, listening socket and the lock of
-the data directory stay, and the new program is passed what they are:
+It executes the new program in its own process. Process id, children, listening socket and the lock of the
+data directory stay, and the new program receives them:
 
     serve, version 1 ──exec──► serve, version 2       the same process
       ├─ postgresql              ├─ postgresql         untouched
@@ -35,22 +35,22 @@ class HandedProcess:
 
 @dataclass(frozen=True)
 class Handover:
-    """The state that one program leaves to the next: descriptors and process ids of both."""
+    """The state passed to the next program: descriptors and process ids."""
 
     socket: int
     lock: int | None
-    """None where the database is an external one."""
+    """None with an external database."""
     postgresql: int | None
     """The postmaster's process id; None likewise."""
     reloads: int
-    """How often the service has become another version before."""
+    """The number of reloads so far."""
     failures: int
-    """How often it could not."""
+    """The number of failed reloads."""
     processes: tuple[HandedProcess, ...]
 
 
 def own_command() -> list[str]:
-    """Return the command line that started this process."""
+    """Return the command line of this process."""
     words = [*sys.orig_argv[1:]]
     while OPTION in words:
         place = words.index(OPTION)
@@ -59,7 +59,7 @@ def own_command() -> list[str]:
 
 
 def become_next(handover: Handover) -> None:
-    """Become the program on disk. Returns only by an exception: OSError when it cannot be run."""
+    """Execute the program on disk. Returns only by an exception: OSError if it cannot be run."""
     kept = [handover.socket, *(process.leash for process in handover.processes)]
     if handover.lock is not None:
         kept.append(handover.lock)
@@ -77,7 +77,7 @@ def become_next(handover: Handover) -> None:
 
 
 def read_handover(descriptor: int) -> Handover:
-    """Return what the program before has left."""
+    """Return the state left by the previous program."""
     with open(descriptor, encoding="utf-8") as pipe:  # it is open already
         values: dict[str, Any] = json.load(pipe)
     processes = tuple(HandedProcess(**process) for process in values.pop("processes"))
@@ -89,7 +89,7 @@ def read_handover(descriptor: int) -> Handover:
 
 
 def _write(values: dict[str, Any]) -> int:
-    """Return a pipe that holds the values: some hundred bytes, which it always has room for."""
+    """Return a pipe with the values. Their few hundred bytes always fit."""
     reading, writing = os.pipe()
     with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already
         json.dump(values, pipe)

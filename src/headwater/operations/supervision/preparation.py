@@ -1,4 +1,4 @@
-"""The preparation of a database: all that it needs before processes of this version work on it."""
+"""Prepare a database for processes of this version."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ REFUSALS = (EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, Unfin
 
 
 class ServeError(Exception):
-    """The service cannot be started; the text says why."""
+    """The service cannot be started; the text gives the reason."""
 
 
 @contextmanager
 def explained() -> Generator[None]:
-    """Turn what keeps a service from beginning into a ServeError."""
+    """Convert expected start errors to ServeError."""
     try:
         yield
     except REFUSALS as error:
@@ -37,9 +37,8 @@ def explained() -> Generator[None]:
 
 
 def prepare(settings: Settings, url: str) -> list[str]:
-    """Make a database ready for this version, and return the migrations that it lacked. The secret
-    key is kept outside a database that is ours alone, and there before anything needs it; other
-    machines may look for it in an external one.
+    """Prepare a database for this version, and return the applied migrations. For an embedded database, the
+    secret key is moved to a file first; an external one may keep it for other machines.
 
     Raises one of REFUSALS, psycopg.Error.
     """
@@ -56,10 +55,10 @@ def prepare(settings: Settings, url: str) -> list[str]:
 
 
 def prepare_beside(settings: Settings) -> list[str]:
-    """Make the database of a running service ready for this version. Raises ServeError."""
+    """Prepare the database of a running service. Raises ServeError."""
     with explained():
         if settings.database_url is not None:
             return prepare(settings, settings.database_url)
         embedded = Embedded(settings.data_dir)
-        embedded.refuse_other_major()  # its server goes on, and could not be started again
+        embedded.refuse_other_major()  # its server keeps running, and could not be restarted
         return prepare(settings, embedded.url)

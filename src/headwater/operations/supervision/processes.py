@@ -1,4 +1,4 @@
-"""The processes of a service: those that have to run, and those that their successors replace."""
+"""The processes of a service, and the predecessors that they replace."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from headwater.database.jobs.backoff import double_pause
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
 STEADY_SECONDS = 10.0
 RETIREMENT_SECONDS = 75.0
-"""The longest that a process may take to finish what is under way: an API process gives its
-requests a minute.
-"""
+"""The time limit for a process to finish: an API process gives its requests a minute."""
 
 
 @dataclass
 class SupervisedProcess:
-    """A process that has to run. `due` is when to start it, on the monotonic clock."""
+    """A process to keep running. `due` is its start time on the monotonic clock."""
 
     name: str
     launch: Callable[[], None]
@@ -33,20 +31,20 @@ class SupervisedProcess:
     started: float = 0.0
     due: float = 0.0
     failures: int = 0
-    """The number of times in a row that it ended soon after its start."""
+    """The number of early exits in a row."""
 
     def start(self, now: float) -> None:
-        """Launch it, or plan to when that fails."""
+        """Start it, or plan a retry after a failure."""
         self.started = now
         try:
             self.launch()
-        except OSError as error:  # no memory or no process to be had just now
+        except OSError as error:  # temporarily out of memory or processes
             self.ended(now, reason=str(error))
         else:
             self.running = True
 
     def ended(self, now: float, **reason: str) -> None:
-        """Note its end, and when to start it again."""
+        """Record its exit, and plan the restart."""
         self.running = False
         self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
         self.due = now + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
@@ -55,7 +53,7 @@ class SupervisedProcess:
 
 
 class Predecessor:
-    """A process of the version before, which runs until its successor does."""
+    """A process of the previous version, which runs until its successor is ready."""
 
     def __init__(self, name: str, pid: int, leash: int) -> None:
         self.name = name
@@ -65,7 +63,6 @@ class Predecessor:
         os.set_inheritable(leash, False)
 
     def died(self) -> bool:
-        """Return whether it has ended."""
         if self._process.poll() is None:
             return False
         if self._leash >= 0:
@@ -78,7 +75,7 @@ class Predecessor:
         self._process.send_signal(number)
 
     def retire(self) -> None:
-        """Let it finish what is under way and end; kill it when that takes too long."""
+        """Let it finish its current work; kill it if that takes too long."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + RETIREMENT_SECONDS

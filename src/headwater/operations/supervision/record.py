@@ -13,14 +13,12 @@ from headwater.database.data_directory import LOCK
 
 @dataclass(frozen=True)
 class ServiceRecord:
-    """A service that runs on a data directory."""
-
     pid: int
     version: str
     reloads: int = 0
-    """How often it has become the version on disk since its start."""
+    """Reloads since the start."""
     failures: int = 0
-    """How often it could not."""
+    """Failed reloads."""
     problem: str | None = None
     """The reason of the latest failure."""
 
@@ -40,8 +38,8 @@ def erase_record(lock: IO[bytes] | None) -> None:
 
 
 def was_killed(data_dir: Path) -> bool:
-    """Return whether the last service that ran on a data directory was killed, so that some of its
-    processes may not have ended yet. To be asked before the directory is locked.
+    """Return whether the last service on a data directory was killed, so that some of its processes may still
+    run. Call it before locking the directory.
     """
     try:
         return (data_dir / LOCK).stat().st_size > 0

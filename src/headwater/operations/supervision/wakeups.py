@@ -1,4 +1,4 @@
-"""The supervisor's signals. None may be missed while it waits."""
+"""The supervisor's signals."""
 
 from __future__ import annotations
 
@@ -43,12 +43,10 @@ class Wakeups:
 
 
 def hold_back() -> None:
-    """Keep requests waiting until the program that this process becomes can hear them: before it
-    can, each of them would end it.
-    """
+    """Block signals until the next program has installed its handlers: before that, each would end it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS)
 
 
 def listen_again() -> None:
-    """Accept requests again, because executing the new program failed."""
+    """Accept signals again after executing the new program failed."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REQUESTS)

@@ -1,3 +1,3 @@
-"""The common parts of commands: declaration, execution, connection to the database, and output.
-This package depends on Spaces' keys and errors, and on no command.
+"""The common parts of commands: declaration, execution, database connection and output. This package imports
+no command.
 """

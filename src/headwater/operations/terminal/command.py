@@ -1,7 +1,7 @@
-"""Commands as values: a function and its options, and groups of commands that share a word.
+"""Commands as values: a function with its options, and groups of commands.
 
-A command's file declares them beside the function; argparse gets them when the command is used.
-This module imports nothing else of the house, as `serve` keeps it in memory.
+A command's file declares them next to the function; argparse receives them when the command is used. This
+module imports no other module of Headwater, because `serve` keeps it in memory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from headwater.base.settings import Settings
 
 Run = Callable[[Settings, argparse.Namespace], int]
-"""The function of a command, which returns its exit code."""
+"""The function of a command; returns its exit code."""
 
 
 class Option:
-    """An option or a positional argument, in the words of argparse's `add_argument`."""
+    """The arguments of argparse's `add_argument`."""
 
     def __init__(self, *names: str, **settings: Any) -> None:
         self._names = names
@@ -31,14 +31,12 @@ DATA_DIR = Option("--data-dir", metavar="D", help="where Headwater keeps its dat
 
 
 class Command:
-    """A command that can be run."""
-
     def __init__(self, run: Run, *options: Option) -> None:
         self._run = run
         self._options = options
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Give the command's parser its options and the function to call."""
+        """Add the command's options and function to its parser."""
         for option in (DATA_DIR, *self._options):
             option.add_to(parser)
         parser.set_defaults(run=self._run)
@@ -51,11 +49,11 @@ class CommandGroup:
         self._commands: dict[str, tuple[str, Command]] = {}
 
     def add(self, name: str, about: str, run: Run, *options: Option) -> None:
-        """Add the command `name`; `about` is its line of help."""
+        """Add a command; `about` is its line of help."""
         self._commands[name] = (about, Command(run, *options))
 
     def command(self, name: str, about: str, *options: Option) -> Callable[[Run], Run]:
-        """Decorate the function of the command `name`; `about` is its line of help."""
+        """Decorate the function of a command; `about` is its line of help."""
 
         def register(run: Run) -> Run:
             self.add(name, about, run, *options)
@@ -64,7 +62,6 @@ class CommandGroup:
         return register
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Give the group's parser its commands."""
         parsers = parser.add_subparsers(required=True, metavar="COMMAND")
         for name, (about, command) in self._commands.items():
             command.fill(parsers.add_parser(name, help=about, description=about, allow_abbrev=False))

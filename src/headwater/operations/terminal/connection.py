@@ -1,6 +1,4 @@
-"""A command's connection to the database of a running Headwater, with clear messages for
-failures on the way.
-"""
+"""A command's connection to the database of a running Headwater, with clear error messages."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ OTHER_SCHEMA = (
 
 
 def database_url(settings: Settings) -> str:
-    """The database to use. Raises Failure when the data directory holds none."""
+    """Return the database to use. Raises Failure if the data directory has none."""
     if settings.database_url:
         return settings.database_url
     try:
@@ -35,9 +33,8 @@ def database_url(settings: Settings) -> str:
 
 
 def refuse_unfinished(url: str) -> None:
-    """Raise Failure for a database that a restore has not finished, and for another node of a
-    cluster than the first. One of another schema is not such a one: what is done next says what it
-    is.
+    """Raise Failure for an unfinished restore, and for a cluster node other than the first. Passes a database
+    of another schema: the next step reports it.
     """
     try:
         with (
@@ -52,7 +49,7 @@ def refuse_unfinished(url: str) -> None:
 
 @contextmanager
 def explain_failures(settings: Settings) -> Generator[None]:
-    """Turn errors inside the block into a Failure whose message says what to do."""
+    """Turn errors inside the block into a Failure with advice."""
     try:
         yield
     except Invalid as error:
@@ -76,7 +73,7 @@ def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
 
 @asynccontextmanager
 async def transaction(settings: Settings) -> AsyncGenerator[psycopg.AsyncConnection]:
-    """A connection inside a transaction, which commits when the block ends. Raises Failure."""
+    """Yield a connection in a transaction, which commits when the block ends. Raises Failure."""
     url = database_url(settings)
     with explain_failures(settings):
         async with await psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_SECONDS) as connection:
@@ -85,7 +82,7 @@ async def transaction(settings: Settings) -> AsyncGenerator[psycopg.AsyncConnect
 
 @contextmanager
 def autocommit_connection(settings: Settings) -> Generator[psycopg.Connection[Any]]:
-    """A connection whose every statement commits by itself. Raises Failure."""
+    """Yield a connection in autocommit. Raises Failure."""
     url = database_url(settings)
     with (
         explain_failures(settings),

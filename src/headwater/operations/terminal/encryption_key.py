@@ -1,4 +1,4 @@
-"""The key that commands encrypt other services' secrets with: the one that the API uses."""
+"""The API's key for encrypting other services' secrets, for commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.spaces.secret_key import SecretKeyError, find_secret_key
 
 
 def load_encryption_key(settings: Settings) -> bytes:
-    """The key. Raises Failure when it or the database cannot be reached."""
+    """Return the key. Raises Failure if the key or the database cannot be reached."""
     try:
         with explain_failures(settings):
             return derive_key(find_secret_key(settings, database_url(settings)).text)

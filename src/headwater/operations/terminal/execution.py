@@ -1,5 +1,5 @@
-"""Run the coroutine of a command and print its result. Most commands are such a coroutine:
-they read their options, open a transaction, and return rows.
+"""Run the coroutine of a command and print its result. Most commands are coroutines that read their options,
+open a transaction, and return rows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Processes that a worker starts for one sort of jobs, and that end when none waits: those that
-work on files, and those that call other services.
+"""Processes that a worker starts for one kind of job, and that exit when idle: jobs on files, and calls of
+other services.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.operations.terminal.connection import database_url, refuse_unfinished
 
 Work = Callable[[Connection[Any], Storage, str], int]
-"""Works on jobs until none waits, with a connection in autocommit, the storage of files, and the
-database's address.
+"""Runs jobs until none waits. Receives a connection in autocommit, the file storage and the database's
+address.
 """
 Service = Callable[[Database, asyncio.Event], Awaitable[None]]
-"""Works until nothing has been due for some seconds, or the event says to stop."""
+"""Runs until idle for some seconds, or until the event is set."""
 
 
 def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
-    """Work until no job waits, or the process is stopped."""
+    """Run jobs until none waits, or the process is stopped."""
     _begin(settings)
     stop_on_signals()
     leash.hold(arguments)
@@ -47,11 +47,11 @@ def work_on_jobs(settings: Settings, arguments: Namespace, work: Work) -> int:
 
 
 def serve_jobs(settings: Settings, arguments: Namespace, service: Service) -> int:
-    """Run a service in an event loop, with a database of its own."""
+    """Run a service in an event loop, with its own database pool."""
     _begin(settings)
     leash.hold(arguments)
     url = database_url(settings)
-    # The worker starts another when there is still something to do.
+    # The worker starts another while there is work.
     with suppress(*UNAVAILABLE), exported():
         refuse_unfinished(url)
         asyncio.run(_serve(url, service))

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options of several commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ LISTEN = (
     Option("--host", default="127.0.0.1", metavar="H", help="address (127.0.0.1)"),
     Option("--port", type=port, default=8080, metavar="P", help="port; 0 takes a free one (8080)"),
 )
-"""The address of a server."""
 
 PROCESSES = (
     Option("--workers", type=process_count, default=1, metavar="N", help="API processes (1)"),
@@ -23,12 +22,11 @@ PROCESSES = (
         "--pipelines", type=process_count, default=1, metavar="M", help="workers, which share the Spaces (1)"
     ),
 )
-"""The number of processes that share the load."""
 
 LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
-"""A pipe held by the process that started this one: when that ends, so does standard input."""
+"""A pipe held by the parent process: standard input ends when the parent does."""
 
 ANNOUNCE = Option("--announce", type=int, help=argparse.SUPPRESS)
-"""A pipe through which the process reports that it has started its work."""
+"""A pipe through which the process reports that it has started."""
 
 FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")

@@ -12,19 +12,18 @@ from headwater.operations.terminal.tables import align, plain_text, to_text
 
 Row = Mapping[str, Any]
 Output = Row | Sequence[Row] | str
-"""An object, a list of them, or a text made for people."""
+"""An object, a list of objects, or a formatted text."""
 
 
 @dataclass(frozen=True)
 class Noted:
-    """A result, and for people at a terminal a line on where to go with it."""
+    """A result, and a hint for users at a terminal."""
 
     result: Output
     note: str
 
 
 def print_result(result: Output | Noted, *, as_json: bool) -> None:
-    """Print what a command returned."""
     if not isinstance(result, Noted):
         print_output(result, as_json=as_json)
         return
@@ -34,7 +33,6 @@ def print_result(result: Output | Noted, *, as_json: bool) -> None:
 
 
 def print_output(output: Output, *, as_json: bool) -> None:
-    """Print a command's result."""
     if as_json:
         print_text(json.dumps(output, default=to_text))
     elif isinstance(output, str):
@@ -49,10 +47,10 @@ def print_output(output: Output, *, as_json: bool) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text at once, also into a pipe."""
+    """Print a text and flush it, also into a pipe."""
     print(text, flush=True)  # noqa: T201 # printing is this module's work
 
 
 def print_note(text: str) -> None:
-    """Print a line beside the result, on standard error."""
+    """Print a line on standard error."""
     print(text, file=sys.stderr)  # noqa: T201 # printing is this module's work

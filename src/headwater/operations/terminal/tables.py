@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows of equal length as aligned columns; those numbered in `right` end at one edge."""
+    """Align rows of equal length; columns in `right` are aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -23,17 +23,17 @@ def align(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
 
 
 def section(title: str, text: str) -> str:
-    """A text under its title; nothing when there is no text."""
+    """Return a text under its title; "" without text."""
     return f"{title}\n{text}" if text.strip() else ""
 
 
 def join_sections(sections: Sequence[str]) -> str:
-    """Sections with a blank line between them, without empty ones."""
+    """Join the non-empty sections with blank lines."""
     return "\n\n".join(text for text in sections if text)
 
 
 def list_values(pairs: Sequence[tuple[str, Any]]) -> str:
-    """An indented line for each name and value; long values go on below themselves."""
+    """Return an indented line per name and value; long values are wrapped."""
     width = max((len(name) for name, _ in pairs), default=0) + 2
     return "\n".join(
         textwrap.fill(
@@ -48,12 +48,12 @@ def list_values(pairs: Sequence[tuple[str, Any]]) -> str:
 
 
 def wrap(text: str) -> str:
-    """An indented paragraph."""
+    """Return an indented paragraph."""
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def plain_text(value: Any) -> str:
-    """A value on a terminal: control characters, which could drive the terminal, are escaped."""
+    """Return a value with control characters escaped, which could drive the terminal."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, Mapping):
@@ -66,5 +66,5 @@ def plain_text(value: Any) -> str:
 
 
 def to_text(value: Any) -> str:
-    """A value as text: a moment by ISO 8601."""
+    """Return a value as text; a moment in ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,5 +1,5 @@
-"""The values of options, beyond their type. argparse puts the name of a type into its message
-("invalid seconds value"), so these functions have names for people to read.
+"""The values of options, beyond their type. argparse puts a function's name into its message ("invalid
+seconds value"), so these names are for readers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _BEYOND_ALL = 2**63 - 1
 
 
 def row_id(text: str) -> int:
-    """An id. What is beyond all ids is returned as the nearest that nothing has, so that it is not
-    found: a database would refuse some, where it is to compare them, and not others.
+    """An id. An id out of range becomes the nearest unused one and is not found: a database would refuse it
+    in some statements only.
     """
     return max(-_BEYOND_ALL, min(int(text), _BEYOND_ALL))
 
@@ -43,7 +43,6 @@ def node_address(text: str) -> tuple[str, int]:
 
 
 def process_count(text: str) -> int:
-    """A number of processes that share the load."""
     return _whole(text, 1, 64)
 
 
@@ -53,7 +52,6 @@ def row_count(text: str) -> int:
 
 
 def file_count(text: str) -> int:
-    """A number of files to keep."""
     return _whole(text, 1, 10_000)
 
 
@@ -81,7 +79,7 @@ def moment(text: str) -> datetime:
 
 
 def read_pairs(texts: Iterable[str]) -> dict[str, str]:
-    """KEY=VALUE arguments, each key once. Raises Failure."""
+    """Return KEY=VALUE arguments, each key once. Raises Failure."""
     pairs: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")

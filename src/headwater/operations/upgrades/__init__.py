@@ -1,1 +1,1 @@
-"""The embedded PostgreSQL from one major version to the next."""
+"""Upgrades of the embedded PostgreSQL to the next major version."""

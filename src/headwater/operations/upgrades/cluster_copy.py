@@ -1,5 +1,5 @@
-"""PostgreSQL's own `pg_upgrade`, which copies the files of tables and indexes into a new cluster of
-another major version, and makes the schema there anew. The old cluster is only read.
+"""PostgreSQL's `pg_upgrade`, which copies the files of tables and indexes into a new cluster of another major
+version, and recreates the schema there. The old cluster is only read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headwater.database.embedded import USER, Embedded
 from headwater.operations.upgrades.errors import UpgradeError
 
 OUTPUT = "pg_upgrade_output.d"
-"""The folder of `pg_upgrade`'s notes, in the new cluster."""
+"""The folder of `pg_upgrade`'s logs, in the new cluster."""
 
 
 def copy_cluster(old: Embedded, new: Embedded) -> None:
@@ -22,9 +22,9 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
     `pg_upgrade`. Details are in PostgreSQL's upgrade log.
     """
     new.make_socket_directory()
-    give_to_server(new.root)  # its working directory, where it leaves a script
+    give_to_server(new.root)  # its working directory, for a script
     log = old.root / "postgresql.upgrade.log"
-    # Child processes that outlive this one keep the lock, so no server is started beside them.
+    # Child processes that outlive this one keep the lock, so no second server starts.
     with old.hold() as lock, log.open("wb") as output:
         close_to_others(log)
         ran = subprocess.run(
@@ -58,13 +58,13 @@ def _command(old: Embedded, new: Embedded) -> list[str]:
 
 
 def _environment(password: str) -> dict[str, str]:
-    """Ours, without what points PostgreSQL's programs at another server."""
+    """Return the environment without variables that point PostgreSQL's programs at another server."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**own, "PGPASSWORD": password}
 
 
 def _add_notes(folder: Path, log: Path) -> None:
-    """Add what `pg_upgrade` has written into files, which go with the new cluster."""
+    """Append `pg_upgrade`'s log files, which are deleted with the new cluster."""
     with log.open("ab") as output:
         for note in sorted([*folder.rglob("*.txt"), *folder.rglob("*.log")]):
             output.write(f"\n{note.name}:\n".encode() + note.read_bytes())

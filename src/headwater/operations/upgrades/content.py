@@ -1,6 +1,6 @@
-"""The content of a cluster, in a form that can be compared between two major versions: a digest of
-every table's rows, and each sequence, role, policy, index, constraint, trigger, function and
-extension. Nothing of the service runs, so nothing changes between two readings.
+"""The content of a cluster, comparable between two major versions: a digest of every table's rows, and each
+sequence, role, policy, index, constraint, trigger, function and extension. No service runs, so nothing
+changes between two reads.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ queries = Queries(__name__, "upgrades.sql")
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that an upgrade has to keep."""
+    """Everything that an upgrade must keep."""
 
     tables: dict[str, str]
-    """The number of rows of each table, and their digest."""
+    """The row count and digest of each table."""
     objects: dict[str, str]
-    """What is known of everything else, by its kind and name."""
+    """Other objects, by kind and name."""
     configured: dict[str, str]
-    """The settings of the configuration files, which an upgrade writes anew."""
+    """The settings of the configuration files, which an upgrade rewrites."""
     risks: frozenset[str]
-    """What `headwater check` finds in the database."""
+    """The database risks found by `headwater check`."""
 
 
 def read_content(url: str) -> Content:
-    """Read what a running server holds. Raises psycopg.Error."""
+    """Read the content of a running server. Raises psycopg.Error."""
     with psycopg.connect(url, autocommit=True, options=FORM) as connection:
         names = connection.execute(queries["tables"]).fetchall()
         objects = connection.execute(queries["objects"]).fetchall()
@@ -51,7 +51,7 @@ def read_content(url: str) -> Content:
 
 
 def require_same(before: Content, after: Content) -> None:
-    """Raise UpgradeError unless an upgrade has kept everything, and nothing has become unsafe."""
+    """Raise UpgradeError if an upgrade lost anything or made anything unsafe."""
     kept = {**before.tables, **before.objects}
     present = {**after.tables, **after.objects}
     for name in sorted(kept.keys() | present.keys()):

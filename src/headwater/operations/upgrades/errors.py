@@ -1,7 +1,5 @@
-"""The failure of an upgrade."""
-
 from __future__ import annotations
 
 
 class UpgradeError(RuntimeError):
-    """A cluster cannot be upgraded; the text says why, and what to do. It is as it was."""
+    """A cluster cannot be upgraded, and is unchanged; the text gives the reason and advice."""

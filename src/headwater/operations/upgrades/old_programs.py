@@ -1,4 +1,4 @@
-"""The programs of the PostgreSQL that made a cluster: a newer one cannot read it without them."""
+"""The programs of the PostgreSQL that created a cluster: a newer one cannot read it without them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.database.programs import PACKAGE, Programs, own_folder, read_vers
 from headwater.operations.upgrades.errors import UpgradeError
 
 NEEDED = ("pg_controldata", "pg_ctl", "pg_resetwal", "postgres")
-"""What `pg_upgrade` calls of the old version."""
+"""The programs of the old version that `pg_upgrade` calls."""
 SYSTEM_FOLDERS = (
     "/usr/lib/postgresql/{major}/bin",
     "/usr/pgsql-{major}/bin",
@@ -17,15 +17,15 @@ SYSTEM_FOLDERS = (
     "/opt/homebrew/opt/postgresql@{major}/bin",
     "/usr/local/opt/postgresql@{major}/bin",
 )
-"""Where packages of systems put the server's programs."""
+"""Where system packages install the server's programs."""
 SITE = f"lib/python*/site-packages/{PACKAGE}/pginstall*/bin"
 INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
 """Their folders below a given one: PostgreSQL's own, or an older Headwater's."""
 
 
 def find_programs(major: int, named: Path | None) -> Programs:
-    """Return the programs of a major version: those in the folder that was named, else those that
-    come with Headwater or that the system has. Raises UpgradeError.
+    """Return the programs of a major version, from the given folder, else from Headwater or the system.
+    Raises UpgradeError.
     """
     folders = list(_named_folders(named) if named else _usual_folders(major))
     for folder in folders:

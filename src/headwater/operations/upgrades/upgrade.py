@@ -1,6 +1,6 @@
 """Upgrades the embedded PostgreSQL's cluster from an older major version to this one.
 
-    postgresql/               the cluster, version 16
+postgresql/               the cluster, version 16
     postgresql.upgrading/     where a new one is created, filled and checked; a kill leaves rubbish
     postgresql.upgraded/      the complete new one: after this rename the upgrade is done, and the
                               next start renames the rest into place
@@ -43,29 +43,27 @@ from headwater.operations.upgrades.old_programs import find_programs
 FAILURES = (EmbeddedError, OSError, psycopg.Error, subprocess.SubprocessError)
 OLDEST_MAJOR = 16
 MARGIN_BYTES = 256 * 1024**2
-"""Room for the log of a cluster that is being filled."""
+"""Disk space for the log of a cluster being filled."""
 
 Progress = Callable[[str], object]
-"""Is called with a sentence on what begins."""
+"""Receives a sentence about the step that begins."""
 
 
 @dataclass(frozen=True)
 class Upgraded:
-    """The result of an upgrade."""
-
     before: int
     """The old major version."""
     tables: int
-    """Tables whose rows were compared."""
+    """The number of compared tables."""
     settings_left: list[str]
-    """Settings that were changed in configuration files, and are as they come again."""
+    """Settings changed in configuration files, now back at their defaults."""
     kept: Path
     """The old cluster."""
 
 
 def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:
-    """Upgrade a data directory's cluster; None when nothing was left to do. Raises UpgradeError,
-    which leaves it as it was.
+    """Upgrade a data directory's cluster; None if it needs no upgrade. Raises UpgradeError, which leaves it
+    unchanged.
     """
     with _alone(data_dir.absolute()) as root:
         complete_upgrade(root)
@@ -95,7 +93,7 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
 
 
 def remove_kept(data_dir: Path) -> list[Path]:
-    """Remove the clusters that upgrades have kept, and return their names. Raises UpgradeError."""
+    """Remove the clusters kept by upgrades, and return their names. Raises UpgradeError."""
     root = data_dir.absolute()
     if upgraded_directory(root).exists():
         raise UpgradeError("an upgrade was not finished: run `headwater upgrade` first")
@@ -106,9 +104,7 @@ def remove_kept(data_dir: Path) -> list[Path]:
 
 
 def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
-    """Make the new cluster, up to the renaming that cannot be undone, and return what was before
-    and is now.
-    """
+    """Build the new cluster, up to the final rename, and return the content before and after."""
     new = Embedded(upgrading_directory(old.root))
     progress(f"Reading what the cluster of PostgreSQL {old.programs.major} holds")
     before = _read(old)
@@ -128,7 +124,7 @@ def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
 
 
 def _read(server: Embedded, *, analyze: bool = False) -> Content:
-    """Start a server, read what it holds, and stop it in order, as `pg_upgrade` needs it."""
+    """Start a server, read its content, and shut it down cleanly for `pg_upgrade`."""
     try:
         url = server.start(tied=True)
         content = read_content(url)
@@ -142,7 +138,7 @@ def _read(server: Embedded, *, analyze: bool = False) -> Content:
 
 @contextmanager
 def _alone(root: Path) -> Generator[Path]:
-    """Hold the data directory, as `serve` does. Raises UpgradeError."""
+    """Lock the data directory. Raises UpgradeError."""
     if not (root / "postgresql").exists() and not upgraded_directory(root).exists():
         raise UpgradeError(f"no Headwater data in {root}; name its --data-dir")
     try:
@@ -156,7 +152,7 @@ def _alone(root: Path) -> Generator[Path]:
 
 
 def _refuse_unfit(old: Embedded) -> None:
-    """Raise UpgradeError where the upgrade could not come to its end."""
+    """Raise UpgradeError if the upgrade could not finish."""
     kept = kept_directory(old.root, old.programs.major)
     if kept.exists():
         raise UpgradeError(f"{kept} is there already, of an earlier upgrade: move it away")
@@ -175,7 +171,7 @@ def _refuse_unfit(old: Embedded) -> None:
 
 
 def _measure(folder: Path) -> int:
-    """The bytes of a directory's files, without PostgreSQL's log, which is not copied."""
+    """Return the bytes of a directory's files, without PostgreSQL's log, which is not copied."""
     total = 0
     for path, folders, files in os.walk(folder):
         if "pg_wal" in folders:
@@ -185,7 +181,7 @@ def _measure(folder: Path) -> int:
 
 
 def _remove(root: Path) -> None:
-    """Remove what an upgrade has left where the new cluster is made, its server first."""
+    """Stop the server of an unfinished upgrade, and remove its files."""
     left = upgrading_directory(root)
     if left.exists():
         Embedded(left).end_orphan()
@@ -195,7 +191,7 @@ def _remove(root: Path) -> None:
 
 @contextmanager
 def _explained(root: Path) -> Generator[None]:
-    """Undo what was begun when the block fails. Raises UpgradeError for what is to be expected."""
+    """Clean up if the block fails. Raises UpgradeError for expected errors."""
     try:
         yield
     except (UpgradeError, *FAILURES) as error:

@@ -7,13 +7,13 @@ WHERE c.relkind = 'r' AND c.relpersistence = 'p'
 ORDER BY 1, 2;
 
 -- name: digest
--- The number of rows of a table, and a checksum over all of them that changes with any row.
+-- The row count of a table, and a checksum that changes with any row.
 SELECT count(*) || ' rows, sum ' || coalesce(sum(hashtextextended(t::text, 0)), 0)
 FROM {table} t;
 
 -- name: objects
--- Everything else that has to be there again, by kind and name, with what can be compared between
--- two major versions: a definition as text can be written in another way by each.
+-- All other objects to compare, by kind and name, with what is comparable between two major versions: each
+-- may write a definition differently.
 SELECT 'sequence', s.schemaname || '.' || s.sequencename,
        coalesce(s.last_value::text, 'unused') || ' by ' || s.increment_by
 FROM pg_sequences s
@@ -28,7 +28,7 @@ SELECT 'membership', m.roleid::regrole || ' to ' || m.member::regrole,
 FROM pg_auth_members m WHERE m.member::regrole::text NOT LIKE 'pg\_%'
 UNION ALL
 SELECT 'row-level security', c.oid::regclass::text,
-       -- Without the owner's own privileges, which each version has a letter more for.
+       -- Without the owner's own privileges: their letters differ between versions.
        concat_ws(' ', c.relrowsecurity, c.relforcerowsecurity,
                  (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(c.relacl) a
                   WHERE a::text NOT LIKE pg_get_userbyid(c.relowner) || '=%'))
@@ -64,9 +64,9 @@ SELECT 'setting', coalesce(d.datname, 'all') || ' ' || coalesce(s.setrole::regro
 FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase;
 
 -- name: configured
--- The settings in the configuration files that are in force.
+-- The effective settings of the configuration files.
 SELECT s.name, s.setting FROM pg_settings s WHERE s.source = 'configuration file';
 
 -- name: analyze
--- The planner's statistics: not all are taken along.
+-- Not all planner statistics are copied.
 ANALYZE;
