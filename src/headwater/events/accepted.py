@@ -32,7 +32,7 @@ EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {C
 
 
 class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """One validated event. Blank strings are None; the email is trimmed and lower-case."""
+    """One validated event. Blank strings become None; the email is trimmed and lower-case."""
 
     event_name: str
     event_time: int

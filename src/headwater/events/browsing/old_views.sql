@@ -1,4 +1,4 @@
--- Deletion of old page views: see old_views.py. The caller holds the Space's lock.
+-- Page view retention: see old_views.py. The caller holds the Space's lock.
 
 -- name: spaces_that_forget
 -- For the operator's side: the Spaces with a retention period.

@@ -6,7 +6,7 @@ import msgspec
 
 
 class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """One validated touchpoint. Blank strings are None; the email is trimmed and lower-case."""
+    """One validated touchpoint. Blank strings become None; the email is trimmed and lower-case."""
 
     occurred_at: int
     """Milliseconds since 1970, UTC."""

@@ -43,7 +43,7 @@ def read_event_touch(
 
 
 def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -> Touch | None:
-    """Return the touch of a visit reported by another system, by the rules of visits; None without a source."""
+    """Return the touch of a visit reported by another system, by the rules of visits."""
     classified = explain(landing, rules.exclusions, rules.names)
     outcome = classified.outcome
     if not isinstance(outcome, Source) or outcome.name == "direct":
