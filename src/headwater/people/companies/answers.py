@@ -1,5 +1,3 @@
-"""Answers of the endpoints of companies."""
-
 from __future__ import annotations
 
 from typing import Annotated, Literal

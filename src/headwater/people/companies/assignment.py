@@ -1,5 +1,5 @@
-"""Assign contacts to companies, by the domain of their business email or by the customer's own
-company id, depending on the Space's setting. No I/O.
+"""Assign contacts to companies, by the domain of their business email or by the customer's own company id,
+depending on the Space's setting. No I/O.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ class Company:
 
 
 class Companies:
-    """The companies of a Space that a batch can change."""
-
     def __init__(self) -> None:
         self.created: list[Company] = []
         self._by_id: dict[int, Company] = {}
@@ -47,7 +45,7 @@ class Companies:
         return company
 
     def get_by_domain(self, domain: str, received_at: int) -> Company:
-        """Return the company of a registrable domain, creating it if it doesn't exist."""
+        """Return or create the company of a registrable domain."""
         company = self._by_domain.get(domain)
         if company is None:
             company = self._by_domain[domain] = self._create(readable_domain(domain), received_at)
@@ -57,8 +55,8 @@ class Companies:
     def get_by_external_id(
         self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
     ) -> Company:
-        """Return the company of a customer's own id, creating it if it doesn't exist.
-        `rename=False` keeps a stored name, for senders that may not rename companies.
+        """Return or create the company of a customer's own id. `rename=False` keeps a stored name, for
+        senders that may not rename companies.
         """
         company = self._by_external_id.get(external_id)
         if company is None:
@@ -70,7 +68,6 @@ class Companies:
         return company
 
     def changed(self) -> list[Company]:
-        """Return stored companies with a new name."""
         return [company for company in self._by_id.values() if company.changed]
 
     def _create(self, name: str, received_at: int) -> Company:

@@ -1,5 +1,5 @@
 -- name: load
--- The companies a batch's events name.
+-- The companies of a batch's events.
 SELECT c.id, c.domain, c.external_id, c.name
 FROM unnest(%(domains)s::text[]) AS wanted (domain)
 CROSS JOIN LATERAL (
@@ -17,11 +17,9 @@ CROSS JOIN LATERAL (
 ) c;
 
 -- name: draw_ids
--- Numbers for new companies, in order.
 SELECT nextval('company_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: create
--- Companies seen for the first time.
 INSERT INTO companies (space_id, id, domain, external_id, name, created_at)
 SELECT %(space_id)s, r.id, r.domain, r.external_id, r.name,
        'epoch'::timestamptz + r.created_at * interval '1 microsecond'
@@ -29,5 +27,4 @@ FROM json_to_recordset(%(companies)s::json)
      AS r (id bigint, domain text, external_id text, name text, created_at bigint);
 
 -- name: rename
--- A company that was sent another name.
 UPDATE companies c SET name = %(name)s WHERE c.space_id = %(space_id)s AND c.id = %(id)s;

@@ -1,6 +1,6 @@
 -- name: page
--- A page of companies, by creation and id. Both ends of the range are pairs: beside a plain bound
--- on the time, PostgreSQL may begin its walk over the index at that one instead.
+-- A page of companies, by creation and id. Both ends of the range are pairs: beside a plain bound on the
+-- time, PostgreSQL may begin its index scan at that one instead.
 SELECT (SELECT row_to_json(line)::text FROM (SELECT c.id, c.domain, c.external_id) line),
        c.created_at, c.id
 FROM (
@@ -15,7 +15,6 @@ FROM (
 ORDER BY c.created_at DESC, c.id DESC;
 
 -- name: fetch
--- One company as the API shows it.
 SELECT row_to_json(line)::text
 FROM (
     SELECT c.id, c.domain, c.name, c.external_id
@@ -24,11 +23,10 @@ FROM (
 ) line;
 
 -- name: exists
--- Whether there is such a company.
 SELECT FROM companies c WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
 
 -- name: claimed
--- Another company that has the domain or the external id; the domain is told first.
+-- Another company with the domain or the external id, the domain first.
 SELECT claims.field, claims.company_id
 FROM (
     SELECT 'domain' AS field, c.id AS company_id FROM companies c
@@ -41,13 +39,13 @@ ORDER BY claims.field
 LIMIT 1;
 
 -- name: change
--- New values for some columns; the others stay.
+-- Set some columns of a company.
 UPDATE companies c SET {columns}
 FROM jsonb_populate_record(NULL::companies, %(change)s::jsonb) d
 WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
 
 -- name: changed
--- A company as JSON, as it is after a change.
+-- The changed company as JSON.
 SELECT row_to_json(line)::text
 FROM (SELECT c.id, c.domain, c.external_id, c.name FROM companies c
       WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s) line;

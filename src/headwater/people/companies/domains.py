@@ -1,11 +1,9 @@
 """Derive a company's domain: the registrable domain of a business email.
 
-A registrable domain is one label below a public suffix, including the list's private section:
-a@x.uk.com belongs to x.uk.com, and uk.com is no company. Hosts shared by strangers are no company
-either.
+A registrable domain is one label below a public suffix, including the list's private section: a@x.uk.com
+belongs to x.uk.com, and uk.com is no company. Hosts shared by strangers are no company either.
 
-Names with non-ASCII letters are kept as A-labels (`xn--…`), so that both spellings are the same
-company.
+Names with non-ASCII letters are kept as A-labels (`xn--…`), so that both spellings are the same company.
 """
 
 from __future__ import annotations
@@ -47,9 +45,7 @@ def parse_company_domain(text: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the registered domain of a host, or its customer's domain at a hosting service; "" if
-    there is none.
-    """
+    """Return the registered domain of a host, or its customer's domain at a hosting service; "" without one."""
     return _registrable(_in_ascii(host))
 
 

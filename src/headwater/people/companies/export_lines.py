@@ -1,5 +1,3 @@
-"""Export a Space's companies."""
-
 from __future__ import annotations
 
 from headwater.database.json_lines import ColumnType, LineColumn, Lines

@@ -1,5 +1,5 @@
 -- name: lines
--- The companies created in a range, each as a line, newest first.
+-- The companies created in a range, as lines, newest first.
 SELECT (SELECT row_to_json(line)::text
         FROM (SELECT c.id, c.domain, c.external_id, c.name,
                      iso_utc(date_trunc('milliseconds', c.created_at)) AS created_at) line)
@@ -8,6 +8,5 @@ WHERE c.space_id = %(space_id)s AND c.created_at >= %(start)s AND c.created_at <
 ORDER BY c.created_at DESC, c.id DESC;
 
 -- name: count
--- How many companies were created in a range.
 SELECT count(*) FROM companies c
 WHERE c.space_id = %(space_id)s AND c.created_at >= %(start)s AND c.created_at < %(end)s;

@@ -20,7 +20,6 @@ DOCUMENTATION = [parameter.openapi() for parameter in (*CREATED.parameters, PER_
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of the list that a query selects."""
     return Cursors(signing_key, space_id, "/companies", CREATED.texts(query))
 
 

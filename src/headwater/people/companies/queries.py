@@ -1,5 +1,3 @@
-"""Read stored companies."""
-
 from __future__ import annotations
 
 from psycopg import AsyncConnection

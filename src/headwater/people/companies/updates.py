@@ -1,7 +1,7 @@
 """Change companies.
 
-The domain and external id decide which company later events join, so they change under the
-pipeline's lock. Contacts stay in their company.
+The domain and external id decide which company later events join, so they change under the pipeline's lock.
+Contacts stay in their company.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def read_change(body: dict[str, Any]) -> CompanyChange:
 async def update_company(
     connection: AsyncConnection, space_id: int, company_id: int, change: CompanyChange
 ) -> str:
-    """Apply a change and return the company as JSON. Raises NotFound, or Conflict with the `field`
-    that another company has and its `conflicting_company_id`.
+    """Apply a change and return the company as JSON. Raises NotFound, or Conflict with the `field` and id of
+    another company that has it.
     """
     await lock_identities(connection, space_id)
     await require_company(connection, space_id, company_id)

@@ -1,1 +1,1 @@
-"""Contacts as stored rows."""
+

@@ -41,14 +41,14 @@ async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
 async def fill_contacts(
     connection: AsyncConnection, space_id: int, contacts: Iterable[Mapping[str, object]]
 ) -> None:
-    """Fill the empty columns of contacts. A contact is a mapping of columns, including `id`."""
+    """Fill the empty columns of contacts, given as mappings of columns including `id`."""
     await connection.execute(_FILL, {"space_id": space_id, "contacts": rows(contacts)})
 
 
 async def add_values(
     connection: AsyncConnection, space_id: int, values: Iterable[tuple[int, str, str]]
 ) -> None:
-    """Add values that contacts don't have yet: contact id, kind and value, the most recent last."""
+    """Add missing values of contacts: contact id, kind and value, the most recent last."""
     new_values = list(values)
     receipts = await draw_receipts(connection, len(new_values))
     numbered = rows(

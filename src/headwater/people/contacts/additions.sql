@@ -1,28 +1,27 @@
--- Contacts made, and added to where they lack something. Whoever runs these holds the Space's lock.
+-- Create contacts and fill their gaps. The caller holds the Space's lock.
 
 -- name: draw_ids
--- Numbers for new contacts, in order, and the time.
 SELECT nextval('contact_ids'), clock_timestamp() FROM generate_series(1, %(count)s::int);
 
 -- name: create
--- New contacts, not older than any other of the Space, so that ids and ages have one order.
+-- Create contacts, dated no earlier than any other of the Space, so that ids and ages have one order.
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, drawn.id, greatest(%(now)s, (
            SELECT max(c.created_at) FROM contacts c WHERE c.space_id = %(space_id)s))
 FROM unnest(%(ids)s::bigint[]) AS drawn (id);
 
 -- name: draw_receipts
--- Numbers for values, in order, from the line that tells what came before them.
+-- Draw numbers that order values, from the sequence of receipts.
 SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: fill
--- What was empty takes what the rows say.
+-- Fill empty columns.
 UPDATE contacts c SET {columns}
 FROM json_populate_recordset(NULL::contacts, %(contacts)s::json) d
 WHERE c.space_id = %(space_id)s AND c.id = d.id;
 
 -- name: add_values
--- Values that the contacts do not have yet, the most recent last.
+-- Add missing values, the most recent last.
 INSERT INTO contact_identifiers
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, v.kind, v.value, v.contact_id, v.contact_id, statement_timestamp(),

@@ -1,5 +1,3 @@
-"""Answers of the endpoints of contacts."""
-
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
@@ -67,7 +65,6 @@ class ListedContact(Struct, frozen=True, kw_only=True):
 
 
 ROW_FIELDS = tuple(name for name in ListedContact.__struct_fields__ if name not in dict(SLOTS).values())
-"""The fields of a list's row besides the custom fields."""
 
 
 class ContactPage(DataPage[ListedContact], frozen=True):
@@ -204,7 +201,6 @@ Stored = TypeVar("Stored", CreatedContact, UpdatedContact)
 def describe_values(
     kind: type[Stored], contact_id: int, values: ContactValues, zone: ZoneInfo, message: str
 ) -> Stored:
-    """Return the values that a request set on a contact, as they are stored."""
     members: dict[str, Any] = {name: list(items) for name, items in values.collections.items()}
     if values.custom_fields is not None:
         members[CUSTOM_FIELDS] = {

@@ -1,5 +1,3 @@
-"""Read the contacts of a batch, and write the changed ones."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,13 +18,10 @@ _COLUMNS_BEFORE_DETAILS = 11
 
 
 class Profiles:
-    """The profiles of a batch's contacts."""
-
     def __init__(self) -> None:
         self._by_contact: dict[Contact, Profile] = {}
 
     def get(self, contact: Contact) -> Profile:
-        """Return the contact's profile, empty for a new contact."""
         profile = self._by_contact.get(contact)
         if profile is None:
             profile = self._by_contact[contact] = Profile(contact)
@@ -54,7 +49,6 @@ def load_contact_rows(
 def read_profiles(
     contact_rows: Iterable[tuple[Any, ...]], directory: Directory, companies: Companies
 ) -> Profiles:
-    """Return the profiles of the contacts that `load_contact_rows` returned."""
     profiles = Profiles()
     for row in contact_rows:
         profile = profiles.get(directory.contacts[row[0]])
@@ -68,7 +62,6 @@ def read_profiles(
 
 
 def write_profiles(connection: Connection[Any], space_id: int, profiles: Profiles) -> None:
-    """Store new and changed contacts."""
     changed = profiles.changed()
     if changed:
         contacts = rows(map(as_row, changed))
@@ -76,7 +69,7 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
 
 
 def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:
-    """Add source bits to stored contacts whose paths gained these sources."""
+    """Add source bits to stored contacts."""
     if masks:
         values = [
             {"space_id": space_id, "contact_id": contact_id, "source_mask": mask}
@@ -86,7 +79,6 @@ def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, 
 
 
 def as_row(profile: Profile) -> dict[str, object]:
-    """Return a profile as a row of the statement `write`."""
     contact = profile.contact
     merged_into = contact.merged_into and contact.final().id
     company = None if merged_into else profile.company
@@ -109,8 +101,8 @@ def write_name_parts(
     profiles: Profiles,
     names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
-    """Store the parts of names on stored identifiers; the last parts of a name win. A name without
-    parts has the derived ones, so these are written only over others.
+    """Store the parts of names on stored identifiers; the last parts of a name win. A name without parts has
+    the derived ones, so these are written only over others.
     """
     latest = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}

@@ -1,16 +1,16 @@
 -- name: snapshot
--- What is told of a contact must be of one moment, though a merge may commit between statements.
+-- All data of a contact must be from one moment, although a merge may commit between statements.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: of_time
--- Contacts `k` by when they were made.
+-- Contacts `k` by their creation.
 SELECT k.id, k.created_at
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {only}
 
 -- name: of_emails
--- Contacts `k` with one of a few addresses, looked up one by one: of addresses the planner has no
--- statistics.
+-- Contacts `k` with one of a few addresses, looked up one by one because the planner has no statistics about
+-- addresses.
 SELECT k.id, k.created_at
 FROM (
     SELECT DISTINCT i.contact_id
@@ -32,10 +32,9 @@ CROSS JOIN LATERAL (
 WHERE {only}
 
 -- name: of_name
--- Contacts `k` that have a name which begins with one of a few texts, read from the index of names, as
--- many of each as %(most_matches)s; and those of the latest %(most_latest)s that have one of a few
--- spellings anywhere in a name. Where the database does not sort by code points, some of the first may
--- lie beyond.
+-- Contacts `k` with a name beginning with one of a few texts, from the index of names, at most
+-- %(most_matches)s each; and those of the latest %(most_latest)s with one of a few spellings anywhere in the
+-- name. Where the database does not sort by code points, some beginnings may be missed.
 SELECT k.id, k.created_at
 FROM (
     (SELECT i.contact_id
@@ -70,32 +69,31 @@ CROSS JOIN LATERAL (
 WHERE {only}
 
 -- name: count
--- How many contacts a list has, counted as far as %(most)s.
+-- The number of contacts in a list, at most %(most)s.
 SELECT count(*) FROM ({rows} LIMIT %(most)s) counted;
 
 -- name: first_and_last
--- When the first and the last event of a contact `k` were, each the end of its index.
+-- The times of the first and the last event of a contact `k`, each from one end of its index.
 (SELECT iso_utc(min(e.event_time)) FROM events e
  WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS first_event,
 (SELECT iso_utc(max(e.event_time)) FROM events e
  WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS last_event
 
 -- name: listed
--- A condition on contacts `k`: they are live and lie between two places. Both are pairs: beside a
--- plain bound on the time, PostgreSQL may begin its walk over the index at that one instead.
+-- A condition on contacts `k`: unmerged and between two positions. Both are pairs: beside a plain bound on
+-- the time, PostgreSQL may begin its index scan at that one instead.
 k.merged_into IS NULL
 AND (k.created_at, k.id) > (%(after_time)s, %(after_id)s)
 AND (k.created_at, k.id) < (%(before_time)s, %(before_id)s)
 
 -- name: field_conditions
--- The conditions on the fields of contacts `k`, as one. Of these, too, there are no
--- statistics, and conditions that seem to leave next to nothing make the planner sort all that
--- they leave. A CASE hides them, so the walk over the index ends with the page.
+-- All conditions on the fields of contacts `k`. Without statistics, conditions that seem very selective make
+-- the planner sort all matches. A CASE hides them, so the index scan ends with the page.
 CASE WHEN {conditions} THEN true END
 
 -- name: page
--- A page `c`, found in index order and cut off before anything else is read; then the rest of each
--- of its rows `k` by primary key. Ids grow with the time of creation.
+-- A page `c`, found in index order and cut off first; then the rest of each row `k` by primary key. Ids grow
+-- with the time of creation.
 WITH c AS MATERIALIZED (
     {rows} ORDER BY k.created_at {order}, k.id {order} LIMIT %(limit)s
 )
@@ -110,29 +108,27 @@ CROSS JOIN LATERAL (
 ORDER BY c.created_at DESC, c.id DESC;
 
 -- name: timezone
--- The zone in which dates of fields are shown.
+-- The time zone of date fields.
 SELECT s.timezone FROM spaces s WHERE s.id = %(space_id)s;
 
 -- name: lines
--- For an export: contacts `k` by when they were made, as a page shows them.
+-- For an export: contacts `k` by their creation, as on a page.
 SELECT {line}
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {only}
 ORDER BY k.created_at DESC, k.id DESC;
 
 -- name: contact
--- One contact.
 SELECT {line}
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 
 -- name: line
--- A contact `k` as JSON.
 (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
 
 -- name: collection
--- All values of a kind that a contact `k` has, the primary one first, then the most recent first.
--- A value that merged contacts had, too, is several rows.
+-- All values of a kind of a contact `k`, the primary one first, then the most recent first. A value shared by
+-- merged contacts has several rows.
 coalesce((
     SELECT json_agg(v.value ORDER BY v.recency DESC NULLS FIRST, v.value)
     FROM (
@@ -161,12 +157,12 @@ coalesce((
 ), '[]')
 
 -- name: with_fields
--- A line with further members. They are put together as text because a label may be longer than
--- the name of a column can be, and json_build_object would put blanks between.
+-- A line with further members. They are concatenated as text because a label may be longer than a column
+-- name, and json_build_object would add blanks.
 concat(left({line}, -1), {members}, '}}')
 
 -- name: filled_fields
--- Members as an object of its own, without those that are null.
+-- Members as an object, without nulls.
 json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 
 -- name: member
@@ -174,8 +170,8 @@ json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 {name}::text, coalesce(to_json({value})::text, 'null')
 
 -- name: day_or_moment
--- A date field as it is shown. The first moment of a day in the Space's zone is that day: midnight,
--- or what comes next where clocks skip midnight.
+-- A date field in a response. The first moment of a day in the Space's zone is that day: midnight, or the
+-- next moment where clocks skip midnight.
 CASE WHEN ({field} - interval '1 microsecond') AT TIME ZONE %(timezone)s
           < date_trunc('day', {field} AT TIME ZONE %(timezone)s)
      THEN to_char({field} AT TIME ZONE %(timezone)s, 'YYYY-MM-DD')

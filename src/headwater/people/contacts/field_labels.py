@@ -9,8 +9,8 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 
 
 def field_names(labels: Mapping[str, str], reserved: Collection[str] = ()) -> dict[str, str]:
-    """Return the name of each profile field's column: its label, or the column itself if there is
-    no label or it isn't unique among labels, columns and `reserved` names.
+    """Return the name of each profile field's column: its label, or the column itself if there is no label or
+    it isn't unique among labels, columns and `reserved` names.
     """
     times = Counter(labels.values())
     unavailable = {*SLOT_NAMES, *reserved}

@@ -1,8 +1,7 @@
 """Compile conditions on custom fields to SQL, by slot type and operator.
 
-A fragment refers to the contact's field as `{field}` and binds only what its reader returned.
-`strpos`, `starts_with` and `right` compare literally, so values have no wildcards; text is
-case-sensitive.
+A fragment refers to the contact's field as `{field}` and binds only its reader's values. `strpos`,
+`starts_with` and `right` compare literally, so values have no wildcards; text is case-sensitive.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ class Condition:
 
 
 def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
-    """Return the condition on the contact `k` that all of these hold, and the values it binds.
-    `conditions` must not be empty.
+    """Return the condition that all of these hold for contact `k`, and its bound values. `conditions` must
+    not be empty.
     """
     composed = [condition.compose(number) for number, condition in enumerate(conditions)]
     bound = {name: value for _, values in composed for name, value in values.items()}
@@ -197,7 +196,7 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
     _days: {"start": _DAY_SCHEMA, "end": _DAY_SCHEMA},
     _age: {"value": {"type": "string", "pattern": "^[0-9]{1,9}$"}},
 }
-"""Schemas of the members that each reader requires, in addition to `field` and `operator`."""
+"""Schemas of the members that each reader requires, besides `field` and `operator`."""
 
 
 def _schemas() -> list[dict[str, Any]]:

@@ -1,18 +1,18 @@
--- Whoever runs these holds the Space's lock.
+-- The caller holds the Space's lock.
 
 -- name: move_links
--- Merging: the identifiers of a merged contact now count for the survivor.
+-- Move the identifiers of a merged contact to the survivor.
 UPDATE contact_identifiers i SET contact_id = %(survivor_id)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 
 -- name: flatten_merges
--- Merging: what had been merged into a merged contact now points straight at the survivor.
+-- Point earlier members of a merged contact at the survivor.
 UPDATE contacts c SET merged_into = %(survivor_id)s
 WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 
 -- name: add_links
--- Identifiers as the batch saw them on new contacts, each under the contact it was seen on, be that
--- merged by now. No new contact has any yet, so there is nothing to look for.
+-- Store the identifiers of new contacts, each under the contact it was seen on, even if merged by now. New
+-- contacts have no stored identifiers to look for.
 INSERT INTO contact_identifiers
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,
@@ -24,8 +24,7 @@ FROM json_to_recordset(%(links)s::json)
            last_seen bigint, since bigint, recency bigint);
 
 -- name: widen_links
--- The same of stored contacts, which may have the identifiers already. Widening makes this safe to
--- repeat and free of order.
+-- Store the identifiers of stored contacts. Widening makes this repeatable and independent of order.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,

@@ -1,6 +1,4 @@
-"""The bodies that make, change and group contacts: defined once, for reading and for the API's
-description.
-"""
+"""The bodies that create, change and group contacts, for parsing and for the API description."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ CUSTOM_FIELDS = "custom_fields"
 
 @dataclass(frozen=True)
 class ContactValues:
-    """The contact values of a request. Values that it doesn't mention are absent."""
+    """The contact values of a request. Absent values are not mentioned."""
 
     collections: dict[str, tuple[str, ...]]
     """Distinct values by name in COLLECTIONS, the primary one first."""
@@ -46,9 +44,6 @@ COLLECTIONS = {
 }
 
 
-# ------------------------------------------------------------------------------------- reading
-
-
 def _custom_fields(values: dict[str, str | None]) -> dict[int, str]:
     by_number = {slot: values.get(name) for slot, name in SLOTS}
     return {slot: value for slot, value in by_number.items() if value is not None}
@@ -59,7 +54,6 @@ def _distinct(items: tuple[str | None, ...]) -> tuple[str, ...]:
 
 
 def _properties(description: str, *, required: str = "") -> dict[str, Property]:
-    """Return the properties of a body; one collection may be required."""
     properties = {
         name: Property(
             array_of(collection.item, MAX_ITEMS, least=int(name == required)).then(_distinct),

@@ -26,8 +26,8 @@ _MAX_ID = 2**63 - 1
 async def list_journey(
     connection: AsyncConnection, space: Space, contact_id: int, request: ListJourney
 ) -> Page:
-    """Return one page of a contact's conversions and touchpoints as JSON, most recent first. Cost
-    and memory are bounded by the page, however long the journey is.
+    """Return one page of a contact's conversions and touchpoints as JSON, most recent first. Cost and memory
+    are bounded by the page.
     """
     values = {
         **_contact_values(space.id, contact_id, direct=request.direct),
@@ -72,9 +72,9 @@ def _contact_values(space_id: int, contact_id: int, *, direct: bool) -> dict[str
 
 
 def _position_bounds(position: Position | None) -> dict[str, Any]:
-    """Return the bounds of a page in the order (time, rank, id), with rank 1 for conversions and 0
-    for touchpoints. At the position's own time, all items of a kind are past it, none, or those past
-    its id.
+    """Return the bounds of a page in the order (time, rank, id), with rank 1 for conversions and 0 for
+    touchpoints. At the position's own time, all items of a kind, no item, or those past its id are on the
+    page.
     """
     values: dict[str, Any] = {
         "after_time": EVER.start,

@@ -13,7 +13,6 @@ queries = Queries(__name__, "lookup.sql")
 
 
 async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
-    """Return the canonical id of a contact. Raises NotFound."""
     values = {"space_id": space_id, "contact_id": contact_id}
     row = await fetch_optional(connection, queries["resolve"], values)
     if row is None:
@@ -22,17 +21,15 @@ async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -
 
 
 async def find_by_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """Return the only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict
-    with the sorted `contact_ids` if there are several.
+    """Return the only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with the
+    sorted `contact_ids` if there are several.
     """
     ids = await _ids(connection, "by_email", space_id, email)
     return _only(ids, "Several contacts have this e-mail address.")
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """Return the only contact that has the address or had it before an update. Raises the same
-    errors.
-    """
+    """Return the only contact that has or had the address. Raises the same errors."""
     ids = await _ids(connection, "by_any_email", space_id, email)
     return _only(ids, "Several contacts have or had this e-mail address.")
 
@@ -40,7 +37,7 @@ async def find_by_any_email(connection: AsyncConnection, space_id: int, email: s
 async def find_holders(
     connection: AsyncConnection, space_id: int, emails: Collection[str]
 ) -> list[tuple[str, int]]:
-    """Return pairs of an address and a contact id, for every contact with one of these addresses."""
+    """Return pairs of an address and a contact id."""
     values = {"space_id": space_id, "emails": list(emails)}
     return await fetch_all(connection, queries["holders"], values)
 

@@ -1,10 +1,10 @@
 -- name: resolve
--- The surviving contact of an id that was ever returned.
+-- The surviving contact of any id.
 SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: by_email
--- Every contact with an address, be it the primary, another one or a merged contact's.
+-- Every contact with an address, including secondary ones and those of merged contacts.
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
 ORDER BY i.contact_id;
@@ -16,12 +16,11 @@ WHERE i.space_id = %(space_id)s AND i.kind IN ('email', 'former_email') AND i.va
 ORDER BY i.contact_id;
 
 -- name: holders
--- The contacts that have these addresses.
 SELECT DISTINCT i.value, i.contact_id
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = ANY(%(emails)s::text[]);
 
 -- name: addresses
--- The primary addresses of some contacts.
+-- The primary addresses of contacts.
 SELECT k.id, k.email FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.id = ANY(%(ids)s::bigint[]) AND k.email IS NOT NULL;

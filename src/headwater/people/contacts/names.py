@@ -1,5 +1,5 @@
-"""Combine and split names. Explicit parts win over splitting the full name, because spaces don't
-tell how `Mary Ann Smith` and `Juan de la Cruz` split. Pure.
+"""Combine and split names. Explicit parts win over splitting the full name, because spaces don't show how
+`Mary Ann Smith` and `Juan de la Cruz` split. Pure.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ Parts = tuple[str | None, str | None]
 """First and last name."""
 
 DERIVED_PARTS: Parts = (None, None)
-"""Parts that `split_name` would return, which need not be stored."""
+"""The parts that `split_name` would return, which need not be stored."""
 
 
 def combine_names(full: str | None, first: str | None, last: str | None) -> str | None:
@@ -18,14 +18,14 @@ def combine_names(full: str | None, first: str | None, last: str | None) -> str 
 
 
 def split_name(full_name: str) -> Parts:
-    """Return first and last name: the text before and after the first space."""
+    """Return the text before and after the first space."""
     first, _, last = " ".join(full_name.split()).partition(" ")
     return first or None, last or None
 
 
 def explicit_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
-    """Return the parts of a name that an event contains; None if it has none, DERIVED_PARTS if they
-    equal those of `split_name`. A missing part is taken from the full name.
+    """Return the parts of a name in an event; None if it has none, DERIVED_PARTS if they equal those of
+    `split_name`. A missing part is taken from the full name.
     """
     if not first and not last:
         return None

@@ -138,13 +138,11 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def search_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of a search."""
     list_filters = cursors(query, signing_key, space_id).filters
     return Cursors(signing_key, space_id, "/contacts/search", [list_filters, query.texts(NAME.name)])
 
 
 def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id: int) -> Cursors:
-    """Return the cursors of a contact's journey, with or without direct touchpoints."""
     direct = query.texts(HIDE_DIRECT.name) == ["0"]
     return Cursors(signing_key, space_id, f"/contacts/{contact_id}/journey", direct)
 
@@ -208,8 +206,8 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the
-    query, and raised at its end.
+    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the query, and
+    raised at its end.
     """
     if not in_path.strip():
         return EMAIL.read(query) or ""
@@ -219,8 +217,8 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one
-    of commas only is kept, so that it is refused.
+    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one of commas
+    only is kept, so that it is refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):

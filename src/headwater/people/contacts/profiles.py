@@ -1,6 +1,4 @@
-"""A contact's row during a batch: primary values, profile fields, company and path sources. Pure;
-batch_store.py reads and writes it.
-"""
+"""A contact's row during a batch: primary values, profile fields, company and path sources. Pure."""
 
 from __future__ import annotations
 
@@ -51,13 +49,12 @@ class Profile:
         self.original_company: Company | None = None
         self.source_mask = 0
         self.filled: tuple[str, ...] = ()
-        """For a merged contact: its survivor's empty columns that took its values."""
+        """For a merged contact: its survivor's columns filled with its values."""
         self.has_name_parts = False
         """Whether a name is stored with parts other than the derived ones."""
         self.changed = contact.is_new
 
     def set_if_empty(self, email: str | None, name: str | None, phone: str | None) -> None:
-        """Set primary values that are still empty."""
         if self.email is None and email is not None:
             self.email, self.changed = email, True
         if self.name is None and name is not None:
@@ -77,8 +74,8 @@ class Profile:
                 self.changed = True
 
     def fill_group(self, columns: tuple[str, ...], record: object) -> None:
-        """Fill the empty columns of a group from the attributes of `record`, unless a filled one
-        differs: Paris, Texas, France must not be combined.
+        """Fill the empty columns of a group from the attributes of `record`, unless a filled one differs:
+        Paris, Texas, France must not be combined.
         """
         values = {column: getattr(record, column) for column in columns}
         details = self.details
@@ -117,8 +114,8 @@ class Profile:
 
 
 def to_instant(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value as an instant. A day becomes its midnight in `zone`, or the first
-    moment after a midnight skipped by the clocks.
+    """Return a date slot's value as an instant. A day becomes its midnight in `zone`, or the first moment
+    after a midnight skipped by the clocks.
     """
     if len(value) != _DATE_LENGTH:
         return value
@@ -128,8 +125,8 @@ def to_instant(value: str, zone: ZoneInfo) -> str:
 
 
 def format_date(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value as in responses: the day if it is the day's first moment in
-    `zone`, otherwise the instant in UTC.
+    """Return a date slot's value as in responses: the day if it is the day's first moment in `zone`,
+    otherwise the instant in UTC.
     """
     moment = datetime.fromisoformat(to_instant(value, zone))
     try:

@@ -1,5 +1,5 @@
 -- name: load
--- The rows of contacts whose identifiers a batch shows, and what kind of identifiers they have.
+-- The rows of contacts with a batch's identifiers, and the kinds of their identifiers.
 SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
        known.has_email, known.has_tracking_id, known.has_token, known.has_name_parts,
        c.company_id, c.source_mask, c.email, c.name, c.phone,
@@ -30,16 +30,15 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: add_sources
--- Sources that a contact's path has got. What was merged into it gets them as well, as some of the
--- path would go with it.
+-- Add sources to a contact's path, and to the contacts merged into it, because a part of the path would go
+-- with them.
 UPDATE contacts c SET source_mask = c.source_mask | %(source_mask)s
 WHERE c.space_id = %(space_id)s
   AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
   AND c.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint;
 
 -- name: write
--- Contacts as the batch leaves them. Whole rows, which is safe because whoever changes a contact
--- holds the Space's lock.
+-- Write whole rows of contacts, which is safe because every change of a contact holds the Space's lock.
 INSERT INTO contacts AS c
     (space_id, id, created_at, merged_into, company_id, source_mask, email, name, phone,
      location, city, state, country, device_type, os, browser, language, profile_field_1,
@@ -88,9 +87,9 @@ SET merged_into = excluded.merged_into, company_id = excluded.company_id,
     profile_field_29 = excluded.profile_field_29, profile_field_30 = excluded.profile_field_30;
 
 -- name: name_parts
--- How a name of a contact divides into first and last name; nothing where it is at the first blank.
--- One name after the other, and looked for by contact: the blank texts keep the planner from the
--- index by kind and value, as a contact has a few identifiers, while thousands may have one name.
+-- Store the first and last name of a contact's name; nothing if it splits at the first blank. Looked up by
+-- contact: the blank texts keep the planner from the index by kind and value, because thousands of contacts
+-- may share one name.
 UPDATE contact_identifiers i SET first_name = %(first_name)s, last_name = %(last_name)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
   AND i.kind || '' = 'name' AND i.value || '' = %(name)s

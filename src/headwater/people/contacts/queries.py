@@ -1,4 +1,4 @@
-"""Read stored contacts: one page of a selection, or one contact, each in one statement."""
+"""Read stored contacts: one page of a selection, or one contact."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMMA, _AND = SQL(", "), SQL(" AND ")
 _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
 
 MAX_SEARCHED_CONTACTS = 20_000
-"""The latest contacts, whose names are searched for a text anywhere."""
+"""The latest contacts, searched for a text anywhere in their names."""
 MAX_MATCHES = 10_000
 """Names beginning with a text that a search reads."""
 LAST_CHARACTER = "\U0010ffff"
@@ -73,23 +73,21 @@ def _find_statement(selection: ContactSelection) -> str:
 
 
 def _spellings(part: str) -> list[str]:
-    """Return a part of a name as `lower` may write it in the database, which knows only ASCII
-    letters in the C locale.
+    """Return the possible results of the database's `lower` for a part of a name: in the C locale it knows
+    only ASCII letters.
     """
     return sorted({spelling.translate(_LOWER) for spelling in _beginnings(part)})
 
 
 def _beginnings(part: str) -> list[str]:
-    """Return the beginning of a name in common cases, regardless of how it was typed."""
+    """Return the beginning of a name in common cases."""
     return sorted({part, part.lower(), part.upper(), part.title(), part.capitalize()})
 
 
 async def fetch_contact(
     connection: AsyncConnection, space: Space, contact_id: int, request: GetContact
 ) -> bytes:
-    """Return a contact by its canonical id, as JSON. Needs a transaction with one snapshot, because
-    it runs several statements.
-    """
+    """Return a contact by its canonical id, as JSON. Needs a transaction with one snapshot."""
     names = field_names(space.field_labels if request.labels else {})
     members, bound = _members(names)
     columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
@@ -115,7 +113,6 @@ async def fetch_contact(
 
 
 def _array(items: Sequence[str]) -> str:
-    """Return a JSON array of JSON items."""
     return f"[{','.join(items)}]"
 
 
@@ -126,7 +123,7 @@ def _with_members(line: str, extra: Mapping[str, str]) -> bytes:
 
 
 def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
-    """Return the conditions of a page on contacts `k`, and the values they bind."""
+    """Return the conditions of a page on contacts `k`, and their bound values."""
     selection = request.selection
     bound = {
         "emails": list(selection.emails),
@@ -147,9 +144,7 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
 
 
 def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
-    """Return the SQL of a list row's JSON, and the values it binds besides the Space and its time
-    zone.
-    """
+    """Return the SQL of a list row's JSON, and its bound values besides the Space and its time zone."""
     columns: list[Composable] = [_PRIMARY]
     if row.trk_tokens:
         columns.append(_named(queries["tokens"], "trk_tokens"))
@@ -175,7 +170,7 @@ def _named(value: Composable, name: str) -> Composable:
 
 
 def _members(names: Mapping[str, str]) -> tuple[Composable, dict[str, str]]:
-    """Return profile fields under these names as arguments of `concat`, and the values they bind."""
+    """Return profile fields under these names as arguments of `concat`, and their bound values."""
     members = [
         queries["member"].format(name=Placeholder(column), value=_field_value(number, column))
         for number, column in SLOTS
@@ -185,7 +180,6 @@ def _members(names: Mapping[str, str]) -> tuple[Composable, dict[str, str]]:
 
 
 def _field_value(number: int, column: str) -> Composable:
-    """Return the SQL of a profile field, as in the API."""
     field = Identifier("k", column)
     if number in NUMBER_SLOTS:
         return SQL("trim_scale({})").format(field)

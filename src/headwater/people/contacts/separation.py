@@ -1,7 +1,6 @@
-"""Restore a merged contact: its identifiers, its row, and the primary values of its former
-survivors.
+"""Restore a merged contact: its identifiers, its row, and the primary values of its former survivors.
 
-merging/ decides what goes where. The caller holds the Space's lock.
+merging/ decides the result. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ async def fetch_contact_rows(
 async def restore_identifiers(
     connection: AsyncConnection, space_id: int, split: ContactSplit, ancestors: Iterable[tuple[int, int]]
 ) -> None:
-    """Give the contact its identifiers back. `ancestors` are the contacts that it was merged into,
-    each with the id of the merge.
+    """Return the contact's identifiers to it. `ancestors` are the contacts that it was merged into, each with
+    the id of the merge.
     """
     line = rows({"contact_id": contact_id, "merge_id": merge_id} for contact_id, merge_id in ancestors)
     values = {**split.values(space_id), "line": line}

@@ -1,10 +1,8 @@
--- A merged contact becomes one of its own again. Whoever runs these holds the Space's lock.
+-- Restore a merged contact. The caller holds the Space's lock.
 
 -- name: fold_identifiers
--- Values of the contact that were seen again after its merge were put on the contact it was part
--- of by then, which got them only through the merge. That becomes a sighting of the contact's own,
--- so that each value leads to it again. `line` has every contact it was part of, and since which
--- merge.
+-- Values of the contact seen after its merge are stored on its survivors, which got them only through the
+-- merge. Turn these into sightings of the contact. `line` has every survivor, with the id of the merge.
 WITH through AS (
     DELETE FROM contact_identifiers i
     USING json_to_recordset(%(line)s::json) AS line (contact_id bigint, merge_id bigint)
@@ -37,19 +35,19 @@ WHERE i.space_id = %(space_id)s AND i.kind = seen.kind AND i.value = seen.value
   AND i.origin_id = own.origin_id;
 
 -- name: restore_identifiers
--- What was first known of the contact counts for it again.
+-- Return the contact's original identifiers to it.
 UPDATE contact_identifiers i SET contact_id = %(contact_id)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(survivor_id)s
   AND i.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: restore_members
--- What had been merged into it points at it again; it itself at nothing.
+-- Point its members at it again, and itself at nothing.
 UPDATE contacts c SET merged_into = nullif(%(contact_id)s, c.id)
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(members)s::bigint[]);
 
 -- name: primaries
--- A primary value that no identifier is left for gives way to the one left that was seen first.
--- `origins` are the contacts that make up this one, `holder_id` is where their identifiers count.
+-- Replace a primary value without an identifier by the remaining one seen first. `origins` are the contacts
+-- of this one, `holder_id` is where their identifiers count.
 UPDATE contacts c
 SET email = (
         SELECT i.value FROM contact_identifiers i

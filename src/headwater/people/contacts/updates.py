@@ -32,9 +32,7 @@ async def create_contact(connection: AsyncConnection, space: Space, values: Cont
 async def update_contact(
     connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
 ) -> int:
-    """Replace the values that `values` mentions, and return the contact's canonical id. Raises
-    NotFound.
-    """
+    """Replace the values in `values`, and return the contact's canonical id. Raises NotFound."""
     await lock_identities(connection, space.id)
     canonical = await resolve(connection, space.id, contact_id)
     await _replace(connection, space, canonical, values)
@@ -44,8 +42,8 @@ async def update_contact(
 async def set_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set a contact's company, or remove it. The caller reassigns the contact's stored rows, and
-    holds the Space's lock.
+    """Set or remove a contact's company. The caller reassigns the contact's stored rows, and holds the
+    Space's lock.
     """
     values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
     await connection.execute(queries["set_company"], values)
@@ -73,13 +71,11 @@ async def _replace(connection: AsyncConnection, space: Space, contact_id: int, v
 
 
 def _set_columns(columns: Iterable[str]) -> Composed:
-    """Return the statement that sets these columns of the schema."""
     names = [SQL("{0} = d.{0}").format(Identifier(name)) for name in columns]
     return queries["set_columns"].format(columns=SQL(", ").join(names))
 
 
 def _columns(values: ContactValues, zone: ZoneInfo) -> dict[str, str | None]:
-    """Return the changed columns of a contact."""
     columns = {
         COLLECTIONS[name].kind: items[0] if items else None for name, items in values.collections.items()
     }

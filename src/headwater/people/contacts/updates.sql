@@ -1,14 +1,14 @@
--- Contacts made and changed by request. Whoever runs these holds the Space's lock.
+-- Create and change contacts by request. The caller holds the Space's lock.
 
 -- name: set_columns
--- The primary values and custom fields that change; the others stay.
+-- Set the changed primary values and custom fields.
 UPDATE contacts c SET {columns}
 FROM json_populate_record(NULL::contacts, %(columns)s::json) d
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: drop_values
--- Values of these kinds that the contact shall no longer have, merged contacts' ones included. Of
--- its addresses it stays known that it had them: who asks for a person to be erased may name any.
+-- Remove values of these kinds, including merged contacts' ones. Removed addresses stay known, because a
+-- request for an erasure may name any of them.
 WITH dropped AS (
     DELETE FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
@@ -28,8 +28,8 @@ ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET last_seen_at = excluded.last_seen_at, recency = excluded.recency;
 
 -- name: put_values
--- Values in the order in which they were given: the first gets the latest number, being the most
--- recent. One that came with a merged contact becomes the contact's own as well, as old as it was.
+-- Store values in order: the first gets the latest number, because it is the most recent. A merged contact's
+-- value becomes the contact's own, with its age.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, v.kind, v.value, %(contact_id)s, %(contact_id)s,
@@ -46,7 +46,6 @@ ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET last_seen_at = greatest(i.last_seen_at, excluded.last_seen_at), recency = excluded.recency;
 
 -- name: set_company
--- The contact's company, or none.
 UPDATE contacts c SET company_id = %(company_id)s
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s
   AND c.company_id IS DISTINCT FROM %(company_id)s;

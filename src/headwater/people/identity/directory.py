@@ -1,7 +1,7 @@
 """The identities of a Space that a batch can change, in memory.
 
-Starts as a copy of the stored identities and is changed event by event in order of arrival, so
-deciding a batch at once and deciding its events one by one are the same thing.
+Starts as a copy of the stored identities and is changed event by event in order of arrival, so deciding a
+batch at once and deciding its events one by one are the same thing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_SHARED_CONTACTS = 50
 
 
 class Contact:
-    """A contact. A new one has `id` 0 until its id is drawn; `rank` orders stored and new contacts
-    by age. Contacts are compared by identity.
+    """A contact. A new one has `id` 0 until its id is drawn; `rank` orders stored and new contacts by age.
+    Contacts are compared by identity.
     """
 
     __slots__ = (
@@ -50,12 +50,11 @@ class Contact:
 
     @property
     def is_new(self) -> bool:
-        """True if this batch created the contact."""
         return self.rank >= NEW_RANK
 
     @property
     def is_anonymous(self) -> bool:
-        """True if the contact has no strong identifier."""
+        """True without a strong identifier."""
         return not (self.has_email or self.has_tracking_id)
 
     def final(self) -> Contact:
@@ -67,8 +66,8 @@ class Contact:
 
 
 class IdentifierUse:
-    """An identifier's use on one contact in the batch, up to a merge of that contact: times in µs
-    since 1970, first and last receipt.
+    """An identifier's use on one contact in the batch, up to a merge of that contact: times in µs since 1970,
+    first and last receipt.
     """
 
     __slots__ = ("first_receipt", "first_seen", "last_receipt", "last_seen")
@@ -84,8 +83,8 @@ class IdentifierUse:
 
 
 class IdentifierLink:
-    """An identifier of a contact and its merged contacts: when (µs since 1970) and with which
-    receipt it was last seen, and its use in the batch, still to be stored.
+    """An identifier of a contact and its merged contacts: its last time (µs since 1970) and receipt, and its
+    use in the batch, still to be stored.
     """
 
     __slots__ = ("last_seen", "recency", "use")
@@ -96,7 +95,6 @@ class IdentifierLink:
         self.use: IdentifierUse | None = None
 
     def widen(self, last_seen: int, recency: int) -> None:
-        """Add later or earlier sightings."""
         self.last_seen = max(self.last_seen, last_seen)
         self.recency = max(self.recency, recency)
 
@@ -117,15 +115,14 @@ class Merge(msgspec.Struct, gc=False):
 class Directory:
     """Contacts and their identifiers, as loaded and changed since.
 
-    `number` is above every earlier merge's; `newest` (µs since 1970) is when the Space's newest
-    contact was created.
+    `number` is above every earlier merge's; `newest` (µs since 1970) is the creation of the Space's newest
+    contact.
     """
 
     def __init__(self, number: int, newest: int) -> None:
         self.number = number
         self._newest = newest
         self.contacts: dict[int, Contact] = {}
-        """Stored contacts by id."""
         self.created: list[Contact] = []
         self.merges: list[Merge] = []
         self._links: dict[tuple[str, str], dict[Contact, IdentifierLink]] = {}
@@ -137,7 +134,6 @@ class Directory:
         return contact
 
     def add_link(self, contact: Contact, key: tuple[str, str], link: IdentifierLink) -> None:
-        """Add a stored link; `key` is a kind and a value."""
         self._links.setdefault(key, {})[contact] = link
         contact.keys.append(key)
 
@@ -150,11 +146,10 @@ class Directory:
         self._phones.setdefault(phone, []).append(contact)
 
     def phone_holders(self, phone: str) -> set[Contact]:
-        """Return the contacts with a phone number."""
         return {contact.final() for contact in self._phones.get(phone, ())}
 
     def owner(self, kind: str, value: str) -> Contact | None:
-        """Return the contact that an identifier was last seen for, which owns it."""
+        """Return the owner of an identifier: the contact that it was last seen for."""
         holders = self.holders(kind, value)
         if len(holders) < 2:
             return next(iter(holders), None)
@@ -215,9 +210,7 @@ class Directory:
             link.widen(moved.last_seen, moved.recency)
 
     def uses(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
-        """Yield the batch's uses of identifiers with their contacts, which may have been merged
-        since.
-        """
+        """Yield the batch's uses of identifiers with their contacts, which may have been merged since."""
         yield from self._uses_on_merged
         for key, holders in self._links.items():
             for contact, link in holders.items():

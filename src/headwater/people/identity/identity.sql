@@ -1,6 +1,6 @@
 -- name: shared_links
--- Every contact with one of these addresses: an address may be listed for several. A contact that
--- others were merged into has a row for each that brought the value; they count as one.
+-- Every contact with one of these addresses, which several may have. A contact has a row for each merged
+-- contact with the value; they count as one.
 SELECT wanted.kind, wanted.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM (SELECT 'email' AS kind, unnest(%(values)s::text[]) AS value) wanted
@@ -13,8 +13,8 @@ CROSS JOIN LATERAL (
 ) i;
 
 -- name: recent_links
--- The latest contacts of each other identifier. One belongs to the latest alone, and a weak one
--- listed for more than the limit finds nobody, so the rest need not be read.
+-- The latest contacts of other identifiers. An identifier belongs to the latest contact alone, and a weak one
+-- of too many contacts identifies none, so the rest need not be read.
 SELECT wanted.kind, wanted.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM json_to_recordset(%(keys)s::json) AS wanted (kind text, value text)
@@ -28,15 +28,14 @@ CROSS JOIN LATERAL (
 ) i;
 
 -- name: draw_contact_ids
--- Numbers for new contacts, in order.
 SELECT nextval('contact_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: draw_merge_ids
--- Numbers for merges, in order, from the line that tells what came before them.
+-- Draw numbers for merges, from the sequence of receipts.
 SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: joins
--- The contacts that these browsers joined since then.
+-- The contacts that these browsers joined recently.
 SELECT j.browser, j.contact_id, (extract(epoch FROM j.joined_at) * 1000000)::bigint
 FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s
@@ -44,7 +43,7 @@ WHERE j.space_id = %(space_id)s
   AND j.joined_at > to_timestamp(%(since)s / 1000000.0);
 
 -- name: add_join
--- A contact that a browser joined; joined again, it counts from then on.
+-- Record that a browser joined a contact; a repetition renews the time.
 INSERT INTO unsigned_joins (space_id, browser, contact_id, joined_at)
 VALUES (%(space_id)s, %(browser)s, %(contact_id)s,
         to_timestamp(%(joined_at)s / 1000000.0))
@@ -52,23 +51,22 @@ ON CONFLICT (space_id, browser, contact_id)
 DO UPDATE SET joined_at = greatest(unsigned_joins.joined_at, excluded.joined_at);
 
 -- name: forget_joins
--- Joins that no longer count.
 DELETE FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s AND j.joined_at < to_timestamp(%(before)s / 1000000.0);
 
 -- name: count_refused_join
--- A join that was refused because of the limit.
+-- Count a join refused because of the limit.
 INSERT INTO refused_joins (space_id, hour, joins)
 VALUES (%(space_id)s, date_trunc('hour', to_timestamp(%(at)s / 1000000.0), 'UTC'), 1)
 ON CONFLICT (space_id, hour) DO UPDATE SET joins = refused_joins.joins + 1;
 
 -- name: forget_refused_joins
--- Counts that are older than a week.
+-- Delete counts older than a week.
 DELETE FROM refused_joins r
 WHERE r.space_id = %(space_id)s AND r.hour < now() - interval '7 days';
 
 -- name: phone_links
--- The contacts with telephone numbers that end in some digits, the oldest of each, from the index
+-- The oldest contacts with telephone numbers ending in these digits, from the index
 -- contact_identifiers_phone: the same number is written in many ways.
 SELECT 'phone', i.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency

@@ -38,8 +38,6 @@ def _digest(text: str) -> str:
 
 
 class Joins:
-    """The contacts that browsers and addresses joined, as loaded and changed since."""
-
     def __init__(self, stored: Iterable[tuple[str, int, int]] = ()) -> None:
         """Load stored joins: key, contact id and time (µs since 1970)."""
         self._joined: dict[str, dict[ContactMark, int]] = {}

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 
 class Junk:
-    """The junk of one Space: the built-in list, and the Space's own `ignored` values."""
+    """The built-in junk list, and the Space's own `ignored` values."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self._values = _SHIPPED.union(_plain(value) for value in ignored)

@@ -1,5 +1,5 @@
-"""Moves of a contact's rows: when it is merged, changes company, or is unmerged. Every package with
-rows of contacts has a statement for both. Pure.
+"""Moves of a contact's rows: when it is merged, changes company, or is unmerged. Every package with rows of
+contacts has a statement for each. Pure.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ import msgspec
 
 
 class ContactMove(msgspec.Struct, frozen=True, gc=False):
-    """The new contact and company of a contact's rows. `survivor_id` equals `contact_id` without a
-    merge.
-    """
+    """The new contact and company of a contact's rows. `survivor_id` equals `contact_id` without a merge."""
 
     contact_id: int
     survivor_id: int
     company_id: int | None
     source_mask: int = 0
-    """Source bits added to the path of its events."""
+    """Source bits to add to the path of its events."""
 
     def values(self, space_id: int) -> dict[str, Any]:
-        """Return the values that a statement binds."""
         return {"space_id": space_id, **msgspec.structs.asdict(self)}
 
 
@@ -35,5 +32,4 @@ class ContactSplit(msgspec.Struct, frozen=True, gc=False):
     company_id: int | None
 
     def values(self, space_id: int) -> dict[str, Any]:
-        """Return the values that a statement binds."""
         return {"space_id": space_id, **msgspec.structs.asdict(self)}

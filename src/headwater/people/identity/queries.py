@@ -1,6 +1,4 @@
-"""Read the stored part of a Directory, and draw the ids of a batch's new contacts and merges.
-contacts/ stores the contacts.
-"""
+"""Read the stored part of a Directory, and draw the ids of a batch's new contacts and merges."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ StoredLink = tuple[str, str, int, int, int]
 def request_links(
     connection: Connection[Any], space_id: int, keys: Iterable[tuple[str, str]]
 ) -> Callable[[], list[StoredLink]]:
-    """Start loading the stored links of these identifiers. Calling the result fetches them."""
+    """Start loading the stored links of these identifiers; the result fetches them."""
     emails: list[str] = []
     other_keys: list[dict[str, str]] = []
     for kind, value in keys:
@@ -49,7 +47,7 @@ def request_links(
 
 
 PHONE_DIGITS = 7
-"""The last digits by which a phone number is looked up."""
+"""The last digits for looking up a phone number."""
 MAX_PHONE_MATCHES = 200
 """Stored numbers to read for these digits, most of which only end alike."""
 
@@ -57,7 +55,7 @@ MAX_PHONE_MATCHES = 200
 def request_phones(
     connection: Connection[Any], space_id: int, phones: Iterable[str]
 ) -> Callable[[], list[StoredLink]]:
-    """Start loading contacts whose phone numbers may match. Calling the result fetches them."""
+    """Start loading contacts whose phone numbers may match; the result fetches them."""
     digits = {phone[-PHONE_DIGITS:] for phone in phones}
     if not digits:
         return list[StoredLink]
@@ -73,7 +71,7 @@ def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
 
 
 def request_ids(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
-    """Start drawing the ids of new contacts and merges. Calling the result assigns them in order."""
+    """Start drawing the ids of new contacts and merges; the result assigns them in order."""
     requests: list[tuple[Sequence[Contact | Merge], Any]] = []
     for name, items in (("draw_contact_ids", directory.created), ("draw_merge_ids", directory.merges)):
         if items:
@@ -90,8 +88,8 @@ def request_ids(connection: Connection[Any], directory: Directory) -> Callable[[
 def request_joins(
     connection: Connection[Any], space_id: int, keys: Collection[str], since: int
 ) -> Callable[[], Joins]:
-    """Start loading the contacts that these browsers joined in the hour before `since` (µs since
-    1970) and after. Calling the result fetches them.
+    """Start loading the contacts that these browsers joined in the hour before `since` (µs since 1970) and
+    after; the result fetches them.
     """
     if not keys:
         return Joins

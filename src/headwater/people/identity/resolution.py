@@ -54,7 +54,6 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
         return self.email is not None or self.tracking_id is not None
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the identifiers as pairs of kind and value."""
         pairs = (
             (EMAIL, self.email),
             (TRACKING_ID, self.tracking_id),
@@ -94,8 +93,8 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
 def identify(
     directory: Directory, item: ItemIdentity, joins: Joins | None = None
 ) -> tuple[Contact, ItemIdentity]:
-    """Return an event's contact, merged or created as needed, and its identifiers without those
-    that the sender may not give the contact. The returned identifiers are linked to the contact.
+    """Return an event's contact, merged or created as needed, and its permitted identifiers, which are now
+    linked to the contact.
 
     `joins` are earlier joins of browsers.
     """
@@ -133,8 +132,8 @@ def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
 def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
     """Return the contact of the strong identifiers.
 
-    An email shared by several contacts belongs to the oldest; if the tracking id's contact has it
-    too, nothing is merged. A page can't merge two contacts: then the tracking id decides.
+    An email shared by several contacts belongs to the oldest; if the tracking id's contact has it too,
+    nothing is merged. A page can't merge two contacts: then the tracking id decides.
     """
     tracked = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
     mailed = directory.holders(EMAIL, item.email) if item.email else {}
@@ -185,8 +184,8 @@ def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | 
 
 
 def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
-    """Return the item without identifiers that its sender may not give the contact. A page may give
-    neither a second strong identifier of a kind nor one of another contact.
+    """Return the item without identifiers that its sender may not assign. A page may assign neither a second
+    strong identifier of a kind nor one of another contact.
     """
     if item.sender.is_trusted or not item.is_strong:
         return item

@@ -8,8 +8,6 @@ from enum import StrEnum
 
 
 class Sender(StrEnum):
-    """The way an item arrived."""
-
     API_KEY = "api_key"
     WEBHOOK = "webhook"
     IMPORT = "import"
