@@ -27,11 +27,10 @@ _BILLED_BY = {
     "google_ads": "google",
     "youtube_ads": "google",
 }
-"""Platforms that bill several sources. Audience Network and Messenger have no paid source of their
-own: their clicks count as Facebook's.
+"""Platforms that bill several sources. Audience Network and Messenger have no paid source of their own: their
+clicks count as Facebook's.
 """
 _FREE_CHANNELS = frozenset({"ai", "organic", "direct"})
-"""Channels without costs."""
 
 
 @lru_cache(1024)
@@ -43,8 +42,8 @@ def normalize_platform(text: str) -> str:
 
 
 def find_billing_platform(source: str) -> str | None:
-    """Return the platform that bills the clicks of a listed source. A source that is no ad network,
-    such as `email`, is a platform by itself. None where clicks are free.
+    """Return the platform that bills a listed source's clicks. A source that is no ad network, such as
+    `email`, is its own platform. None if clicks are free.
     """
     if find_channel(source) in _FREE_CHANNELS:
         return None
@@ -52,12 +51,11 @@ def find_billing_platform(source: str) -> str | None:
 
 
 def platform_title(platform: str) -> str:
-    """Return what people call a platform: `Meta Ads`, but `E-mail`."""
+    """Return a platform's display name: `Meta Ads`, but `E-mail`."""
     return format_title(platform) if platform in SOURCES else f"{format_title(platform)} Ads"
 
 
 def _list_platforms() -> dict[str, str]:
-    """Return the source of every platform name in the ledger; the first if it has several."""
     by_name: dict[str, str] = {}
     for source in SOURCES:
         if (owner := find_billing_platform(source)) is not None:
@@ -67,4 +65,4 @@ def _list_platforms() -> dict[str, str]:
 
 
 LISTED_PLATFORMS = _list_platforms()
-"""The source of every name of a platform, or a part of one, in the ledger."""
+"""The source of every platform name in the ledger; the first if it has several."""

@@ -1,4 +1,4 @@
-"""Read hosts of URLs. Pure, for any text, in linear time."""
+"""Read hosts of URLs. Pure, in linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import unicodedata
 import msgspec
 
 MAX_HOST_LENGTH = 253
-"""The limit of the domain name system."""
 
 APP = "android-app://"
 
@@ -17,8 +16,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """Host and path of a URL. The host is lower-case ASCII without `www.` and port; for an Android
-    app it is `android-app://` and the app's id.
+    """Host and path of a URL. The host is lower-case ASCII without `www.` and port; for an Android app it is
+    `android-app://` and the app's id.
     """
 
     host: str
@@ -26,9 +25,7 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_address(text: str | None) -> Address | None:
-    """Parse a URL, or a bare host with or without a path. Return None if it isn't the address of a
-    page or app.
-    """
+    """Parse a URL, or a bare host with or without a path. Return None for anything but a page or app."""
     if not text:
         return None
     scheme, separator, target = text.strip().partition("://")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from headwater.sources.catalogue import LISTED_SOURCES
 
 OTHER = "other"
-"""For answers that name no source."""
+"""For answers without a source."""
 OTHER_SOURCES = (
     "facebook",
     "google",
@@ -63,16 +63,16 @@ OTHER_SOURCES = (
     "web",
     OTHER,
 )
-"""Answers besides the listed sources: platforms without paid or organic, which answers seldom
-mention, and sources without clicks.
+"""Answers besides the listed sources: platforms without paid or organic, which answers seldom mention, and
+sources without clicks.
 """
 SELF_REPORTED = (*LISTED_SOURCES, *OTHER_SOURCES)
 
 MAX_PHRASE_WORDS = 5
 MAX_WORD_LENGTH = 32
-"""Longer words are cut: no name is as long."""
+"""Longer words are cut."""
 MAX_WORDS = 100
-"""The words of an answer that are read."""
+"""Further words of an answer are ignored."""
 _MIN_MISSPELT_LENGTH = 5
 """Words this long may have one wrong letter; words of at least twice this minus one, two."""
 
@@ -110,7 +110,7 @@ def fold_case(text: str) -> str:
 
 
 def normalize_phrase(text: str) -> str:
-    """Return a phrase's words as a Space's phrases are stored and matched."""
+    """Return a phrase's words in the form for storing and matching."""
     folded = fold_accents(text)
     if _ASIAN_TEXT.search(folded):
         return "".join(folded.split())
@@ -118,7 +118,7 @@ def normalize_phrase(text: str) -> str:
 
 
 class Phrases:
-    """Phrases by how they are matched."""
+    """Phrases by kind of match."""
 
     def __init__(self) -> None:
         self.exact: dict[str, _Sense] = {}
@@ -129,9 +129,7 @@ class Phrases:
         self.parts: dict[str, _Sense] = {}
         """For scripts without blanks between words."""
         self.near: dict[str, _Sense] = {}
-        """Single words with one letter removed or replaced by a gap; long words with up to two
-        removed.
-        """
+        """Single words with one letter removed or replaced by a gap; long words with up to two removed."""
 
     def add(self, phrase: str, sense: _Sense) -> None:
         """Add a phrase in the data file's notation."""
@@ -156,9 +154,7 @@ class Phrases:
 
 
 def _add_gaps(word: str) -> set[str]:
-    """Return a single word with each letter removed or replaced by a gap; a long word also with two
-    removed.
-    """
+    """Return a word with each letter removed or replaced by a gap; a long word also with two removed."""
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH or " " in word:
         return set()
     gaps = {word[:i] + gap + word[i + 1 :] for i in range(len(word)) for gap in ("", "_")}
@@ -166,7 +162,6 @@ def _add_gaps(word: str) -> set[str]:
 
 
 def _remove_two(word: str) -> set[str]:
-    """Return the word with up to two letters removed."""
     shorter = {word[:i] + word[i + 1 :] for i in range(len(word))} | {word}
     return shorter | {text[:i] + text[i + 1 :] for text in shorter for i in range(len(text))}
 
@@ -192,13 +187,13 @@ _PAID = frozenset(source.removesuffix("_ads") for source in LISTED_SOURCES if so
 
 
 class AnswerRules:
-    """Classifies answers by a Space's own phrases first, then by the built-in ones."""
+    """Classifies answers by a Space's own phrases, then by the built-in ones."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = dict(names)
 
     def classify(self, answer: str) -> str:
-        """Return the self-reported source of an answer; OTHER if it names none."""
+        """Return the self-reported source of an answer; OTHER without one."""
         return self._classify_by_own(answer) or _classify_by_shipped(answer)
 
     def _classify_by_own(self, answer: str) -> str | None:
@@ -217,9 +212,7 @@ class AnswerRules:
 
 @lru_cache(maxsize=4096)
 def _classify_by_shipped(answer: str) -> str:
-    """Classify an answer by the built-in phrases. Cached because most answers are chosen from a
-    list.
-    """
+    """Classify by the built-in phrases. Cached because most answers are chosen from a list."""
     full_answer = _SHIPPED.full_answers.get(normalize_phrase(answer))
     if full_answer is not None:
         return full_answer.source
@@ -233,7 +226,7 @@ def _classify_by_shipped(answer: str) -> str:
 
 
 def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
-    """Yield the phrases among an answer's words; the longest of those that begin with one word."""
+    """Yield the phrases among an answer's words; the longest one at each word."""
     folded = fold_accents(answer)
     matches = [(match.start(), match[0][:MAX_WORD_LENGTH]) for match in _WORD.finditer(folded)][:MAX_WORDS]
     words = [word for _, word in matches]
@@ -253,7 +246,7 @@ def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
 
 
 def _find_phrase(words: Sequence[str], index: int) -> tuple[int, _Sense | None]:
-    """Return the number of words of the phrase that begins at an index, and its meaning."""
+    """Return the number of words and the meaning of the phrase at an index."""
     for length in range(min(MAX_PHRASE_WORDS, len(words) - index), 0, -1):
         sense = _SHIPPED.exact.get(" ".join(words[index : index + length]))
         if sense is not None:
@@ -272,8 +265,8 @@ def _find_longest(senses: Mapping[str, _Sense], texts: Iterator[str]) -> _Sense 
 
 
 def _find_misspelt(word: str) -> _Sense | None:
-    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped with the
-    next, or two in a long word.
+    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped with the next, or
+    two in a long word.
     """
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH:
         return None

@@ -12,7 +12,7 @@ from headwater.sources.networks import NUMBERS
 from headwater.sources.titles import format_title
 
 PAID_OTHER = "paid_other"
-"""A paid touch whose network no rule names."""
+"""A paid touch of an unnamed network."""
 
 SOURCES = (
     "facebook_ads",
@@ -71,7 +71,7 @@ SOURCES = (
     "chatgpt_ads",
     PAID_OTHER,
 )
-"""All sources, in the order of their numbers."""
+"""In the order of their numbers."""
 
 PAID = "paid"
 CHANNELS = (PAID, "ai", "organic", "email", "sms", "referral", "direct")
@@ -94,12 +94,11 @@ _CHANNELS_BY_SOURCE = {
 @dataclass(frozen=True)
 class CatalogueSource:
     number: int
-    """The number it is stored as."""
     key: str
     """Its name in reports, settings and rules."""
     api_name: str
-    """Its name in API responses about events and contacts, whose list of sources is fixed. Several
-    sources may share one.
+    """Its name in API responses about events and contacts, whose list of sources is fixed. Several sources
+    may share one.
     """
     channel: str
 
@@ -109,12 +108,10 @@ class CatalogueSource:
 
     @property
     def title(self) -> str:
-        """Its display name."""
         return format_title(self.key)
 
 
 def find_channel(source: str) -> str:
-    """Return the channel of a source."""
     if source.endswith("_ads"):
         return PAID
     if source.endswith("_organic"):
@@ -142,13 +139,11 @@ _NETWORK_BIT = 62
 """Shared by all networks added by Spaces. Bit 63 is the sign of PostgreSQL's bigint."""
 
 API_NAMES = tuple(source.api_name for source in CATALOGUE)
-"""API names in the order of source numbers."""
 LISTED_SOURCES = tuple(dict.fromkeys(API_NAMES))
 """The distinct API names: the values in API responses and filters."""
 LISTED_IDS: Mapping[str, tuple[int, ...]] = {
     name: tuple(source.number for source in CATALOGUE if source.api_name == name) for name in LISTED_SOURCES
 }
-"""Source numbers by API name."""
 
 
 def listed_name(number: int) -> str | None:
@@ -157,13 +152,12 @@ def listed_name(number: int) -> str | None:
 
 
 def source_bit(number: int) -> int:
-    """Return the bit of a source number in a mask."""
     return 1 << min(number, _NETWORK_BIT)
 
 
 def source_mask(source_ids: Iterable[int]) -> int:
-    """Return sources as bits of a PostgreSQL bigint. A mask can only rule out sources: added networks
-    share a bit.
+    """Return sources as bits of a PostgreSQL bigint. A mask can only rule out sources: added networks share a
+    bit.
     """
     bits = 0
     for number in source_ids:

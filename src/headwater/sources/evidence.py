@@ -14,7 +14,7 @@ from headwater.sources.vocabulary import REFERRERS, find_target, is_paid
 
 
 class SourceParameters(msgspec.Struct, frozen=True, gc=False):
-    """Parameters that declare a visit's source explicitly: trk_source, trk_network, trk_type."""
+    """Parameters that declare a source: trk_source, trk_network, trk_type."""
 
     source: str | None = None
     network: str | None = None
@@ -25,9 +25,7 @@ UNDECLARED = SourceParameters()
 
 
 class Landing(msgspec.Struct, frozen=True, gc=False):
-    """An opened page: its URL, its referrer, and declared parameters, which win over those in the
-    URL.
-    """
+    """An opened page: its URL, its referrer, and declared parameters, which win over those in the URL."""
 
     url: str | None = None
     referrer: str | None = None
@@ -44,14 +42,10 @@ class ListedReferrer(msgspec.Struct, frozen=True, gc=False):
 
 
 class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
-    """Any other site as referrer."""
-
     host: str
 
 
 class Evidence(msgspec.Struct, frozen=True, gc=False):
-    """The evidence in one visit."""
-
     parameters: dict[str, str]
     """The URL's parameters that rules read."""
     declared: SourceParameters
@@ -83,8 +77,8 @@ def read_evidence(
     *,
     paid: bool = False,
 ) -> Evidence:
-    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` is for
-    visits already known to be paid.
+    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` is for visits
+    already known to be paid.
     """
     parameters = read_parameters(arrival.url, _READ_PARAMETERS, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
@@ -135,9 +129,7 @@ def _remove_source(parameters: dict[str, str]) -> dict[str, str]:
 
 
 def _remove_stale(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
-    """Remove stale click ids, and other marks of their networks unless the network has another
-    click id.
-    """
+    """Remove stale click ids, and other marks of their networks unless the network has another click id."""
     live = {clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale}
     gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
     return {

@@ -17,9 +17,9 @@ _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("
 
 
 class Exclusions:
-    """The exclusions of one Space, each including its subdomains. `own` are the Space's hosts,
-    `also` are additional exclusions, and `heeded` are built-in exclusions to remove. Raises
-    ValueError for an invalid host.
+    """The exclusions of one Space, each including its subdomains. `own` are the Space's hosts, `also` are
+    additional exclusions, and `heeded` are built-in exclusions to remove. Raises ValueError for an invalid
+    host.
     """
 
     def __init__(
@@ -73,4 +73,4 @@ def make_exclusions(own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[s
 
 
 SHIPPED = Exclusions()
-"""The exclusions of a Space without its own settings."""
+"""The exclusions of a Space without settings."""

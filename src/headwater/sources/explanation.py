@@ -1,5 +1,5 @@
-"""Explain how a visit's source was decided: the rules that were applied, and what they read. Pure;
-used by the command line and the console.
+"""Explain the source of a visit: the applied rules, and their evidence. Pure; for the command line and the
+console.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ class RuleStep(msgspec.Struct, frozen=True, gc=False):
 
     question: str
     evidence: str | None
-    """What the rule found in the visit, if anything."""
+    """The rule's finding in the visit."""
     decided: bool
 
 
 class VisitExplanation(msgspec.Struct, frozen=True, gc=False):
-    """The classification of a visit, and the reason for it."""
-
     landing: Landing
     classification: Classification
     reason: RuleReason
@@ -47,7 +45,7 @@ class VisitExplanation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def excluded_by(self) -> str | None:
-        """The host that prevents a touch; None if the visit makes one."""
+        """The host that prevents a touch."""
         outcome = self.classification.outcome
         return outcome.detail if isinstance(outcome, NoTouch) else None
 
@@ -123,4 +121,4 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
 )
-"""For each rule of ARRIVING, the question it answers, and a description of what it reads."""
+"""For each rule of ARRIVING, its question, and a description of the evidence it reads."""

@@ -38,8 +38,8 @@ LEVELS = (
     ("utm_campaign", "campaign"),
     ("utm_content", "ad"),
 )
-"""Parameters in order of precedence, with their levels. `campaign`, `adset` and `ad` are ids if all
-digits, otherwise names.
+"""Parameters in order of precedence, with their levels. `campaign`, `adset` and `ad` are ids if all digits,
+otherwise names.
 """
 
 _SEARCH_ADS = frozenset({"google_ads", "bing_ads", "yahoo_ads", "duckduckgo_ads"})
@@ -50,7 +50,7 @@ PARAMETERS = frozenset({"utm_term", *(parameter for parameter, _ in LEVELS)})
 
 
 def build_ad(parameters: dict[str, str], source: str | None) -> Ad:
-    """Return the ad that parameters describe, for a visit from `source`."""
+    """Return the ad in the parameters of a visit from `source`."""
     if PARAMETERS.isdisjoint(parameters):
         return NO_AD
     fields: dict[str, str] = {}
@@ -62,7 +62,7 @@ def build_ad(parameters: dict[str, str], source: str | None) -> Ad:
 
 
 def read_ad(url: str | None, parameters: dict[str, str], source: str) -> Ad:
-    """Return the ad that `parameters` describe, completed by the URL's, for a visit from `source`."""
+    """Return the ad in `parameters`, completed by the URL's, for a visit from `source`."""
     if url is None or ("?" not in url and "#" not in url):
         return build_ad(parameters, source)
     return build_ad({**_read(url), **parameters}, source)

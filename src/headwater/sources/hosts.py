@@ -1,5 +1,5 @@
-"""Tables of host patterns; the most specific pattern wins. A lookup costs a few dictionary accesses
-per label, however long the table is.
+"""Tables of host patterns; the most specific pattern wins. A lookup costs a few dictionary accesses per
+label.
 """
 
 from __future__ import annotations

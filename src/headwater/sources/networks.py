@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 FIRST_NUMBER, LAST_NUMBER = 64, 253
-"""The numbers that touches of added networks are stored with, reused in every Space. Above those of
-listed sources.
-"""
+"""The numbers of added networks, reused in every Space, above those of listed sources."""
 NUMBERS = range(FIRST_NUMBER, LAST_NUMBER + 1)
 MAX_NAME_LENGTH = 64
 NAME = re.compile(rf"(?=.{{5,{MAX_NAME_LENGTH}}}$)[a-z0-9]+(?:_[a-z0-9]+)*_ads", re.ASCII)
@@ -21,7 +19,7 @@ class PaidNetwork(NamedTuple):
     name: str
     """Its source in reports, such as `taboola_ads`."""
     spellings: tuple[str, ...]
-    """Other values of utm_source and trk_source that mean it."""
+    """Other values of utm_source and trk_source."""
     platform: str
     """Its name in the spend ledger."""
     is_removed: bool = False
@@ -29,7 +27,7 @@ class PaidNetwork(NamedTuple):
 
 
 def fold_spelling(value: str) -> str:
-    """Return the letters and digits of a spelling, which is all that is compared."""
+    """Return the letters and digits of a spelling for comparison."""
     return "".join(letter for letter in value.casefold() if letter.isalnum())
 
 
@@ -44,8 +42,8 @@ class NetworkSpellings:
             self._any[fold_spelling(network.name)] = network.name
 
     def find(self, value: str | None, *, is_paid: bool) -> str | None:
-        """Return the network that a link value names. Spellings ending in `ads` always match;
-        others only with a paid medium.
+        """Return the network that a link value names. Spellings ending in `ads` always match; others only
+        with a paid medium.
         """
         if not self._any or not value:
             return None

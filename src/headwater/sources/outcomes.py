@@ -8,8 +8,8 @@ import msgspec
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """A listed source and the rule that chose it. `detail` is what the rule matched, if its name
-    isn't enough: a parameter's value, a pattern or a host.
+    """A listed source and the rule that chose it. `detail` is the matched value, pattern or host, if the
+    rule's name isn't enough.
     """
 
     name: str
@@ -51,16 +51,16 @@ class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Classification(msgspec.Struct, frozen=True, gc=False):
-    """The full classification of a visit. `click_ids` maps lower-case parameters to their values as
-    sent, without stale ones.
+    """The full classification of a visit. `click_ids` maps lower-case parameters to their original values,
+    without stale ones.
     """
 
     outcome: Outcome
     ad: Ad
     click_ids: dict[str, str]
     campaign: str | None = None
-    """The link's campaign parameters, click ids and other ad parameters as one text, equal for
-    equal values; None without any.
+    """The link's campaign parameters, click ids and other ad parameters as one text, equal for equal values;
+    None without any.
     """
     own_link: bool = False
     """True for a tagged link on one of the site's own pages."""

@@ -24,7 +24,6 @@ CAMPAIGN = (
     "trk_keyword",
     "trk_type",
 )
-"""Parameters found only on links made for a campaign."""
 
 MARKS = frozenset({*CAMPAIGN, *clicks.ADS, *clicks.CLICK_IDS, *clicks.MAIL})
 """Parameters that mark a link from outside, unlike links between the site's own pages."""
@@ -34,8 +33,8 @@ _MARK = re.compile(rf"\?(?:{'|'.join(map(re.escape, sorted(MARKS)))})=", re.IGNO
 
 
 def stated(value: str | None) -> str | None:
-    """Return a value that a sender took from a link; None for a placeholder. Parameters behind a
-    second question mark belong to the link: `spring?fbclid=IwAR1` is `spring`.
+    """Return a value that a sender took from a link; None for a placeholder. Parameters behind a second
+    question mark belong to the link: `spring?fbclid=IwAR1` is `spring`.
     """
     if value is None or is_placeholder(value):
         return None
@@ -43,8 +42,8 @@ def stated(value: str | None) -> str | None:
 
 
 def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -> dict[str, str]:
-    """Return the `wanted` parameters of a URL by lower-case name; the first non-empty value wins.
-    Values in `exact` are only percent-decoded.
+    """Return the `wanted` parameters of a URL by lower-case name; the first non-empty value wins. Values in
+    `exact` are only percent-decoded.
     """
     values: dict[str, str] = {}
     for name, raw in read_pairs(url):
@@ -56,8 +55,8 @@ def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -
 
 
 def read_pairs(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count only if no
-    earlier one marks a link from outside.
+    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count only if no earlier
+    one marks a link from outside.
     """
     address, hash_sign, fragment = url.partition("#")
     is_marked = False
@@ -69,7 +68,7 @@ def read_pairs(url: str) -> Iterator[tuple[str, str]]:
 
 
 def split_pairs(query: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a query or a fragment, with lower-case names and raw values."""
+    """Yield the parameters of a query or a fragment, likewise."""
     # Hand-made links may have a second question mark instead of an ampersand.
     for part in query.replace("?", "&").split("&"):
         name, equals, value = part.partition("=")
@@ -105,8 +104,8 @@ def _decode_text(raw: str) -> str:
 
 
 def _clean(raw: str, value: str) -> str:
-    """Return a value fit to be stored; "" for a placeholder. Checks the raw value too, because
-    decoding changes `%%ADID%%`.
+    """Return a storable value; "" for a placeholder. Checks the raw value too, because decoding changes
+    `%%ADID%%`.
     """
     if "%%" in raw and is_placeholder(raw):
         return ""

@@ -1,5 +1,5 @@
-"""Recognize placeholders: values that analytics tools write for unknown, and unfilled macros of ad
-platforms and email software. Pure.
+"""Recognize placeholders: analytics tools' values for unknown, and unfilled macros of ad platforms and email
+software. Pure.
 """
 
 from __future__ import annotations

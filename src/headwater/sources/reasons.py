@@ -1,5 +1,5 @@
-"""Explain rules in words, with the parameter or referrer that decided. Pure: uses the rule stored
-with a touch, and doesn't apply it again.
+"""Explain rules in words, with the deciding parameter or referrer. Pure: uses the rule stored with a touch,
+and doesn't apply it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.sources.titles import format_title
 from headwater.sources.vocabulary import REFERRERS
 
 MAX_UNREAD = 8
-"""Unknown parameters to name."""
+"""The maximum number of unknown parameters to name."""
 
 _READ_PARAMETERS = frozenset({*MARKS, *AD_PARAMETERS, "hsa_net"})
 
@@ -68,7 +68,7 @@ _DECIDED_BY = {
     "paid_medium": ("utm_medium",),
     "paid_type": ("trk_type", "trk_network"),
 }
-"""The parameters whose values a rule reads, if not the one it is named after."""
+"""The parameters that a rule reads, if not the one it is named after."""
 _BY_REFERRER = frozenset({"referrer_paid", "referrer", "other_site", *NothingReason})
 _EVENT_PARAMETERS = frozenset({"trk_source", "trk_network", "trk_type"})
 """Parameters that events may have besides their URL; their values aren't stored."""
@@ -85,7 +85,7 @@ class Clue(msgspec.Struct, frozen=True, gc=False):
     """A parameter or referrer that decided."""
 
     kind: Literal["parameter", "referrer", "sent"]
-    """`sent` is a parameter that came with the event, not in the URL."""
+    """`sent` is a parameter from the event, not from the URL."""
     name: str
     value: str | None
 
@@ -114,9 +114,7 @@ def explain_rule(rule: str, url: str | None, referrer: str | None) -> RuleReason
 
 
 def list_findings(url: str | None, referrer: str | None, exclusions: Exclusions = SHIPPED) -> list[str]:
-    """Return, in sentences, what was examined without finding a source, for a touch of the rule
-    `direct`.
-    """
+    """Describe the evidence that was examined in vain, for a touch of the rule `direct`."""
     return [_describe_address(url), *_describe_unread(url), _describe_referrer(url, referrer, exclusions)]
 
 
@@ -133,7 +131,7 @@ def _words(rule: str) -> str:
 
 
 def _parameters(rule: str, url: str | None) -> list[Clue]:
-    """Return the parameters by which a rule decides, those in the URL first."""
+    """Return a rule's parameters, those in the URL first."""
     in_url = _read(url)
     if rule == "campaign":
         name = next((name for name in CAMPAIGN if name in in_url), None)

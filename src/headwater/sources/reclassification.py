@@ -1,7 +1,7 @@
 """Reclassify stored touches after a Space changed its source names. Pure.
 
-Applies the rules for new touches to what is stored: the whole URL, the referrer's host without its
-path, and the rule, but not the values, of parameters declared besides the URL.
+Applies the current rules to the stored data: the whole URL, the referrer's host without its path, and the
+rule, but not the values, of parameters declared besides the URL.
 """
 
 from __future__ import annotations
@@ -27,19 +27,17 @@ _NAMING_NETWORKS = frozenset({"utm_source", "trk_source", "trk_network"})
 
 
 class TouchKind(Enum):
-    """The way a touch was reported, which decides how it is classified."""
+    """The origin of a touch, which decides its classification."""
 
     EVENT = 1
     """With an event that had attribution parameters."""
     SENT = 2
-    """By itself, over the API or from a file."""
+    """On its own, over the API or from a file."""
     VIEW = 3
     """A page view."""
 
 
 class ClassifiedTouch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A stored touch with its source."""
-
     kind: TouchKind
     url: str
     referrer_host: str | None
@@ -51,7 +49,7 @@ class ClassifiedTouch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def name_in(url: str) -> str | None:
-    """Return the utm_source in a URL in the form of stored names; None without one."""
+    """Return the utm_source in a URL in the form of stored names."""
     value = read_parameters(url, _UTM_SOURCE, ()).get("utm_source")
     return normal_name(value) if value is not None else None
 
@@ -64,8 +62,8 @@ def networks_in(url: str, names: SourceNames) -> set[str]:
 
 
 def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames) -> ClassifiedTouch:
-    """Return the touch reclassified with the Space's current names. `exclusions` are the Space's,
-    and apply to page views only.
+    """Return the touch reclassified with the Space's current names. `exclusions` are the Space's, and apply
+    to page views only.
     """
     if touch.rule in DECLARED:
         return touch
@@ -73,8 +71,8 @@ def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceN
         return touch
     exclusions = exclusions if touch.kind is TouchKind.VIEW else SHIPPED
     landing = Landing(touch.url, touch.referrer_host, stale=touch.stale)
-    # No declared parameter named a source, or its rule would have been kept. A declared value
-    # in the URL may now name a network that the Space has added since.
+    # No declared parameter named a source, or its rule would have been kept. A declared value in the URL may
+    # now name a network that the Space has added since.
     evidence = read_evidence(landing, exclusions, names, paid=_was_paid(touch))
     evidence = msgspec.structs.replace(evidence, declared=UNDECLARED)
     source, rule = _decide(touch.kind, evidence)
@@ -89,7 +87,7 @@ def _was_paid(touch: ClassifiedTouch) -> bool:
 
 
 def _decide(kind: TouchKind, evidence: Evidence) -> tuple[str, str]:
-    """Return the source and its rule, or the reason why there is none."""
+    """Return the source and its rule, or the reason for none."""
     if kind is TouchKind.EVENT:
         return name_source(evidence)
     outcome: Outcome = decide(evidence)
@@ -102,8 +100,8 @@ def _decide(kind: TouchKind, evidence: Evidence) -> tuple[str, str]:
 
 
 def _read_ad(touch: ClassifiedTouch, evidence: Evidence, source: str) -> Ad:
-    """Return the ad, read again if all of it came from the URL: the meaning of utm_term depends on
-    the source.
+    """Return the ad, read again if all of it came from the URL: the meaning of utm_term depends on the
+    source.
     """
     if source == touch.source or touch.ad != build_ad(evidence.parameters, touch.source):
         return touch.ad

@@ -1,6 +1,6 @@
 """Find the source of an event's touchpoint, from its attribution parameters and landing URL. Pure.
 
-Every result includes the rule that produced it, which is stored and displayed.
+Every result includes its rule, which is stored and displayed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def resolve(
     names: SourceNames = SHIPPED_ALONE,
     exclusions: Exclusions = SHIPPED,
 ) -> ResolvedSource:
-    """Return the listed source of a touch and the rule that chose it. An event with attribution
-    parameters always has a source: without a matching rule, it is a referral.
+    """Return the listed source of a touch and its rule. An event with attribution parameters always has a
+    source: without a matching rule, it is a referral.
     """
     return name_source(read_evidence(Landing(landing_url, None, parameters), exclusions, names))
 
@@ -37,8 +37,8 @@ def resolve(
 def find_return(
     parameters: SourceParameters, landing_url: str | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """Return why the parameters make no touch: their source is a payment page, a sign-in page or
-    the shop itself, and the link has no other mark.
+    """Return why the parameters make no touch: their source is a payment page, a sign-in page or the shop
+    itself, and the link has no other mark.
     """
     evidence = read_evidence(Landing(landing_url, None, parameters), exclusions)
     if not isinstance(evidence.referrer, NoTouch) or evidence.paid:
@@ -47,7 +47,6 @@ def find_return(
 
 
 def name_source(evidence: Evidence) -> ResolvedSource:
-    """Return the source of an event's touch and the rule that chose it."""
     for rule in NAMING:
         source = rule(evidence)
         if source is not None:

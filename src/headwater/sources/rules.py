@@ -1,5 +1,5 @@
-"""The rules that choose a source, functions from evidence to an outcome or None. The tables at the
-end list them in order of application; docs/attribution.md describes them.
+"""The rules that choose a source, functions from evidence to an outcome or None. The tables at the end list
+them in order of application; docs/attribution.md describes them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ def _click_id(evidence: Evidence) -> Source | None:
 
 
 def _hubspot(evidence: Evidence) -> Source | None:
-    """Return the network in HubSpot's ad tracking."""
     target = find_target(evidence.parameters.get("hsa_net"))
     if target is None or (platform := _find_placement(strip_kind(target), evidence)) is None:
         return None
@@ -57,8 +56,8 @@ def _hubspot(evidence: Evidence) -> Source | None:
 
 
 def _find_placement(network: str, evidence: Evidence) -> str | None:
-    """Return the platform that showed a network's ad. None if utm_source or the referrer show that
-    the link was shared from another place, with the parameters of the click that opened it.
+    """Return the platform that showed a network's ad. None if utm_source or the referrer show that the link
+    was shared from another place, with the parameters of the click that opened it.
     """
     named, referrer = evidence.named, evidence.referrer
     if named is not None:
@@ -126,7 +125,7 @@ def _referrer(evidence: Evidence) -> Source | None:
 
 
 def _link(evidence: Evidence) -> Source | None:
-    """A network's mark on all its links, unless another site shared the link."""
+    """Match a network's mark on all its links, unless another site shared the link."""
     parameter = _first(clicks.LINKS, evidence)
     if parameter is None or isinstance(evidence.referrer, OtherReferrer):
         return None
@@ -134,7 +133,7 @@ def _link(evidence: Evidence) -> Source | None:
 
 
 def _paid(evidence: Evidence) -> Source | None:
-    """Paid traffic of an unnamed network."""
+    """Match paid traffic of an unnamed network."""
     if not evidence.paid:
         return None
     medium = evidence.parameters.get("utm_medium")
@@ -144,7 +143,7 @@ def _paid(evidence: Evidence) -> Source | None:
 
 
 def _campaign(evidence: Evidence) -> Source | None:
-    """A campaign of an unlisted sender: a referral, not a direct visit."""
+    """Match a campaign of an unlisted sender: a referral, not a direct visit."""
     parameter = _first(clicks.OTHER, evidence)
     if parameter is not None:
         return Source("referral", parameter)
@@ -153,7 +152,7 @@ def _campaign(evidence: Evidence) -> Source | None:
 
 
 def _coming_back(evidence: Evidence) -> NoTouch | None:
-    """No touch for visitors from the site itself, or back from a payment or sign-in."""
+    """Exclude visitors from the site itself, or back from a payment or sign-in."""
     return evidence.referrer if isinstance(evidence.referrer, NoTouch) else None
 
 
@@ -224,4 +223,3 @@ RULES = frozenset(
     | clicks.MAIL.keys()
     | clicks.OTHER.keys()
 )
-"""The names of all rules."""

@@ -22,20 +22,19 @@ from headwater.sources.networks import NetworkSpellings, PaidNetwork
 
 class SourceNames:
     def __init__(self, names: Mapping[str, str], networks: Sequence[PaidNetwork] = ()) -> None:
-        """`names` maps values of utm_source to listed sources; `networks` includes removed ones."""
+        """Map values of utm_source to listed sources; `networks` includes removed ones."""
         self._names = dict(names)
         self._numbered = {network.number: network.name for network in networks}
         self.networks = tuple(network for network in networks if not network.is_removed)
         self.numbers = SOURCE_IDS | {network.name: network.number for network in networks}
         """Numbers by source, including removed networks."""
         self.sources = (*SOURCES, *sorted(network.name for network in self.networks))
-        """The sources that touches can have now, as in reports."""
+        """The sources that touches can have now, in the form of reports."""
         self.listed_sources = (*LISTED_SOURCES, *self.sources[len(SOURCES) :])
-        """The sources as in API responses about events and contacts."""
+        """The sources in the form of API responses about events and contacts."""
         self.by_number = (*SOURCES, *self._own_names(len(SOURCES)))
         """All source names in the order of their numbers; None for unused numbers."""
         self.api_names = (*API_NAMES, *self.by_number[len(SOURCES) :])
-        """API names in the order of their numbers."""
         self.platforms: Mapping[str, str] = LISTED_PLATFORMS | {
             network.platform: network.name for network in self.networks
         }
@@ -44,15 +43,14 @@ class SourceNames:
             source: owner for source in SOURCES if (owner := find_billing_platform(source)) is not None
         } | {network.name: network.platform for network in networks}
         self.platform_sources = self._group_by_platform()
-        """Sources by platform."""
         self._spellings = NetworkSpellings(self.networks)
 
     def find(self, value: str | None) -> str | None:
-        """Return the listed source that the Space mapped a utm_source to; None for other values."""
+        """Return the listed source that the Space mapped a utm_source to."""
         return self._names.get(normal_name(value)) if self._names and value else None
 
     def find_network(self, value: str | None, *, is_paid: bool) -> str | None:
-        """Return the Space's own network that a link value names, if any."""
+        """Return the Space's own network that a link value names."""
         return self._spellings.find(value, is_paid=is_paid)
 
     def ids_listed_as(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -65,7 +63,6 @@ class SourceNames:
         return any(network.name == name for network in self.networks)
 
     def get_name(self, number: int) -> str:
-        """Return the name of the source with a number."""
         return listed_name(number) or self._numbered[number]
 
     def find_platform(self, source: str) -> str | None:
@@ -73,16 +70,15 @@ class SourceNames:
         return self._owners.get(source)
 
     def platform_named(self, name: str) -> str | None:
-        """Return the platform of a ledger name: `youtube` belongs to Google. None for removed
-        networks, whose clicks have other sources now.
-        network means none, as its clicks have other sources now.
+        """Return the platform of a ledger name: `youtube` belongs to Google. None for removed networks, whose
+        clicks have other sources now.
         """
         source = self.platforms.get(name)
         return None if source is None else self.find_platform(source)
 
     def source_named(self, name: str) -> str | None:
-        """Return the source of all clicks under a ledger name; None for a platform that bills
-        several sources together.
+        """Return the source of all clicks under a ledger name; None for a platform that bills several sources
+        together.
         """
         return self.platforms.get(name) if len(self.platform_sources.get(name, ())) <= 1 else None
 
@@ -103,7 +99,7 @@ class SourceNames:
 
 
 def normal_name(value: str) -> str:
-    """Return a name as stored and compared: trimmed and lower-case."""
+    """Return a name in its stored form: trimmed and lower-case."""
     return value.strip().lower()
 
 
@@ -111,14 +107,13 @@ def normal_name(value: str) -> str:
 def make_source_names(
     names: tuple[tuple[str, str], ...], networks: tuple[PaidNetwork, ...] = ()
 ) -> SourceNames:
-    """Return cached names. A Space's names are one object until they change, which caches of
-    classified links and of reports rely on.
+    """Return cached names. A Space's names are one object until they change; the caches of classified links
+    and of reports rely on this.
     """
     return SourceNames(dict(names), networks)
 
 
 def read_source_names(names: Mapping[str, str], networks: Sequence[Sequence[Any]]) -> SourceNames:
-    """Build a Space's names from database rows."""
     stored = (
         PaidNetwork(number, name, tuple(spellings), platform, is_removed)
         for number, name, spellings, platform, is_removed in networks

@@ -36,7 +36,6 @@ _TITLES = {
 
 
 def format_title(key: str) -> str:
-    """Return what people call a source or a channel."""
     if key in _TITLES:
         return _TITLES[key]
     first, *others = key.split("_")

@@ -63,8 +63,6 @@ _PAID_SOURCES = {
 """Paid sources whose names differ from their platforms'."""
 _PLATFORMS = {"chatgpt_ads": "ai_chat_gpt"}
 
-# --------------------------------------------------------------------------------- paid or not
-
 
 @dataclass(frozen=True)
 class _WordList:
@@ -126,8 +124,8 @@ _NOT = frozenset({"non", "not", "no", "un"})
 
 @lru_cache(maxsize=4096)
 def is_paid(text: str | None) -> bool:
-    """Return whether a traffic type, network or medium indicates paid traffic: `cpc`, `Paid
-    Social`, `Instagram_Reels`, `fb-ads`.
+    """Return whether a traffic type, network or medium indicates paid traffic: `cpc`, `Paid Social`,
+    `Instagram_Reels`, `fb-ads`.
     """
     if not text:
         return False
@@ -204,8 +202,6 @@ def find_message(text: str) -> str | None:
     return None if word is None else "sms" if word in ("sms", "mms") else "email"
 
 
-# ------------------------------------------------------------------------------------- names
-
 _BETWEEN_NAMES = re.compile(r"[\s_+/|:-]+")
 _AD_WORD = re.compile(
     r"ads?|adwords|adverts?|advertising|advertisements?|ppc|cp[a-z]|sponsored|promoted"
@@ -236,8 +232,8 @@ _SHORT = frozenset(
 
 @lru_cache(maxsize=4096)
 def find_target(text: str | None) -> str | None:
-    """Return the listed source or platform that a name stands for: a listed source, an alias, an ad
-    placement, a network's name with a word for ads, or a referrer's host.
+    """Return the listed source or platform of a name: a listed source, an alias, an ad placement, a network's
+    name with a word for ads, or a referrer's host.
     """
     if not text:
         return None
@@ -253,8 +249,8 @@ def find_target(text: str | None) -> str | None:
 
 
 def _find_ad_network(name: str) -> str | None:
-    """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads
-    after or before it.
+    """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads after or
+    before it.
     """
     parts = [part for part in _BETWEEN_NAMES.split(name) if part]
     if len(parts) == 1:
@@ -281,8 +277,8 @@ def strip_kind(target: str) -> str:
 
 
 def choose_source(target: str, *, paid: bool) -> str:
-    """Return the source of an alias's target. Paid traffic never becomes unpaid: without a paid
-    source it is PAID_OTHER. A platform with only a paid source always has that.
+    """Return the source of an alias's target. Paid traffic never becomes unpaid: without a paid source it is
+    PAID_OTHER. A platform with only a paid source always has that.
     """
     if not paid and target in SOURCE_IDS:
         return target

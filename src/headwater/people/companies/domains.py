@@ -45,7 +45,7 @@ def parse_company_domain(text: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the registered domain of a host, or its customer's domain at a hosting service; "" without one."""
+    """Return the registered domain of a host, or its customer's domain at a hosting service."""
     return _registrable(_in_ascii(host))
 
 

@@ -1,1 +1,1 @@
-"""Links with tags: made, checked and explained."""
+"""Tagged links: build, check and explain them."""

@@ -1,4 +1,4 @@
-"""Notes on anything unusual in a page's URL. Pure, for any text."""
+"""Notes on unusual parts of a page's URL. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ _NO_HOST = "This is not a page URL: it has no host, such as shop.example. Its pa
 
 
 def note_address(url: str) -> list[str]:
-    """Return notes on anything unusual in a page's URL."""
     return [*_check_host(url), *_check_length(url), *_check_fragment(url), *_check_parameters(url)]
 
 
 def has_scheme(url: str) -> bool:
-    """Return whether a URL begins with https:// or http://."""
     return url.lstrip().lower().startswith(("https://", "http://"))
 
 

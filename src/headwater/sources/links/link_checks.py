@@ -23,8 +23,8 @@ def check_link(
     names: SourceNames,
     campaigns: Collection[str] = (),
 ) -> list[str]:
-    """Return warnings about a link. `visit` is the classification of visits through it; `campaigns`
-    are existing campaign names.
+    """Return warnings about a link. `visit` is the classification of visits through it; `campaigns` are
+    existing campaign names.
     """
     return [
         *_check_source(parts, visit, names),
@@ -36,9 +36,7 @@ def check_link(
 
 
 def check_host(link: str, own_hosts: Collection[str]) -> list[str]:
-    """Warn if a link leads to a host outside the Space's, if it has any: visits there aren't
-    reported.
-    """
+    """Warn if a link leads to a host outside the Space's, if it has any: visits there aren't reported."""
     address = read_address(link)
     if address is None or not own_hosts:
         return []

@@ -23,13 +23,10 @@ import msgspec
 
 
 class LinkTemplate(msgspec.Struct, frozen=True, gc=False):
-    """The parameters for one platform."""
-
     platform: str
     source: str
-    """The resulting source of clicks."""
     where: str
-    """Where to paste it, as a sentence."""
+    """Where to paste it, a sentence."""
     parameters: tuple[tuple[str, str], ...]
 
     @property

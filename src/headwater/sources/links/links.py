@@ -1,6 +1,6 @@
 """Build campaign links: a page's URL with parameters that name a source. Pure.
 
-Never decides how a link is classified: `explain_visit` does, as for every visit.
+`explain_visit` classifies links, as every visit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.sources.hierarchy import term_level
 from headwater.sources.links.address_notes import has_scheme
 
 MAX_VALUE = 512
-"""The longest parameter value, as for events."""
+"""The longest parameter value."""
 SET_BY_LINKS = frozenset(
     {"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "trk_ad_group", "trk_keyword"}
 )
@@ -44,7 +44,7 @@ _MACROS = "{}"
 
 
 class LinkTags(msgspec.Struct, frozen=True, gc=False):
-    """The utm_source and utm_medium that name a source."""
+    """The utm_source and utm_medium of a source."""
 
     source: str
     medium: str
@@ -59,17 +59,17 @@ class LinkParts(msgspec.Struct, frozen=True, gc=False):
     ad: str = ""
     keyword: str = ""
     utm_source: str = ""
-    """Replaces the value that names the source."""
+    """Replaces the source's value."""
     utm_medium: str = ""
     """Replaces the usual medium."""
 
 
 class BadAddress(ValueError):
-    """A page's URL can't become a link. The text says why, and what to do."""
+    """A page's URL can't become a link. The text gives the reason and advice."""
 
 
 def choose_tags(source: str) -> LinkTags | None:
-    """Return the parameters that name a listed source; None for `direct`."""
+    """Return the parameters of a listed source; None for `direct`."""
     if source == "direct":
         return None
     if source in _OTHER_SOURCES:
@@ -90,7 +90,7 @@ LINKED = tuple(source for source in SOURCES if choose_tags(source) is not None)
 
 
 def list_parameters(parts: LinkParts) -> dict[str, str]:
-    """Return a link's parameters, in the order in which they are written."""
+    """Return a link's parameters, in order."""
     tags = choose_tags(parts.source)
     usual = LinkTags("", "") if tags is None else tags
     term = term_level(parts.source)
@@ -108,8 +108,8 @@ def list_parameters(parts: LinkParts) -> dict[str, str]:
 
 
 def build_link(address: str, parts: LinkParts) -> str:
-    """Return the address with the link's parameters before its fragment. Replaces those in
-    SET_BY_LINKS and keeps all others. Raises BadAddress.
+    """Add the link's parameters to the address before its fragment. Replaces those in SET_BY_LINKS and keeps
+    all others. Raises BadAddress.
     """
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
@@ -120,8 +120,8 @@ def build_link(address: str, parts: LinkParts) -> str:
 
 
 def read_page_address(address: str) -> str:
-    """Return a page's URL for a link: https:// added if it has no scheme, blanks percent-encoded.
-    Raises BadAddress.
+    """Return a page's URL for a link: https:// added if it has no scheme, blanks percent-encoded. Raises
+    BadAddress.
     """
     text = address.strip()
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
@@ -147,7 +147,7 @@ def can_have_pages(host: str) -> bool:
 
 
 def replaced_in(address: str) -> list[str]:
-    """Return the parameters of an address that a link replaces, as written."""
+    """Return the parameters of an address that a link replaces, with their spelling."""
     return [parameter for parameter in _split_query(address) if read_name(parameter) in SET_BY_LINKS]
 
 
@@ -162,5 +162,5 @@ def _split_query(address: str) -> list[str]:
 
 
 def read_name(parameter: str) -> str:
-    """Return the name of a `name=value` parameter, as the rules read it."""
+    """Return the name of a `name=value` parameter, normalized."""
     return unquote_plus(parameter.partition("=")[0]).lower().removeprefix("amp;")

@@ -24,7 +24,7 @@ FREE = 3
 
 @dataclass(frozen=True, slots=True)
 class AttemptVerdict:
-    """Whether an attempt is admitted, and the seconds to wait if not."""
+    """The decision on an attempt, and the seconds to wait after a refusal."""
 
     admitted: bool
     retry_after: int = 0
