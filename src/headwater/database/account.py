@@ -1,4 +1,4 @@
-"""The account that PostgreSQL's programs run as, and what it reaches: ours, unless we are root."""
+"""The account of PostgreSQL's programs: ours, unless we are root."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def server_account() -> list[str]:
 
 
 def tie() -> list[str]:
-    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; nothing
-    where that cannot be had: setpriv sets capabilities anew, which a filter of system calls may
-    refuse. systemd, whose units have such filters, ends all processes of a unit by itself.
+    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; empty if not
+    possible: setpriv sets capabilities anew, which a filter of system calls may refuse. systemd, whose units
+    have such filters, ends all processes of a unit.
     """
     tied = ["setpriv", "--pdeathsig", "INT"]
     if sys.platform != "linux" or not shutil.which("setpriv"):
@@ -50,14 +50,14 @@ def server_has_our_account() -> bool:
 
 
 def give_to_server(directory: Path | int) -> None:
-    """Give a directory of the server's own, or a descriptor, to its account."""
+    """Give a directory or a descriptor to the server's account."""
     if not server_has_our_account():
         os.chown(directory, NOBODY, -1)
 
 
 @contextmanager
 def readable_to_server(text: str) -> Generator[int]:
-    """Yield a pipe that holds `text` and that the server's account may open by name."""
+    """Yield a pipe with `text` that the server's account may open by name."""
     reading, writing = os.pipe()
     try:
         with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already

@@ -26,7 +26,7 @@ _current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
 
 def begin_request() -> None:
-    """Give the request that this task serves an allowance of its own."""
+    """Start the allowance of the current task's request."""
     _current.set(Allowance())
 
 
@@ -37,7 +37,7 @@ def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
 
 
 def charge(seconds: float) -> None:
-    """Count time that the request has waited for the database."""
+    """Charge seconds of waiting for the database."""
     allowance = _current.get()
     if allowance is not None:
         allowance.spent += seconds
@@ -45,7 +45,7 @@ def charge(seconds: float) -> None:
 
 class spend:
     """Charge the block's time to the request. Yields the end of an allowance of `seconds`, on the monotonic
-    clock. Raises PoolTimeout when it has passed.
+    clock. Raises PoolTimeout if it has passed.
 
     A class, because a generator would cost every request several microseconds.
     """

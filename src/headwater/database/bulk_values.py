@@ -1,5 +1,5 @@
-"""Many values as one parameter, encoded quickly: an array, or rows that `json_to_recordset` turns back into
-named columns; and many rows as a list of parameters, which a cluster sends to one node after the other.
+"""Many values as one parameter, encoded quickly: an array, or rows for `json_to_recordset`; and rows as a
+list of parameters, which a cluster sends to one node after the other.
 
 The driver quotes each element of an array in Python. For thousands of numbers and plain words a second that
 is most of a request's cost. One parameter of rows keeps a set-based statement readable, prepared once for any
@@ -21,5 +21,5 @@ def array(values: Iterable[int | str]) -> str:
 
 
 def rows(items: Iterable[object]) -> str:
-    """Return the rows as a JSON array; each is a dict or Struct named like the columns."""
+    """Return the rows as a JSON array. A row is a dict or Struct named like the columns."""
     return _encoder.encode(list(items)).decode()

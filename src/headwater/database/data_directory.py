@@ -1,5 +1,5 @@
-"""A data directory as a whole: the lock of the service or restore that uses it, and the leftovers of an
-unfinished restore or upgrade of PostgreSQL.
+"""A data directory: the lock of the service or restore using it, and the state of an unfinished restore or
+upgrade of PostgreSQL.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ class DirectoryInUseError(RuntimeError):
 
 
 def lock_directory(data_dir: Path) -> IO[bytes]:
-    """Lock a data directory until the returned file is closed, which the system does however the
-    process ends. The file is empty: the holder may write into it. Raises DirectoryInUseError,
-    OSError.
+    """Lock a data directory until the returned file is closed, which the system does when the process ends.
+    The file is empty: the holder may write into it. Raises DirectoryInUseError, OSError.
     """
     file = (data_dir / LOCK).open("ab")
     try:
@@ -34,18 +33,18 @@ def lock_directory(data_dir: Path) -> IO[bytes]:
 
 
 def restoration_directory(root: Path) -> Path:
-    """The directory in which a restore builds the new cluster of the data directory."""
+    """Return the directory for a cluster that is being restored."""
     return root / "postgresql.restoring"
 
 
 def read_major(cluster: Path) -> int:
-    """The major version of PostgreSQL that has made a cluster. Raises OSError without one."""
+    """Return the major version of a cluster. Raises OSError without one."""
     return int((cluster / "PG_VERSION").read_text())
 
 
 def explain_other_major(root: Path, major: int) -> str | None:
-    """Return why a data directory's cluster cannot be used by this major version of PostgreSQL, and
-    what to do; None if it can.
+    """Return why this major version of PostgreSQL cannot use a data directory's cluster, with advice; None if
+    it can.
     """
     cluster = root / "postgresql"
     made_by = read_major(cluster)
@@ -58,22 +57,22 @@ def explain_other_major(root: Path, major: int) -> str | None:
 
 
 def upgrading_directory(root: Path) -> Path:
-    """The directory in which an upgrade builds a cluster of another major version."""
+    """Return the directory for a cluster of another major version that is being built."""
     return root / "postgresql.upgrading"
 
 
 def upgraded_directory(root: Path) -> Path:
-    """A cluster that an upgrade has finished and checked. Once it exists, only renames are left."""
+    """Return the directory of a completed upgrade. Once it exists, only renames are left."""
     return root / "postgresql.upgraded"
 
 
 def kept_directory(root: Path, major: int) -> Path:
-    """The directory in which an upgrade keeps the old cluster."""
+    """Return the directory of the old cluster after an upgrade."""
     return root / f"postgresql.{major}"
 
 
 def list_kept(root: Path) -> list[Path]:
-    """The clusters that upgrades have kept, and what an upgrade that was killed has left."""
+    """Return the clusters left by upgrades, including killed ones."""
     kept = root.glob("postgresql.[0-9]*")
     left = upgrading_directory(root)
     return [*sorted(kept), *([left] if left.exists() else [])]
@@ -81,7 +80,7 @@ def list_kept(root: Path) -> list[Path]:
 
 def complete_upgrade(root: Path) -> None:
     """Rename the result of an upgrade into place, if there is one. After a kill the next start continues
-    here. Two renames, the first of which may be done already.
+    here. The first of the two renames may be done already.
 
         postgresql          -> postgresql.16
         postgresql.upgraded -> postgresql

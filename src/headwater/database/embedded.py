@@ -78,8 +78,8 @@ class Embedded:
 
     @property
     def url(self) -> str:
-        """The URL to connect to. Raises EmbeddedError when the data directory holds no cluster, or
-        when the socket could be another account's.
+        """Return the URL to connect to. Raises EmbeddedError without a cluster, or if the socket could be
+        another account's.
         """
         try:
             password = self.read_password()
@@ -88,7 +88,7 @@ class Embedded:
             raise EmbeddedError(f"no Headwater data in {self.root}") from None
         except PermissionError as error:
             raise EmbeddedError(f"cannot read {error.filename}: {error.strerror}") from None
-        # A server there learns a proof of the password, and never the password.
+        # A fake server there would receive a proof of the password, never the password.
         return (
             f"postgresql://{USER}:{password}@/headwater?host={quote(str(directory), safe='')}"
             "&require_auth=scram-sha-256"
@@ -96,13 +96,13 @@ class Embedded:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the postmaster that this object started; None without one."""
+        """The process id of the postmaster started by this object."""
         return self._process.pid if self._process else None
 
     def start(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> str:
         """Start the server, creating the cluster at first, and return its URL once it answers.
 
-        `settings` are extra `postgres -c` values; `tied` is as for `launch`.
+        `settings` are extra `postgres -c` values; see `launch` for `tied`.
         """
         self.create()
         self.end_orphan()
@@ -112,11 +112,11 @@ class Embedded:
         return self.url
 
     def launch(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> None:
-        """Start the server of an existing cluster without waiting for it. Raises BlockingIOError
-        while what is left of an earlier one still runs.
+        """Start the server of an existing cluster without waiting for it. Raises BlockingIOError while an
+        earlier one still runs.
 
-        `tied` makes it shut down when the calling thread ends, however it ends, where the
-        system can do that (Linux); elsewhere the next `start` ends the orphan.
+        `tied` makes it shut down when the calling thread ends, if the system can do that (Linux); elsewhere
+        the next `start` ends the orphan.
         """
         self.bound_log()
         self.make_socket_directory()
@@ -143,19 +143,19 @@ class Embedded:
             )
 
     def adopt(self, pid: int) -> None:
-        """Take over the server that this process started as the program that it was before."""
+        """Take over the server started by this process before it executed this program."""
         self._process = InheritedProcess(pid)
 
     def died(self) -> bool:
-        """Return whether the server that this object started has ended on its own."""
+        """Return whether the server started by this object has ended."""
         return self._process is not None and self._process.poll() is not None
 
     def bound_log(self) -> None:
-        """Empty the server's log when it has grown too large, and keep a copy. The server appends
-        to the file, so it goes on writing to it afterwards.
+        """Copy and empty the server's log if it has grown too large. The server appends to the file, so it
+        can keep it open.
         """
         log = self.root / "postgresql.log"
-        with suppress(OSError):  # a disk that is full is no reason to stop serving
+        with suppress(OSError):  # a full disk must not stop the service
             if log.stat().st_size > MAX_LOG_BYTES:
                 shutil.copyfile(log, log.with_suffix(".log.1"))
                 os.truncate(log, 0)
@@ -174,7 +174,7 @@ class Embedded:
         self._process = None
 
     def sync(self) -> None:
-        """Write all of a stopped cluster to disk, which ran without doing so by itself."""
+        """Sync the files of a stopped cluster that ran without syncing."""
         command = [self.programs.path("initdb"), "--sync-only", "-D", str(self.cluster)]
         subprocess.run([*server_account(), *command], capture_output=True, check=True)
 
@@ -183,25 +183,25 @@ class Embedded:
         return self._password_file.read_text().strip()
 
     def hold(self) -> AbstractContextManager[int]:
-        """Keep every server off the cluster while the block runs, and for as long as a process has
-        inherited the descriptor that it is given. Raises BlockingIOError while there is one.
+        """Block every server on the cluster during the block, and while a process has inherited the yielded
+        descriptor. Raises BlockingIOError if one runs.
         """
         return self._lock.take()
 
     def end_orphan(self) -> None:
-        """End a server that outlived the process that started it. Raises EmbeddedError."""
+        """End a server that outlived its parent process. Raises EmbeddedError."""
         if not self._lock.end_server(timeout=30):
             raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
 
     def refuse_other_major(self) -> None:
-        """Raise EmbeddedError for a cluster that other programs than ours have made."""
+        """Raise EmbeddedError for a cluster of another major version."""
         reason = explain_other_major(self.root, self.programs.major)
         if reason is not None:
             raise EmbeddedError(reason)
 
     def make_root(self) -> None:
-        """Make the data directory, or close an existing one to other accounts, unless it also holds
-        other files: others may need a directory such as /srv or /home.
+        """Create the data directory, or close an existing one to other accounts, unless it also holds other
+        files: others may need a directory such as /srv or /home.
         """
         if self.root.is_dir() and not all(
             entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
@@ -210,7 +210,7 @@ class Embedded:
         make_private(self.root, OURS_ALONE if server_has_our_account() else PASSING_THROUGH)
 
     def make_socket_directory(self) -> None:
-        """Make the directory of the socket. Raises EmbeddedError for one that is not ours alone."""
+        """Create the directory of the socket. Raises EmbeddedError if it is not ours alone."""
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         if self.sockets == sockets.inside(self.root):
             close_to_others(self.sockets)  # no other process could have used it there
@@ -218,9 +218,9 @@ class Embedded:
         give_to_server(self.sockets)
 
     def create(self, password: str | None = None) -> None:
-        """Make the cluster, unless there is one: under a temporary name, to be renamed once it is
-        on disk. After a power cut it is either complete or made anew. Without a password it gets
-        one of its own. Raises EmbeddedError for a cluster of another major version.
+        """Create the cluster, if missing: under a temporary name until it is on disk. After a power cut it is
+        either complete or created again. Without a password it gets a random one. Raises EmbeddedError for a
+        cluster of another major version.
         """
         self.make_root()
         complete_upgrade(self.root)
@@ -235,7 +235,7 @@ class Embedded:
         password = password or secrets.token_urlsafe(32)
         write_private(self._password_file, password)
         building = self.root / "postgresql.new"
-        if building.exists():  # a set-up that was killed half-way
+        if building.exists():  # of a killed set-up
             shutil.rmtree(building)
         building.mkdir(mode=0o700)
         give_to_server(building)
@@ -250,7 +250,7 @@ class Embedded:
         sync_directory(self.root)
 
     def _run_initdb(self, building: Path, password: str) -> None:
-        """Make the files of a cluster. initdb syncs all of them before it ends."""
+        """Create the files of a cluster. initdb syncs all of them before it ends."""
         with readable_to_server(password) as pipe:
             result = subprocess.run(
                 [
@@ -280,7 +280,7 @@ class Embedded:
 
     def _wait_until_ready(self, timeout: float = 120) -> None:
         """Wait until the server accepts connections. The limit is long because crash recovery can take a
-        while. Raises EmbeddedError at once when the server has exited.
+        while. Raises EmbeddedError immediately if the server has exited.
         """
         url = self.url.replace("@/headwater?", "@/postgres?")
         deadline = time.monotonic() + timeout

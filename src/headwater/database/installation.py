@@ -1,8 +1,8 @@
-"""The installation's only row: the addresses of the running service, kept in the database that its
-commands share with it, and the secret key, as long as it is not kept elsewhere.
+"""The installation's only row: the addresses of the running service, shared with its commands through the
+database, and the secret key until it is moved.
 
-`serve` writes the addresses at its start. A command reads them instead of its own environment: it
-may have been typed in a shell that knows neither the service's port nor its variables.
+`serve` writes the addresses at its start. A command reads them because its own environment may lack the
+service's port and variables.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "installation.sql")
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
-"""The default address of `serve`, used as long as it has never been started."""
+"""The default address of `serve`, until its first start."""
 
 
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
-    """Store the addresses of a service with these settings, and of the platforms that it calls."""
+    """Store the addresses of a service, and of the platforms that it calls."""
     values = {
         "base_url": base_url,
         "tracker_script": settings.tracker_script,
@@ -45,7 +45,7 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
 
 
 async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str:
-    """Return the origin of the service, for what a command says of where to go."""
+    """Return the origin of the service, for links in a command's output."""
     service = await with_service_addresses(connection, settings)
     assert service.base_url is not None
     return service.base_url
@@ -64,18 +64,16 @@ def fetch_stored_key(connection: Connection[Any]) -> str | None:
 
 
 def clear_stored_key(connection: Connection[Any]) -> None:
-    """Delete the secret key from the database: it is kept elsewhere from now on."""
+    """Delete the secret key from the database, after it was moved."""
     connection.execute(queries["clear_secret_key"])
 
 
 class UnfinishedRestoreError(RuntimeError):
-    """The database holds what a restore began with, and must not be used."""
+    """A restore of the database is unfinished; it must not be used."""
 
 
 def require_finished(connection: Connection[Any]) -> None:
-    """Raise UnfinishedRestoreError for a database that a restore has not finished: people who have
-    been erased may still be in it.
-    """
+    """Raise UnfinishedRestoreError for an unfinished restore: erased people may still be in it."""
     row = connection.execute(queries["unfinished"]).fetchone()
     if row is not None and row[0]:
         raise UnfinishedRestoreError(
@@ -86,7 +84,7 @@ def require_finished(connection: Connection[Any]) -> None:
 
 
 def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
-    """Return the row as a backup holds it, without the secret key."""
+    """Return the row for a backup, without the secret key."""
     row = connection.execute(queries["description"]).fetchone()
     assert row is not None
     return row[0]
@@ -101,10 +99,10 @@ def restore_description(
 
 
 def begin_restore(connection: Connection[Any]) -> None:
-    """Mark the database as one that a restore has not finished."""
+    """Mark the database as an unfinished restore."""
     connection.execute(queries["begin_restore"])
 
 
 def finish_restore(connection: Connection[Any]) -> None:
-    """Take the mark of the restore away."""
+    """Mark the restore as finished."""
     connection.execute(queries["finish_restore"])

@@ -1,4 +1,4 @@
-"""A query whose rows are lines of JSON, ready to be written as they come."""
+"""A query whose rows are lines of JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from psycopg.sql import SQL, Composed
 
 
 class ColumnType(StrEnum):
-    """The types of a line's members. Any of them may be null."""
+    """The types of a line's members, all nullable."""
 
     WHOLE = "whole number"
     """Of 64 bits."""
@@ -41,14 +41,12 @@ class Lines:
     query: SQL | Composed
     """A SELECT of one text column."""
     count: SQL | Composed
-    """A SELECT of the number of rows that the lines are read from."""
+    """A SELECT of the number of underlying rows."""
     counted: str
     """The name of the counted rows, in the plural: `events`."""
     parameters: dict[str, Any]
-    """The values that both queries bind."""
     columns: tuple[LineColumn, ...]
-    """The members of every line, in their order."""
     parts: Iterable[Mapping[str, Any]] = ({},)
-    """Additional or replaced values of the query, part by part: all lines are the lines of its parts. Values
-    that come from the database are read between two parts.
+    """Additional or replaced values of the query, in parts: the lines of all parts follow each other. Values
+    from the database are read between two parts.
     """

@@ -1,4 +1,4 @@
-"""The memory of the machine, and PostgreSQL's own share of it."""
+"""The machine's memory, and PostgreSQL's share of it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from pathlib import Path
 
 MEGABYTE = 1024 * 1024
 LEAST_BUFFERS, MOST_BUFFERS = 128, 512
-"""Megabytes: what PostgreSQL comes with, and from where on more hardly shows."""
+"""Megabytes: PostgreSQL's default, and the point of diminishing returns."""
 SHARE = 16
 """PostgreSQL's buffers take this fraction of the memory. The usual quarter is for a dedicated machine; the
-system caches what does not fit into the buffers.
+system's cache holds the rest.
 """
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Files in which Linux reports a container's memory limit, in bytes, or a word for no limit."""
+"""Linux' files with a container's memory limit in bytes, or a word for no limit."""
 
 
 def machine_memory() -> int:
-    """Return the octets of memory of the machine, or of the container if that has less."""
+    """Return the bytes of memory of the machine, or of the container if less."""
     physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([physical, *filter(None, map(_read_limit, CONTAINER_LIMITS))])
 
 
 def buffer_megabytes(memory: int) -> int:
-    """Return the size of PostgreSQL's shared buffers on a machine with this much memory."""
+    """Return the size of PostgreSQL's shared buffers for a machine's memory."""
     return min(max(memory // SHARE // MEGABYTE, LEAST_BUFFERS), MOST_BUFFERS)
 
 
 def _read_limit(file: Path) -> int | None:
     try:
         text = file.read_text().strip()
-    except OSError:  # no such container, or no such system
+    except OSError:  # no such container or system
         return None
     return int(text) if text.isdecimal() else None

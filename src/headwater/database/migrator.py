@@ -4,9 +4,9 @@ Every file runs in a transaction of its own together with the row that records i
 leaves either all of a file or nothing. An advisory lock lets one process migrate at a time; it belongs to the
 connection, so a killed process cannot leave it behind.
 
-A migration expands the schema: the previous version keeps working on it, beside this one. A migration that
-removes something unused contracts it. Its file ends in `.contract.sql`, and its first line names the version
-that stopped using it: `-- Unused since 0.2.0: the column notes.colour.`
+A migration expands the schema: the previous version keeps working on it. A migration that removes something
+unused contracts it. Its file ends in `.contract.sql`, and its first line names the version that stopped using
+it: `-- Unused since 0.2.0: the column notes.colour.`
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from headwater.database.row_security import protect
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 LOCK_SECONDS = 1.0
-"""How long a migration waits for a table. Other statements on the table wait behind it."""
+"""A migration waits this long for a table. Other statements on the table wait behind it."""
 PAUSE_SECONDS = 2.0
-"""Between two such waits, so that those who queued get their turn."""
+"""Between two such waits, so that the queued statements get their turn."""
 PATIENCE_SECONDS = 600.0
 
 _COMMENT = re.compile(r"--[^\n]*")
 _WORDS = re.compile(r"\w")
 _END = re.compile(r"\$(\w*)\$.*?\$\1\$|--[^\n]*|'(?:[^']|'')*'|(?P<end>;)", re.DOTALL)
-"""The end of a statement, and constructs in which a semicolon does not end one."""
+"""The end of a statement, and constructs that may contain semicolons."""
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations (
@@ -56,25 +56,23 @@ TAKE_ALONG = (
     "export what it holds with the version that made it (`headwater export`), and import that into"
     " a new installation of this version (`headwater import`)"
 )
-"""What to do about a schema from before the first release, which no migration can upgrade."""
+"""Advice for a schema from before the first release, which no migration can upgrade."""
 
 
 class MigrationError(RuntimeError):
-    """The database cannot be brought to this version's schema."""
+    """The database cannot be migrated to this version's schema."""
 
 
 class Migration(NamedTuple):
-    """A file of this version."""
-
     name: str
     sql: str
     unused_since: str | None = None
-    """Of one that contracts, the version since which nothing uses what it takes away."""
+    """For a contracting migration, the version that stopped using the removed object."""
 
 
 @dataclass(frozen=True)
 class SchemaState:
-    """A database's schema beside this version's, by the names of migrations."""
+    """A database's schema compared with this version's, by names of migrations."""
 
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -82,16 +80,16 @@ class SchemaState:
     newer: tuple[str, ...] = ()
     """Migrations of a newer version that this version can work with."""
     is_foreign: bool = False
-    """True where the schema began with another first migration than this version's."""
+    """True if the schema began with another first migration."""
 
     @property
     def is_current(self) -> bool:
-        """True when this version works with the schema."""
+        """True if this version works with the schema."""
         return not self.missing and not self.unknown and not self.is_foreign
 
 
 def migrations() -> list[Migration]:
-    """Return every migration of this version, in the order of application."""
+    """Return every migration of this version, in order."""
     folder = files("headwater.database").joinpath("migrations")
     return sorted(
         read_migration(entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
@@ -101,9 +99,7 @@ def migrations() -> list[Migration]:
 
 
 def read_migration(stem: str, sql: str) -> Migration:
-    """Return the migration of a file. Raises MigrationError for one that contracts and does not
-    name a version.
-    """
+    """Parse the file of a migration. Raises MigrationError for a contracting one without a version."""
     if not stem.endswith(_CONTRACTS):
         return Migration(stem, sql)
     match = _UNUSED_SINCE.match(sql)
@@ -115,9 +111,9 @@ def read_migration(stem: str, sql: str) -> Migration:
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError when the database began with another schema, when an applied file has
-    since been edited, when the database has a migration of a newer version that takes away what
-    this one uses, or when a table stays in use by others for ten minutes.
+    Raises MigrationError if the database began with another schema, if an applied file has since been edited,
+    if a newer version's migration removes something this version uses, or if a table stays in use for ten
+    minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
@@ -139,7 +135,7 @@ def migrate(url: str) -> list[str]:
 
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
-    """Return what the database's schema lacks or has beyond this version's, changing nothing."""
+    """Compare the database's schema with this version's, without changes."""
     known = {migration.name for migration in migrations()}
     try:
         applied = _read_ledger(connection)
@@ -162,18 +158,18 @@ class _Applied(NamedTuple):
 
     @property
     def leaves_what_is_used(self) -> bool:
-        """True when this version works behind a migration that it may not know."""
+        """True if this version works after a migration that it may not know."""
         return self.unused_since is None or _number(self.unused_since) <= _number(__version__)
 
 
 def _read_ledger(connection: psycopg.Connection[Any]) -> dict[str, _Applied]:
-    # A database that is refused may lack the last column.
+    # A refused database may lack the last column.
     rows = connection.execute("SELECT name, checksum, to_jsonb(m) ->> 'unused_since' FROM migrations m")
     return {name: _Applied(checksum, unused_since) for name, checksum, unused_since in rows}
 
 
 def schema_checksum() -> str:
-    """Return the checksum of the first migration: databases of another one have no way to here."""
+    """Return the checksum of the first migration: databases with another one cannot be migrated."""
     return _checksum(migrations()[0].sql)
 
 
@@ -183,8 +179,8 @@ def _is_foreign(applied: dict[str, _Applied]) -> bool:
 
 
 def _persist(name: str, step: Callable[[], None]) -> None:
-    """Retry a step that changes tables while others use them. Each wait is bounded, because later statements
-    would wait behind it.
+    """Retry a step that changes tables in use. Each wait is bounded, because later statements would wait
+    behind it.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -217,9 +213,7 @@ def _apply(connection: psycopg.Connection, migration: Migration) -> None:
 
 
 def split_statements(sql: str) -> list[str]:
-    """Return the statements of a migration one by one: a cluster sends its nodes the text that it
-    was sent, and these take one at a time.
-    """
+    """Split a migration into statements: a cluster's nodes accept only one at a time."""
     ends = [match.end() for match in _END.finditer(sql) if match["end"]]
     pieces = [sql[start:end] for start, end in pairwise([0, *ends, len(sql)])]
     return [piece for piece in pieces if _WORDS.search(_COMMENT.sub("", piece))]

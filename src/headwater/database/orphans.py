@@ -24,8 +24,8 @@ CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
 
 @dataclass(frozen=True)
 class ServerLock:
-    """The right to run a server on a cluster. `file` is beside the cluster, as a cluster that is
-    only being made has no name yet.
+    """The right to run a server on a cluster. `file` is next to the cluster, because a cluster being created
+    has no name yet.
     """
 
     cluster: Path
@@ -34,8 +34,8 @@ class ServerLock:
 
     @contextmanager
     def take(self) -> Generator[int]:
-        """Take the lock, and yield the descriptor that the new server has to inherit. Raises
-        BlockingIOError while there is another server.
+        """Take the lock, and yield the descriptor for the new server to inherit. Raises BlockingIOError while
+        another server runs.
         """
         with self.file.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -43,9 +43,7 @@ class ServerLock:
             yield file.fileno()
 
     def end_server(self, timeout: float) -> bool:
-        """End a server that is still there: in order, and by force after `timeout` seconds. Returns
-        whether it has ended.
-        """
+        """End a running server: cleanly, and by force after `timeout` seconds. Returns the success."""
         begun = time.monotonic()
         sent: set[tuple[int, signal.Signals]] = set()
         while self._is_alive():
@@ -62,7 +60,7 @@ class ServerLock:
 
     def _signals(self, *, in_order: bool) -> set[tuple[int, signal.Signals]]:
         """Return the signals to send, by process. A fast shutdown goes only to the postmaster: SIGINT means
-        something else to the other processes, which get SIGQUIT, as after a crash.
+        something else to the other processes, which get SIGQUIT, like after a crash.
         """
         processes, postmaster = self._processes(), self._recorded_pid()
         if in_order and postmaster is not None and postmaster in processes:
@@ -70,9 +68,7 @@ class ServerLock:
         return {(pid, signal.SIGQUIT) for pid in processes}
 
     def _is_alive(self) -> bool:
-        """Return whether a server of the cluster runs. The lock alone cannot rule it out, because a server
-        that was started by hand has no lock.
-        """
+        """Return whether a server of the cluster runs. A server that was started by hand has no lock."""
         try:
             with self.file.open("ab") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -104,10 +100,10 @@ class ServerLock:
             return client.connect_ex(str(self.sockets / sockets.NAME)) == 0
 
     def _remove_stale_files(self) -> None:
-        """Remove the lock files of a dead server, whichever process they name.
+        """Remove the lock files of a dead server.
 
-        Where processes are not visible, a server without our lock could be missed: there PostgreSQL has to
-        decide.
+        If processes are not visible, a server without our lock could be missed: PostgreSQL has to decide
+        then.
         """
         if not CAN_SEE_PROCESSES:
             return

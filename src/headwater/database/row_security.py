@@ -1,14 +1,13 @@
 """Row-level security: the second wall between Spaces, beneath the statements, which bind `space_id`.
 
-Every table of Spaces' rows has a policy that shows the rows of one Space: the Space to which the
-session is confined. It applies to a role without tables, to which a session switches together with
-the Space:
+Every table of Spaces' rows has a policy that shows only the rows of the session's Space. It applies to a role
+without tables, which a session switches to together with the Space:
 
     session user    owns the tables: migrations, backups, and rows of no Space or of all
     <database>_space    the same session, confined: one Space's rows, and no others
 
-A statement without its `space_id` then finds only rows of the Space that it serves, and a session that
-switches to the role without a Space finds nothing.
+A statement without its `space_id` then finds only rows of its Space, and a session that switches to the role
+without a Space finds nothing.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _served: ContextVar[int | None] = ContextVar("served_space", default=None)
 
 
 class SpaceRole(NamedTuple):
-    """The role of confined sessions, as a session sees it."""
+    """The role of confined sessions, from the view of a session."""
 
     name: str
     usable: str | None
-    """Its name, if this session can take it on and policies hold for it."""
+    """Its name, if this session can switch to it and policies apply to it."""
     exists: bool
 
 
@@ -44,13 +43,13 @@ def served_space() -> int | None:
 
 
 def serve_space(space_id: int | None) -> None:
-    """Confine the connections that this task takes from now on to a Space."""
+    """Confine this task's future connections to a Space."""
     _served.set(space_id)
 
 
 @contextmanager
 def serving(space_id: int) -> Generator[None]:
-    """Confine the connections that are taken in the block to a Space."""
+    """Confine the connections opened in the block to a Space."""
     token = _served.set(space_id)
     try:
         yield
@@ -66,16 +65,15 @@ def fetch_role(connection: Connection[Any]) -> SpaceRole:
 
 
 def list_unprotected(connection: Connection[Any]) -> list[str]:
-    """Return the tables of Spaces' rows that have no policy."""
+    """Return the tables of Spaces' rows without a policy."""
     return [table for table, _ in connection.execute(queries["unprotected"])]
 
 
 def protect(connection: Connection[Any]) -> None:
-    """Give every table its policy and the role its rights, where they lack them: after migrations,
-    so that no new table can be without. Needs the owner of the tables.
+    """Add missing policies of tables and rights of the role, after migrations. Needs the owner of the tables.
 
-    Without the right to make a role, or to give the session's user one, the tables are ready and
-    sessions are not confined: `headwater check` says so, with what a superuser has to run.
+    Without the right to create a role, or to grant it to the session's user, the tables are ready and
+    sessions are not confined: `headwater check` reports it, with the statements for a superuser.
     """
     with connection.transaction():
         for table, column in connection.execute(queries["unprotected"]).fetchall():
@@ -103,11 +101,11 @@ def _grant(connection: Connection[Any], role: str) -> None:
 
 @contextmanager
 def confined(connection: Connection[Any], space_id: int, role: str | None) -> Generator[None]:
-    """Confine a session to a Space for the block, which begins and ends outside transactions;
-    without a usable role the session stays as it is.
+    """Confine a session to a Space for the block, which begins and ends outside transactions; without a
+    usable role the session stays unconfined.
     """
     if role is None:
-        connection.commit()  # as looking the role up may have begun a transaction
+        connection.commit()  # looking up the role may have begun a transaction
         yield
         return
     values = {"space_id": space_id, "role": role, "local": False}

@@ -1,5 +1,5 @@
 -- name: unprotected
--- The tables of Spaces' rows that have no policy yet, and the column that says whose a row is.
+-- The tables of Spaces' rows without a policy, with the column of the Space's id.
 SELECT c.relname, a.attname
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
@@ -10,24 +10,22 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
 ORDER BY c.relname;
 
 -- name: enable_policies
--- From here on only what a policy shows is seen. A cluster takes these statements one at a time.
+-- A cluster takes these statements one at a time.
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 
 -- name: drop_policy
--- What may be left of one.
 DROP POLICY IF EXISTS space ON {table};
 
 -- name: create_policy
--- A row is seen, changed and made only for the Space that the session is confined to. Without one
--- the setting is absent or empty, and no row is seen.
+-- Rows are visible and writable only for the session's Space. Without one the setting is absent or empty, and
+-- no row is visible.
 CREATE POLICY space ON {table}
 USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
 
 -- name: role
--- The role of sessions confined to a Space. Each database of a server has its own, because roles belong
--- to the server, and a shared name would lead from one database into another. Null where sessions cannot
--- switch to it, where it bypasses policies, and in a cluster (Citus), whose nodes do not receive a
--- session's Space.
+-- The role of sessions confined to a Space. Each database of a server has its own, because roles belong to
+-- the server, and a shared name would lead from one database into another. Null where sessions cannot switch
+-- to it, where it bypasses policies, and in a cluster (Citus), whose nodes do not receive a session's Space.
 SELECT left(current_database(), 57) || '_space' AS name,
        (SELECT r.rolname FROM pg_roles r
         WHERE r.rolname = left(current_database(), 57) || '_space'
@@ -44,20 +42,19 @@ CREATE ROLE {role} NOLOGIN;
 GRANT {role} TO CURRENT_USER;
 
 -- name: unentered
--- The database and the schema, if the role lacks the right to look up names in them or to create
--- temporary tables. All roles have these rights unless an operator has revoked them.
+-- The database and the schema, if the role lacks the right to look up names in them or to create temporary
+-- tables. All roles have these rights unless an operator has revoked them.
 SELECT current_database(), current_schema()
 WHERE NOT (has_schema_privilege(%(role)s, current_schema(), 'USAGE')
            AND has_database_privilege(%(role)s, current_database(), 'TEMPORARY'));
 
 -- name: grant_entry
--- What a session needs before any table.
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
--- Tables, views and sequences without grants to the role. Those of the installation are left out: the
--- role must not read the secret key or the schema.
+-- Tables, views and sequences without grants to the role. Those of the installation are left out: the role
+-- must not read the secret key or the schema.
 SELECT c.relname, c.relkind = 'S' AS is_sequence
 FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
@@ -76,14 +73,14 @@ ORDER BY c.relname;
 GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role};
 
 -- name: grant_sequence
--- Ids are drawn from it, and the latest one is read.
+-- Draw ids, and read the latest one.
 GRANT USAGE, SELECT ON SEQUENCE {table} TO {role};
 
 -- name: confine
--- From here on the session sees one Space's rows.
+-- Confine the session to one Space's rows.
 SELECT set_config('headwater.space_id', %(space_id)s::text, %(local)s),
        set_config('role', %(role)s, %(local)s);
 
 -- name: release
--- The session is its own user's again, and of no Space.
+-- Return to the session's own user, without a Space.
 SELECT set_config('role', 'none', false), set_config('headwater.space_id', '', false);

@@ -1,5 +1,5 @@
-"""The directory of the embedded PostgreSQL's socket, and the check that it is ours alone: an
-account that could put a socket there would receive what is meant for the database.
+"""The directory of the embedded PostgreSQL's socket, and the check that it is ours alone: another account's
+socket there would receive the database's traffic.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def inside(root: Path) -> Path:
 
 
 def choose_directory(root: Path) -> Path:
-    """Return the directory for a data directory's socket: in it, or, where that path is too long
-    for a socket, in the account's own runtime directory, else in the temporary one.
+    """Return the directory for a data directory's socket: in it, or, if that path is too long for a socket,
+    in the account's own runtime directory, else in the temporary one.
     """
     if len(str(inside(root))) <= MAX_PATH:
         return inside(root)

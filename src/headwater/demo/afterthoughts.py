@@ -1,6 +1,6 @@
-"""Things that come in after a report was read, so that the pages of changes have something to
-explain: an order by phone that is entered late, a reader of the newsletter who turns out to be a
-customer, and an ad platform that reports other costs. The same for every run. Pure.
+"""Data that arrives after a report was read, so that the pages of changes have something to explain: a late
+order by phone, a newsletter reader who turns out to be a customer, and corrected costs of an ad platform.
+Identical in every run. Pure.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from headwater.demo.shops import Shop
 from headwater.events.accepted import SALES_EVENTS
 
 SPAN = range(8, 36)
-"""The days ago that the reports are about."""
+"""The reported days, counted back from today."""
 RESTATED = 1.18
-"""The cost of a campaign by the later report, of what it was by the earlier one."""
+"""The later cost of a campaign, relative to the earlier one."""
 _RESTATED_DAYS = range(10, 14)
 
 
 def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
-    """Return what came in before the report: visits, and a customer's order."""
+    """Return the visits and the customer's order before the report."""
     letter = urlencode({"utm_source": "newsletter", "utm_medium": "email"})
     advert = urlencode({"gclid": f"{shop.slug}-late"})
     visits = [
@@ -42,9 +42,7 @@ def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
 
 
 def later(shop: Shop, now: datetime) -> list[Payload]:
-    """Return the events that come in after it: the order of a caller, and a login of the customer's
-    in the browser of the reader.
-    """
+    """Return the later events: the caller's order, and the customer's login in the reader's browser."""
     order = _event(shop, "caller", "purchase", now - timedelta(days=12), amount=shop.prices[0])
     login = _event(shop, "customer", "custom_event_1", now - timedelta(minutes=1))
     return [
@@ -54,7 +52,7 @@ def later(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def restated(rows: list[Payload], now: datetime) -> list[Payload]:
-    """Return the rows of spend that a platform reports otherwise, of those that it has reported."""
+    """Return the corrected rows among those that a platform has reported."""
     days = {f"{now.date() - timedelta(days=day)}" for day in _RESTATED_DAYS}
     first = next(row["campaign_id"] for row in rows if row.get("campaign_id"))
     return [
@@ -65,14 +63,14 @@ def restated(rows: list[Payload], now: datetime) -> list[Payload]:
 
 
 def question(now: datetime) -> list[tuple[str, str]]:
-    """Return the subjects of the reports, as the console's pages query them."""
+    """Return the subjects of the reports, in the form of the console's queries."""
     first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
     dates = [("start_date", f"{first} 00:00:00"), ("end_date", f"{last} 23:59:59")]
     return [*dates, *(("event_names", name) for name in SALES_EVENTS)]
 
 
 def view(now: datetime, reading: str) -> str:
-    """Return the choices of a page of changes since a reading of that question."""
+    """Return the query of a page of changes since a reading."""
     first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
     return urlencode({"start_date": first, "end_date": last, "since": reading})
 

@@ -1,4 +1,4 @@
-"""A small client of the public API, as a customer might write one: it honours Retry-After."""
+"""A small client of the public API, like a customer's: it honours Retry-After."""
 
 from __future__ import annotations
 
@@ -16,21 +16,17 @@ TRIES = 10
 
 
 class ApiError(RuntimeError):
-    """The API refused a request, also when it was repeated."""
+    """The API refused a request, even after retries."""
 
 
 @dataclass(frozen=True)
 class HttpAnswer:
-    """The answer to a request."""
-
     status: int
     headers: Mapping[str, str]
     content: bytes
 
 
 class HttpClient:
-    """One connection to the service."""
-
     def __init__(self, base_url: str) -> None:
         parts = urlsplit(base_url)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -39,33 +35,33 @@ class HttpClient:
     def send(
         self, method: str, path: str, body: str | bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
-        """Send a request and return its answer with any status."""
+        """Send a request and return its response with any status."""
         self._connection.request(method, path, body, dict(headers))
         answer = self._connection.getresponse()
         return HttpAnswer(answer.status, dict(answer.headers), answer.read())
 
 
 class ApiClient:
-    """A client of one Space, through one API key."""
+    """A client of one Space, with one API key."""
 
     def __init__(self, base_url: str, key: str) -> None:
         self._http = HttpClient(base_url)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def post(self, path: str, body: Any) -> Any:
-        """The answer to a POST. Raises ApiError."""
+        """Return the response to a POST. Raises ApiError."""
         return self._request("POST", path, json.dumps(body))
 
     def put(self, path: str, body: Any) -> Any:
-        """The answer to a PUT. Raises ApiError."""
+        """Return the response to a PUT. Raises ApiError."""
         return self._request("PUT", path, json.dumps(body))
 
     def get(self, path: str, parameters: list[tuple[str, str]]) -> Any:
-        """The answer to a GET. Raises ApiError."""
+        """Return the response to a GET. Raises ApiError."""
         return self._request("GET", f"{path}?{urlencode(parameters)}")
 
     def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """Every row of a list, page after page. Raises ApiError."""
+        """Yield every row of a list, from all pages. Raises ApiError."""
         cursor: list[tuple[str, str]] = []
         while True:
             page = self._request("GET", f"{path}?{urlencode(parameters + cursor)}")

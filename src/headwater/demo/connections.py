@@ -1,5 +1,5 @@
-"""Connections of the first sample Space: a destination that delivers, one whose token has expired,
-and a shop's webhook; and notes on its days. Each is made in the first run alone.
+"""Connections of the first sample Space: a working destination, one with an expired token, and a shop's
+webhook; and notes on days. Only the first run creates them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ GOOGLE = {
     "event_names": {"purchase": "700000001", "sign_up": "700000002"},
 }
 NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
-"""Days ago, and what to remember of them."""
+"""Days ago, and the note."""
 VIEWS = {"/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed"}
-"""The views that are saved, by the end of the page's address."""
+"""The saved views, by path."""
 _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 
@@ -68,13 +68,12 @@ async def write_notes(settings: Settings, space_id: int, user_id: int, now: date
 
 
 async def view_names(settings: Settings, space_id: int, user_id: int) -> list[str]:
-    """Return the names of all saved views."""
     async with transaction(settings) as connection:
         return [view.name for view in await views_of(connection, space_id, user_id)]
 
 
 async def save_views(settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]) -> None:
-    """Save views of pages of changes, by the end of the page's address."""
+    """Save views of pages of changes, by path."""
     async with transaction(settings) as connection:
         for page, query in queries.items():
             view = read_view(VIEWS[page], page, query, VIEWS)
@@ -82,8 +81,8 @@ async def save_views(settings: Settings, space_id: int, user_id: int, queries: M
 
 
 async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:
-    """Create the shop's webhook and return its path and its signing secret; None if there is one already,
-    whose address is not stored.
+    """Create the shop's webhook and return its path and its signing secret; None if it exists, because its
+    address is not stored.
     """
     secret, key = secrets.token_urlsafe(24), load_encryption_key(settings)
     async with transaction(settings) as connection:
@@ -96,8 +95,8 @@ async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, s
 
 
 def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None:
-    """Report orders as the shop does: two that are accepted, one without a status that counts, one without a
-    total, and one signed with another secret.
+    """Report orders as the shop does: two accepted, one with an ignored status, one without a total, and one
+    signed with another secret.
     """
     http = HttpClient(base_url)
     _post(http, path, secret, _order(90001, now))

@@ -1,5 +1,5 @@
-"""Incidents of the first sample Space: a time without the tag, and ads that stopped. Alerts find
-them by looking at every hour of the past month as if it had just ended.
+"""Incidents of the first sample Space: a time without the tag, and paused ads. Alerts find them by evaluating
+every hour of the past month.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from headwater.operations.terminal.connection import database_url
 from headwater.spaces.models import Space
 
 PAST = timedelta(days=30)
-"""The time that is looked at."""
+"""The evaluated time."""
 NO_TAG = (timedelta(days=20), timedelta(days=16))
-"""Before now: from and until when no page reported a visit."""
+"""Start and end of the time without visits, before now."""
 NO_ADS = timedelta(days=8)
-"""Before now: since when no click on a Google ad has come."""
+"""The last click on a Google ad, before now."""
 FILLING = timedelta(hours=1)
 """The latest time at which a new Space is first checked."""
 
 
 def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:
-    """Return the visits that were reported in spite of the incidents."""
+    """Return the visits that the incidents did not prevent."""
     return [visit for visit in visits if not _is_lost(visit, now)]
 
 
@@ -41,14 +41,14 @@ def _is_lost(visit: dict[str, Any], now: datetime) -> bool:
 
 
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
-    """Have the past month of a new Space looked at, once it is filled."""
+    """Start evaluating the past month of a new Space, once it is filled."""
     now = datetime.now(UTC)
     past = (now - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
     await watches.begin_watch(connection, space, now, past.replace(microsecond=0), now + FILLING)
 
 
 def find_alerts(settings: Settings, space: Space) -> None:
-    """Look at the past month of a Space, hour by hour."""
+    """Evaluate the past month of a Space, hour by hour."""
     asyncio.run(_find_alerts(settings, space))
 
 

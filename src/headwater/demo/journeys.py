@@ -1,6 +1,6 @@
 """Half a year of visits, sign-ups, orders and refunds, identical in every run. Pure.
 
-Visits are reported as browsers do, with a page and its referrer, so Headwater itself determines their source.
+Visits are reported with a page and its referrer, so Headwater determines their source.
 
 Every event has an idempotency key built from the shop and a number, so sending it again, in this or a later
 run, adds nothing.
@@ -19,7 +19,7 @@ from headwater.demo.shops import Shop
 Payload = dict[str, Any]
 
 DAYS = 180
-"""Days of the sample: two periods of ninety, so that the second can be compared with the first."""
+"""Two periods of ninety days, so that the second can be compared with the first."""
 LATEST = 6
 """Visitors of the last minutes, so that a report of today has data."""
 FIRST = (
@@ -97,11 +97,11 @@ ANSWERS = (
     "read about you in a magazine",
     "facebook",
 )
-"""What people answer when the checkout asks how they heard of the shop."""
+"""Answers to the checkout's question about how customers heard of the shop."""
 ANSWERING = 3
 """One in this many visitors answers."""
 REGULARS = 0.2
-"""The part of people who buy from month to month, so that cohorts have something to show."""
+"""The share of monthly buyers, so that cohorts have data."""
 REPEATED = 0.02
 ABROAD = 9
 """One in this many buyers pays in another currency, if the shop sells abroad."""
@@ -109,7 +109,7 @@ ABROAD = 9
 
 @dataclass
 class SamplePerson:
-    """A person on the way through a shop, with their visits and events so far."""
+    """A visitor with their visits and events so far."""
 
     shop: Shop
     number: int
@@ -133,13 +133,13 @@ class SamplePerson:
 
     @property
     def _paid(self) -> Payload:
-        """The currency of the person's orders, where it is not the shop's."""
+        """Return the currency of the person's orders, if it is not the shop's."""
         abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
         return {"currency": self.shop.abroad} if abroad else {}
 
     @property
     def _answer(self) -> Payload:
-        """The person's answer, where they heard of the shop; most give none."""
+        """Return the person's answer; most give none."""
         if self.number % ANSWERING:
             return {}
         return {"heard_about_us": ANSWERS[self.number // ANSWERING % len(ANSWERS)]}
@@ -149,7 +149,7 @@ class SamplePerson:
         self.at += timedelta(hours=self.dice.uniform(0.05, hours))
 
     def visit(self) -> None:
-        """Come through a channel, still anonymous."""
+        """Visit through a channel, still anonymous."""
         channel = self.dice.choices(self.shop.channels, [channel.weight for channel in self.shop.channels])[0]
         campaign, advert = self.dice.choice(channel.campaigns)
         click = f"{self.shop.slug}-{self.number}-{len(self.visits)}"
@@ -164,7 +164,7 @@ class SamplePerson:
         self.act("view_content", url=url, trk_token=self.token)
 
     def sign_up(self) -> None:
-        """Sign up with an e-mail address, in the browser that the visits were made in."""
+        """Sign up with an e-mail address, in the browser of the visits."""
         first, last = self._name
         about = {"first_name": first, "last_name": last, "trk_token": self.token}
         if self.shop.business:
@@ -177,7 +177,7 @@ class SamplePerson:
             self.known("custom_event_1", profile_field_26=self.at.date().isoformat())
 
     def buy(self) -> None:
-        """Order, and sometimes add to the order or send it back."""
+        """Order, and sometimes add to the order or return it."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
         self.known(
@@ -201,7 +201,7 @@ class SamplePerson:
             )
 
     def known(self, name: str, **values: Any) -> None:
-        """Do something under the person's own e-mail address."""
+        """Add an event under the person's own e-mail address."""
         company = COMPANIES[self.number % len(COMPANIES)]
         if self.shop.business:
             values |= {"company_external_id": f"acc-{company.lower()}", "company_name": company}
@@ -219,15 +219,15 @@ class SamplePerson:
 
 @dataclass(frozen=True)
 class Journeys:
-    """The visits and events to send for a shop, each in order of time."""
+    """The visits and events of a shop, in order of time."""
 
     visits: list[Payload]
     events: list[Payload]
 
 
 def journeys(shop: Shop, now: datetime) -> Journeys:
-    """The journeys of `shop` in the DAYS up to `now`; some events are repeated, as a careful client
-    repeats requests without an answer.
+    """Return the journeys of `shop` in the DAYS up to `now`; some events are repeated, like a careful
+    client's retries.
     """
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
     people = [_journey(shop, number, now) for number in range(shop.people)]
@@ -243,12 +243,11 @@ def journeys(shop: Shop, now: datetime) -> Journeys:
 
 
 def written(moment: datetime) -> str:
-    """Return a moment as the API takes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _newcomer(shop: Shop, number: int, now: datetime) -> SamplePerson:
-    """A person who has just come, and bought."""
+    """Create a person who has just visited and bought."""
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = now - timedelta(minutes=2 + number % LATEST)
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")

@@ -1,6 +1,4 @@
-"""The cost of the sample ads, day by day as platforms report it, and rates of the currencies in
-which shops spend and sell. The same for every run. Pure.
-"""
+"""Daily costs of the sample ads, and exchange rates. Identical in every run. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from headwater.demo.journeys import DAYS, Payload
 from headwater.demo.shops import AdAccount, Shop
 
 WORTH = {"EUR": Decimal(1), "USD": Decimal("0.87"), "CHF": Decimal("1.06")}
-"""Roughly what a unit of each currency is worth in euros."""
+"""The approximate value of each currency in euros."""
 _DAYS_AHEAD = 1
 """Days after today, which have begun somewhere."""
 
@@ -30,7 +28,7 @@ def rates(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def spend(shop: Shop, now: datetime) -> list[Payload]:
-    """Return the spend of every day but today, which no platform has reported yet."""
+    """Return the spend of every day except today, which no platform has reported yet."""
     return [
         row
         for account in shop.accounts
@@ -67,7 +65,7 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
                 "platform_revenue": f"{_cents(claimed * 95.0)}",
             }
         )
-    if day.day == 1 and account.fee:  # of the account as a whole: not broken down
+    if day.day == 1 and account.fee:  # for the whole account, not broken down
         yield base | {"amount": f"{total + account.fee}"}
 
 
@@ -76,7 +74,7 @@ def _days(now: datetime, ahead: int) -> list[date]:
 
 
 def _rate(currency: str, own: str, day: date) -> Decimal:
-    """Return a rate that moves a little from week to week."""
+    """Return a rate that changes slightly from week to week."""
     drift = Decimal(day.toordinal() // 7 % 5 - 2) / 200
     return (WORTH[currency] / WORTH[own] * (1 + drift)).quantize(Decimal("0.0001"))
 

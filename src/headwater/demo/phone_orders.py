@@ -1,5 +1,5 @@
-"""Orders by phone, exported by the shop's accounts: a CSV file in German notation with some unreadable rows,
-imported like a file uploaded in the console.
+"""Orders by phone, exported from the shop's accounts: a CSV file in German notation with some unreadable
+rows, imported like an upload in the console.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNREADABLE = (
 
 
 def write_file(events: Sequence[Payload], now: datetime) -> str:
-    """Return the file: customers who had signed up in time order again, by phone."""
+    """Return the file: customers who signed up earlier order again by phone."""
     before = f"{now - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
     known = [each["email"] for each in events if "email" in each and each["event_time"] < before]
     emails = list(dict.fromkeys(known))[-ORDERS:]
@@ -48,9 +48,7 @@ def write_file(events: Sequence[Payload], now: datetime) -> str:
 
 
 async def import_orders(settings: Settings, space: Space, user_id: int, text: str) -> None:
-    """Upload the file, have it checked and imported, and wait until that is done; nothing when
-    there was an import before. Raises Failure.
-    """
+    """Upload the file, import it and wait for the end, unless there was an import before. Raises Failure."""
     async with transaction(settings) as connection:
         if await list_jobs(connection, space.id, 1):
             return

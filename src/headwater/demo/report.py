@@ -23,7 +23,7 @@ class SampleReport:
 
 
 def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
-    """The report of a period, its bounds written as the API takes them."""
+    """Return the report of a period, with its bounds in the API's form."""
     base = [("start_date", start), ("end_date", end), ("measures", "credited_revenue")]
     base += [("measures", "revenue"), ("group_by", "source"), ("limit", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
@@ -39,7 +39,7 @@ def _credited(report: Any) -> dict[str, Decimal]:
 
 
 def render(report: SampleReport, currency: str) -> str:
-    """The report as a table; each column adds up to the total."""
+    """Return the report as a table; each column adds up to the total."""
     sources = {source for credited in report.by_model.values() for source in credited}
     first = report.by_model[MODELS[0]]
     ranked = sorted(sources - {UNATTRIBUTED}, key=lambda name: -first.get(name, Decimal(0)))

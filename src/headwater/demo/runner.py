@@ -49,12 +49,12 @@ RECENT = timedelta(days=7)
 """Events up to this age are forwarded, as if the platforms had been connected then."""
 LOGIN = "demo@example.com"
 _READ = {"/changes": "/reports", "/campaigns/changes": "/reports/spend"}
-"""The reports that pages of changes are about."""
+"""The report behind each page of changes."""
 
 
 @dataclass(frozen=True)
 class SampleSpace:
-    """A sample Space, its site and a key to it."""
+    """A sample Space with its site and an API key."""
 
     shop: Shop
     space: Space
@@ -63,7 +63,7 @@ class SampleSpace:
 
 
 class ServiceProcess:
-    """`headwater serve` as a process of ours, which ends with us."""
+    """`headwater serve` as a child process that ends with its parent."""
 
     def __init__(self, options: list[str], variables: dict[str, str]) -> None:
         command = [sys.executable, "-P", "-m", "headwater", "serve", "--leash"]
@@ -86,12 +86,12 @@ class ServiceProcess:
         return self._process.wait()
 
     def wait(self) -> int:
-        """Return its exit code when it has ended."""
+        """Return its exit code after its end."""
         return self._process.wait()
 
 
 def demonstrate(settings: Settings, options: list[str]) -> int:
-    """Serve with `options`, fill, report, and go on serving until stopped."""
+    """Serve with `options`, send the samples, report, and keep serving until stopped."""
     with PretendPlatforms() as platforms:
         return _demonstrate(settings, ServiceProcess(options, platforms.environment()))
 
@@ -120,7 +120,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 
 async def _open(settings: Settings, shop: Shop) -> SampleSpace:
-    """The shop's Space, created unless there is one by its name, and a new key."""
+    """Return the shop's Space, created if there is none with its name, with a new key."""
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
@@ -152,7 +152,7 @@ async def _make_login(settings: Settings, samples: list[SampleSpace]) -> tuple[i
 
 
 class _Filling:
-    """One run's way of filling the sample Spaces. The first one has everything connected."""
+    """Fills the sample Spaces. The first one has all connections."""
 
     def __init__(self, settings: Settings, base_url: str, samples: list[SampleSpace], now: datetime) -> None:
         self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, now
@@ -181,7 +181,7 @@ class _Filling:
             find_alerts(self._settings, sample.space)
 
     def _send_money(self, sample: SampleSpace) -> None:
-        """Send what ads have cost, and rates for what is sold or spent in other currencies."""
+        """Send ad costs and exchange rates."""
         client, shop = self._client(sample), sample.shop
         for batch in _batches(money.rates(shop, self._now)):
             client.put("/rates", {"rates": batch})
@@ -191,7 +191,7 @@ class _Filling:
     def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
         """Send all visits, the recent ones as page views, and the earlier events."""
         client = self._client(sample)
-        if not _has_events(client, sample.space, self._now):  # of a run before, with own visits
+        if not _has_events(client, sample.space, self._now):  # from an earlier run, with its own visits
             recent = [visit for visit in sent.visits if is_recent(visit, self._now)]
             for batch in _batches(sent.visits[: len(sent.visits) - len(recent)]):
                 client.post("/touchpoints/batch", {"touchpoints": batch})
@@ -207,8 +207,8 @@ class _Filling:
             deliver_orders(self._base_url, *webhook, self._now)
 
     def _send_latest(self, sample: SampleSpace, sent: Journeys) -> None:
-        """Send the other events, most in batches and the latest one by one, and what visitors do
-        who have just come.
+        """Send the other events, most in batches and the latest one by one, and the actions of visitors who
+        have just arrived.
         """
         client = self._client(sample)
         events = [event for event in sent.events if event["event_time"] >= self._since]
@@ -220,8 +220,8 @@ class _Filling:
         self._tracker(sample).report_visits(sample.shop, visits, self._now)
 
     def _change_reports(self, sample: SampleSpace, user_id: int) -> None:
-        """Read two reports, send events that change them, and save views that explain the change. In a later
-        run, send those events again, because all earlier ones were sent again too.
+        """Read two reports, send events that change them, and save views that explain the change. A later run
+        sends those events again, like all earlier ones.
         """
         client, shop = self._client(sample), sample.shop
         names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))
@@ -241,7 +241,7 @@ class _Filling:
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:
-        """Test the site, once all else has come in: of a test counts what came since it began."""
+        """Test the site after everything else: a test counts only data received since it began."""
         url = f"{sample.shop.origin}/"
         begun = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
         if begun is not None:

@@ -1,5 +1,3 @@
-"""The two sample businesses, and the channels of their visitors."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -7,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel of a business, as browsers report it: without the name of its source."""
+    """A channel of a business, without the name of its source."""
 
     weight: float
     """Its relative frequency."""
@@ -20,21 +18,21 @@ class Channel:
 
 @dataclass(frozen=True)
 class AdAccount:
-    """An ad account of a business, and what it spends on a usual day."""
+    """An ad account and its daily costs."""
 
     platform: str
     id: str
     currency: str
     timezone: str
     campaigns: tuple[tuple[str, str, float], ...]
-    """The id of each, its name unless links have that, and what it costs a day."""
+    """Id, name unless links have it, and daily cost of each campaign."""
     fee: int = 0
-    """What the account as a whole costs on the first of a month, besides its campaigns."""
+    """The account's monthly fee, besides its campaigns."""
 
 
 @dataclass(frozen=True)
 class Shop:
-    """A sample business, which becomes a Space."""
+    """A sample business and its Space."""
 
     name: str
     slug: str
@@ -42,18 +40,17 @@ class Shop:
     domain: str
     people: int
     business: bool
-    """True of a shop that sells to companies: its buyers use business addresses."""
+    """True for a shop that sells to companies: its buyers use business addresses."""
     prices: tuple[float, ...]
     pages: tuple[str, ...]
     channels: tuple[Channel, ...]
     accounts: tuple[AdAccount, ...]
     seed: int
     abroad: str | None = None
-    """The currency that some of its customers pay in."""
+    """The currency of some of its customers."""
 
     @property
     def origin(self) -> str:
-        """The origin of its pages."""
         return f"https://{self.domain}"
 
 

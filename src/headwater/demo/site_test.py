@@ -1,5 +1,5 @@
-"""A completed test of a sample site: the page view, the login and the order of one visit. The page itself
-does not exist, so it is not read.
+"""A completed test of a sample site: the page view, the login and the order of one visit. The page does not
+exist, so it is not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TESTER = "tester@nordlicht-outdoor.example"
 
 
 async def begin_test(settings: Settings, space_id: int, site: Site, url: str) -> str | None:
-    """Begin a test of a site and return its click id; None when there was one before."""
+    """Begin a test of a site and return its click id; None if there was one before."""
     async with transaction(settings) as connection:
         if await fetch_test(connection, space_id, site.id) is not None:
             return None
@@ -27,8 +27,8 @@ async def begin_test(settings: Settings, space_id: int, site: Site, url: str) ->
 
 
 def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: str) -> None:
-    """Open the shop by the test's link, log in and order. What is reported from an address that is
-    none of the site's is refused.
+    """Open the shop by the test's link, log in and order. Events from another address than the site's are
+    refused.
     """
     now, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
     tracker.report(

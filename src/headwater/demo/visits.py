@@ -1,5 +1,5 @@
-"""Page views of the sample shops, reported as the tracker does: recent ones from the sample journeys, and in
-every run a few visitors who have just arrived.
+"""Page views of the sample shops, reported like the tracker's: recent ones from the sample journeys, and in
+every run a few new visitors.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ _BROWSERS = (
 
 
 class TrackerClient:
-    """The browsers of a site's visitors."""
-
     def __init__(self, base_url: str, endpoint: str, site_key: str) -> None:
         self._http, self._endpoint, self._site_key = HttpClient(base_url), endpoint, site_key
 
     def report(self, origin: str, token: str, items: Sequence[Payload]) -> int:
-        """Report items from a page of `origin`, and return the status of the answer."""
+        """Report items from a page of `origin`, and return the status of the response."""
         body = {"site": self._site_key, "token": token, "items": items}
         headers = {
             "Content-Type": "text/plain",
@@ -48,18 +46,18 @@ class TrackerClient:
         return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
 
     def report_visits(self, shop: Shop, visits: Sequence[Payload], now: datetime) -> None:
-        """Report visits of a shop, each with the pages that were opened after its first one."""
+        """Report visits of a shop, each with the pages opened after the first."""
         for visit in visits:
             self.report(shop.origin, visit["trk_token"], _pages_of(shop, visit, now))
 
 
 def is_recent(visit: Payload, now: datetime) -> bool:
-    """Return whether a visit is one that comes as page views."""
+    """Return whether a visit is sent as page views."""
     return now - _moment(visit) < RECENT
 
 
 def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
-    """Return visits of the last half hour, by browsers that were never seen before."""
+    """Return visits of the last half hour from new browsers."""
     dice = random.Random(f"{shop.seed}/{now}")  # noqa: S311 # for variety alone
     people = [
         SamplePerson(
@@ -77,8 +75,8 @@ def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payload:
-    """Return an item of a report, about something of a moment: of the second before, as a page is
-    opened before anything is done on it.
+    """Return an item of a report, dated one second before its moment, because a page is opened before any
+    action on it.
     """
     ago = datetime.now(UTC) - at + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))

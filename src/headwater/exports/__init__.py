@@ -1,1 +1,1 @@
-"""Exports of whole days and ranges as files: requested, made by a job, fetched by a link."""
+"""Exports of days and ranges as files: requested, written by a job, downloaded by a link."""

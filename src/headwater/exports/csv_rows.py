@@ -1,7 +1,6 @@
-"""Lines of an export as CSV: a header, a row for each line, and cells that a spreadsheet shows and
-never runs.
+"""Lines of an export as CSV, with cells that a spreadsheet shows and never runs.
 
-A null is an empty cell and an empty text is `""`, so that they differ as in other formats.
+A null is an empty cell and an empty text is `""`, to keep them distinct.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from headwater.database.json_lines import ColumnType, LineColumn
 from headwater.http.csv_table import BEFORE, FORMULA, safe_cell
 
 _BARE = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
-"""Texts that need no quotes and no second look."""
+"""Texts that certainly need no quotes."""
 
 
 def write_csv(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
-    """Write lines of JSON as rows, below the names of the columns."""
+    """Write lines of JSON as rows, with a header."""
     members = [(column.name, _MEMBERS[column.type]) for column in columns]
     row_type: Any = msgspec.defstruct("Row", members)
     decoder = msgspec.json.Decoder(list[row_type])
@@ -66,12 +65,12 @@ def _list(value: msgspec.Raw) -> str:
 
 _MEMBERS: dict[ColumnType, Any] = {
     ColumnType.WHOLE: int | None,
-    ColumnType.AMOUNT: msgspec.Raw,  # its digits as they are
+    ColumnType.AMOUNT: msgspec.Raw,  # its digits unchanged
     ColumnType.NUMBER: msgspec.Raw,
     ColumnType.BOOLEAN: bool | None,
     ColumnType.TEXT: str | None,
     ColumnType.MOMENT: str | None,
-    ColumnType.TEXTS: msgspec.Raw,  # its JSON as it is
+    ColumnType.TEXTS: msgspec.Raw,  # its JSON unchanged
 }
 _CELLS: dict[ColumnType, Callable[[Any], str]] = {
     ColumnType.WHOLE: _plain,

@@ -1,4 +1,4 @@
-"""Serve the files of the local folder to holders of a link, without an API key."""
+"""Serve files of the local folder by signed link, without an API key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.http.errors import Forbidden, plain
 
 
 async def download(request: Request) -> Response:
-    """Serve a file. Raises Forbidden when the link is not valid for it."""
+    """Serve a file. Raises Forbidden if the link is not valid for it."""
     shared = services(request)
     requested = Download(request.path_params["file"], request.path_params["download_name"])
     if not requested.admits(shared.signing_key, dict(request.query_params), time.time()):

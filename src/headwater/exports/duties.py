@@ -1,5 +1,5 @@
-"""The worker's duties of exports: queue the runs of schedules, run a process while any export
-waits, and remove files whose time is over.
+"""The worker's duties for exports: queue scheduled runs, run a process while exports wait, and remove expired
+files.
 """
 
 from __future__ import annotations
@@ -16,25 +16,22 @@ from headwater.exports.jobs import spaces_to_tidy, tidy, waiting_spaces
 from headwater.exports.schedules import due_spaces, queue_runs
 
 LOOK_SECONDS = 0.25
-"""The pause between two looks for exports that wait, which visit every node of a cluster."""
+"""Between two polls for waiting exports, which visit every node of a cluster."""
 SCHEDULE_SECONDS = 1.0
-"""The pause between two looks for schedules that are due."""
+"""Between two polls for due schedules."""
 TIDY_SECONDS = 2.0
-"""The pause between two searches for files to remove, which read every file that is kept."""
+"""Between two searches for expired files, which read the rows of all files."""
 
 
 def make_export_duty(settings: Settings) -> Duty:
-    """A duty that runs a process while exports wait."""
     return make_process_duty("exporter", settings, waiting_spaces, LOOK_SECONDS)
 
 
 def make_export_schedule_duty() -> Duty:
-    """A duty that queues the runs of scheduled exports."""
     return Duty(due_spaces, queue_runs, pause_seconds=SCHEDULE_SECONDS, name="scheduled exports")
 
 
 def make_export_tidying_duty(settings: Settings) -> Duty:
-    """Return the background job that removes expired files."""
     storage = open_storage(settings)
 
     def attend(connection: Connection[Any], space_id: int) -> bool:

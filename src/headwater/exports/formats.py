@@ -1,4 +1,4 @@
-"""The formats of export files, and the names that say what a file holds."""
+"""The formats of export files, and their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 
 class Format(StrEnum):
-    """The formats, by the endings of their files."""
+    """The formats, by file extension."""
 
     NDJSON = "ndjson"
     CSV = "csv"
@@ -17,7 +17,7 @@ class Format(StrEnum):
 
 
 class ParquetMissingError(Exception):
-    """Parquet was requested, and the package that writes it is not installed."""
+    """Parquet was requested, and its package is not installed."""
 
     def __init__(self) -> None:
         super().__init__("Parquet needs the package headwater[parquet], which is not installed.")
@@ -25,31 +25,29 @@ class ParquetMissingError(Exception):
 
 @dataclass(frozen=True)
 class FileForm:
-    """The form of a file: its format, and the compression around it."""
+    """The format of a file, and its compression."""
 
     format: Format = Format.NDJSON
     by_gzip: bool = True
-    """Never true of Parquet, which is compressed inside."""
+    """Never true for Parquet, which is compressed inside."""
 
     @property
     def extension(self) -> str:
-        """The end of a file's name."""
         return f".{self.format}{'.gz' if self.by_gzip else ''}"
 
     @classmethod
     def of_name(cls, name: str) -> FileForm:
-        """The form of a file that is named by its form. Raises ValueError for other names."""
+        """Return the form with this name. Raises ValueError for other names."""
         stem = name.removesuffix(".gz")
         return cls(Format(stem.rpartition(".")[2]), stem != name)
 
 
 EXTENSION = rf"\.(?:(?:{Format.NDJSON}|{Format.CSV})(?:\.gz)?|{Format.PARQUET})"
-"""The pattern of every extension."""
 _NAME = re.compile(rf"(.*?)((?:{EXTENSION})?)", re.DOTALL)
 
 
 def part_names(file: str, parts: int) -> list[str]:
-    """The names of an export's files: the first one's own, and `<stem>-0002.csv` and so on."""
+    """Return the names of an export's files: the first one's own, then `<stem>-0002.csv` and so on."""
     match = _NAME.fullmatch(file)
     assert match is not None
     stem, extension = match.groups()
@@ -57,5 +55,4 @@ def part_names(file: str, parts: int) -> list[str]:
 
 
 def can_write_parquet() -> bool:
-    """Return whether the package that writes Parquet is installed."""
     return find_spec("arro3") is not None and find_spec("arro3.io") is not None

@@ -1,7 +1,7 @@
 """Export jobs as rows: requested through the API, claimed by one process at a time.
 
-The process that claims a job holds a lease under a token and renews it while it works. The lease of
-a killed process expires. A process that was only slow finds its token replaced and discards its file.
+The process that claims a job holds a lease under a token and renews it while it works. The lease of a killed
+process expires. A process that was only slow finds its token replaced and discards its file.
 
     request ──▶ claim ──▶ read and write ──▶ complete
                   ▲            │ a contact in it is erased: the lease is revoked
@@ -34,7 +34,6 @@ from headwater.spaces.locks import lock_shared
 queries = Queries(__name__, "jobs.sql")
 
 TRIES = 4
-"""The first attempt and three more."""
 PAUSES = (timedelta(seconds=1), timedelta(seconds=5), timedelta(seconds=20), timedelta())
 KEPT = timedelta(days=7)
 _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
@@ -46,7 +45,6 @@ log = structlog.get_logger()
 
 
 async def create_job(connection: AsyncConnection, space_id: int, request: ExportRequest) -> int:
-    """Queue an export and return its id."""
     values = {
         "space_id": space_id,
         "kind": request.kind,
@@ -61,7 +59,7 @@ async def create_job(connection: AsyncConnection, space_id: int, request: Export
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, export_id: int) -> ExportJob:
-    """A Space's export of a kind. Raises NotFound."""
+    """Return a Space's export of a kind. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
     job = await fetch_optional(cursor, queries["fetch"], values)
@@ -71,13 +69,12 @@ async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, expor
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with unclaimed jobs."""
     return sorted({row[0] for row in connection.execute(queries["waiting"], _WAITS)})
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
-    """Claim the job that has waited longest, if there is one, and remove the files that a
-    killed attempt left. The connection is in autocommit.
+    """Claim the job that has waited longest, if any, and remove the files of a killed attempt. The connection
+    is in autocommit.
     """
     for space_id, export_id, left_behind, parts in connection.execute(queries["waiting"], _WAITS).fetchall():
         values = {
@@ -90,7 +87,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
             **_WAITS,
         }
         with connection.transaction():
-            # An erasure is under way; rows read after it no longer contain the person.
+            # An erasure is in progress; rows read after it no longer contain the person.
             lock_shared(connection, space_id)
             row = connection.execute(queries["claim"], values).fetchone()
         if row is None:
@@ -107,14 +104,12 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    """The Spaces with files whose time for downloading has ended."""
+    """Return the Spaces with expired files."""
     return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    """Remove a Space's files that were kept long enough, or whose exports failed or were
-    withdrawn.
-    """
+    """Remove a Space's expired files, and those of failed or withdrawn exports."""
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
         if discard(storage, part_names(file, parts)):
@@ -123,8 +118,8 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
 
 
 def discard(storage: Storage, files: Iterable[str]) -> bool:
-    """Remove files. Returns True when all are removed. An unwritable folder makes the job fail; it must not
-    end the process that records the failure.
+    """Remove files. Returns True if all are removed. An unwritable folder makes the job fail; it must not end
+    the process that records the failure.
     """
     file = ""
     try:
@@ -137,28 +132,24 @@ def discard(storage: Storage, files: Iterable[str]) -> bool:
 
 
 def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:
-    """Renew a job's lease and note its progress. Returns True while it is still this process's."""
+    """Renew a job's lease and record its progress. Returns False if the lease is lost."""
     values = _of(job) | {"lease": LEASE, "done": done, "total": total}
     return connection.execute(queries["renew"], values).rowcount == 1
 
 
 def add_part(connection: Connection[Any], job: ClaimedJob, parts: int) -> bool:
-    """Note that one more file is about to be made. Returns False when another process has the
-    job.
-    """
+    """Record that another file is about to be created. Returns False if the lease is lost."""
     return connection.execute(queries["add_part"], _of(job) | {"parts": parts}).rowcount == 1
 
 
 def complete(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
-    """Hand over the finished files, by the rows of each. Returns False when another process has the
-    job.
-    """
+    """Complete a job, with the rows of each file. Returns False if the lease is lost."""
     values = _of(job) | {"done": sum(part_rows), "part_rows": part_rows}
     return connection.execute(queries["complete"], values).rowcount == 1
 
 
 def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
-    """Note why an attempt failed; the job is tried again unless this was its last try."""
+    """Record a failed attempt; the job is retried unless this was the last."""
     values = _of(job) | {"error": error, "pause": climb(PAUSES, job.attempts), "tries": TRIES}
     connection.execute(queries["put_back"], values)
 

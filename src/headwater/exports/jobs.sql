@@ -1,5 +1,4 @@
 -- name: create
--- A job, queued.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file)
 VALUES (%(space_id)s, %(kind)s, %(request)s, %(start)s, %(end)s, %(extension)s, %(rows_per_file)s)
 RETURNING id;
@@ -14,13 +13,12 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
   AND x.schedule_id IS NULL;
 
 -- name: waiting
--- For the operator: unclaimed jobs, the oldest first, and the files that their last attempt may have
--- left.
+-- For the operator: unclaimed jobs, oldest first, and the possible files of their last attempts.
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
-  -- One that will hold off erasures lets those go first that an export has held off before, so that
-  -- none waits for more than one export.
+  -- A job that will block erasures first lets those proceed that an export has blocked before, so that none
+  -- waits for more than one export.
   AND NOT (x.was_withdrawn AND EXISTS (
     SELECT e.id FROM erasures e
     JOIN exports held ON held.space_id = e.space_id AND held.was_withdrawn
@@ -31,14 +29,14 @@ ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
 -- name: claim
--- Claim a job unless another process has. A job without attempts left has failed: the last process that
--- worked on it was killed, and all were, unless an earlier one recorded an error.
+-- Claim an unclaimed job. A job without attempts left has failed: its processes were killed, unless an
+-- earlier one recorded an error.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
     error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(exhausted)s) END,
     lease = %(token)s, leased_until = now() + %(lease)s,
     attempts = x.attempts + 1, rows_done = 0, rows_total = NULL,
-    -- Named before it is made, so that no file can be left without an owner.
+    -- Named before it is created, so that no file can be orphaned.
     file = %(name)s || x.extension, parts = 1
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s
   AND x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
@@ -52,13 +50,13 @@ RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_star
           x.rows_per_file, x.folder, coalesce(cardinality(x.part_rows), 0);
 
 -- name: renew
--- Still at work, and this far.
+-- Renew the lease and record the progress.
 UPDATE exports x
 SET leased_until = now() + %(lease)s, rows_done = %(done)s, rows_total = %(total)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: add_part
--- One more file is about to be made.
+-- Record that another file is about to be created.
 UPDATE exports x
 SET parts = %(parts)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
@@ -73,7 +71,7 @@ SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows 
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: put_back
--- An attempt failed: retry later, or give up.
+-- Record a failed attempt: retry later, or give up.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'queued' ELSE 'failed' END,
     error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = now()
@@ -95,19 +93,19 @@ SELECT DISTINCT x.space_id FROM exports x
 WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
 
 -- name: to_forget
--- Files kept long enough, and files of exports that failed or were withdrawn.
+-- Expired files, and those of failed or withdrawn exports.
 SELECT x.id, x.file, x.parts FROM exports x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
   AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)
 LIMIT 100;
 
 -- name: forget
--- The file is gone.
+-- Record that the file is gone.
 UPDATE exports x
 SET status = 'failed', error = coalesce(x.error, %(error)s), file = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s;
 
 -- name: snapshot
--- All statements of an export see the same rows. Paths are walked in the order of the index, so a
--- plan that reads everything to sort it afterwards would only delay the first line.
+-- All statements of an export see the same rows. Paths are read in index order, because a plan that reads and
+-- sorts everything would delay the first line.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;

@@ -1,7 +1,6 @@
-"""The three kinds of export: the body that requests each, and the lines it holds.
+"""The three kinds of export: their request bodies and lines.
 
-A kind's parameters are defined once. The definitions read and document the body, and read it
-again when the job runs.
+A kind's parameters are defined once, to parse and document the body, and to parse it again when the job runs.
 """
 
 from __future__ import annotations
@@ -74,29 +73,27 @@ TRK_TOKENS = Parameter(
 
 @dataclass(frozen=True)
 class ExportKind:
-    """One kind of export."""
-
     own_parameters: tuple[Parameter[Any] | ListParameter[Any], ...]
     times: tuple[tuple[str, ...], ...]
-    """The parameters of the time range, in groups; one parameter of each group is required."""
+    """The parameters of the time range, in groups; one of each group is required."""
     read_dates: Callable[[Input, Space], TimeRange]
     check: Callable[[Input, Space], object]
-    """A function that reads the other parameters, to find errors in them."""
+    """Reads the other parameters, to find errors in them."""
     lines: Callable[[Connection[Any], int, ExportRequest], Lines]
 
     @property
     def content(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
-        """Those that say what is in the files, without the time."""
+        """The parameters of the content, without the time."""
         times = {name for names in self.times for name in names}
         return tuple(each for each in self.own_parameters if each.name not in times)
 
     @property
     def parameters(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
-        """All that a body can have."""
+        """All parameters of a body."""
         return (*self.own_parameters, WHOLE_RANGE, *OF_FILES)
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
-        """Read an export from a body. Raises Invalid with every rule it breaks."""
+        """Parse an export from a body. Raises Invalid with every broken rule."""
         names = {parameter.name for parameter in self.parameters}
         known = {name: value for name, value in body.items() if name in names}
         query = JsonInput(known)
@@ -117,8 +114,8 @@ class ExportKind:
 
 
 async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
-    """Return the request with the name of the fit that its model uses, if it needs one: another may be
-    current when the file is made. Raises Invalid without a fit.
+    """Return the request with the name of its model's training run, if it needs one: another may be current
+    when the file is written. Raises Invalid without a training run.
     """
     if request.kind != "events":
         return request
@@ -129,7 +126,7 @@ async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRe
 
 
 def read_form(query: Input) -> FileForm:
-    """The form of the files. Errors are noted in the query."""
+    """Parse the form of the files. Errors are recorded in the query."""
     file_format = Format(FORMAT.read(query) or Format.NDJSON)
     compression = COMPRESSION.read(query)
     if file_format is not Format.PARQUET:

@@ -1,4 +1,4 @@
-"""Links to files that Headwater serves itself: signed, for one file, until one moment."""
+"""Signed, expiring links to single files served by Headwater."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Download:
     download_name: str
 
     def url(self, base_url: str, signing_key: bytes, expires: int) -> str:
-        """A link that works until `expires`, in Unix seconds."""
+        """Return a link that works until `expires`, in Unix seconds."""
         query = urlencode({"expires": expires, "signature": self._signature(signing_key, expires)})
         return f"{base_url}{PATH}/{self.file}/{quote(self.download_name)}?{query}"
 

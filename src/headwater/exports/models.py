@@ -1,4 +1,4 @@
-"""Exports: requests, and jobs at work on them."""
+"""Export requests, and jobs in progress."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from headwater.http.inputs.timerange import TimeRange
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """A validated request of an export."""
+    """A validated export request."""
 
     kind: str
     """events, contacts or companies."""
     body: dict[str, Any]
-    """The body of the request, unchanged."""
+    """The request body, unchanged."""
     time: TimeRange
     form: FileForm
     rows_per_file: int | None
-    """None for one file, however large."""
+    """None for a single file of any size."""
 
 
 @dataclass(frozen=True)
 class ExportJob:
-    """A job as the API presents it."""
+    """A job as presented by the API."""
 
     id: int
     kind: str
@@ -45,7 +45,7 @@ class ExportJob:
     rows_per_file: int | None
 
     def files(self) -> list[tuple[str, int]]:
-        """The name and the rows of each file; none before the export is completed."""
+        """The name and rows of each file; empty before completion."""
         if self.status != "completed" or self.file is None:
             return []
         rows = self.part_rows or []
@@ -54,19 +54,19 @@ class ExportJob:
 
 @dataclass(frozen=True)
 class ClaimedJob:
-    """A job that this process works on, as long as its lease is its own."""
+    """A job leased by this process."""
 
     space_id: int
     id: int
     lease: UUID
     file: str
-    """The name of the first file to be made."""
+    """The name of the first file."""
     attempts: int
     request: ExportRequest
     folder: str | None = None
-    """Of a schedule's run: the folder that its files are moved to."""
+    """For a scheduled run: the folder for its files."""
     former_parts: int = 0
-    """The number of files that are there from an earlier run."""
+    """The number of files from an earlier run."""
 
     def names(self, number: int) -> tuple[str, str]:
         """Return the name of a file, numbered from 1, and its name for saving."""
@@ -75,8 +75,8 @@ class ClaimedJob:
 
 
 def download_name(kind: str, body: dict[str, Any], file: str) -> str:
-    """A name of an export's kind and dates. It ends in the name of its file, so that no two
-    downloads have the same.
+    """Return a name with an export's kind and dates. It ends in the file's own name, so that no two downloads
+    have the same.
     """
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
     return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"

@@ -1,10 +1,10 @@
-"""Lines of an export as Parquet: arro3, which is Rust, reads the JSON by the types of the columns
-and writes row groups, so that memory holds one group and never the file.
+"""Lines of an export as Parquet: arro3, written in Rust, parses the JSON by the types of the columns and
+writes row groups, so that memory holds one group and never the file.
 
-    lines ──> _LineFile ──> read_json ──> write_parquet ──> _SafeSink ──> sink
+lines ──> _LineFile ──> read_json ──> write_parquet ──> _SafeSink ──> sink
 
-arro3 pulls, and can carry no error of ours: one that is raised where it reads or writes is kept,
-ends the lines, and is raised again when arro3 has returned.
+arro3 pulls, and cannot carry Python errors: an error during a read or write is stored, ends the lines, and is
+raised again after arro3 has returned.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from arro3.core import Schema
 
 GROUP_ROWS = 131_072
-"""Rows of a row group, the piece that readers share out among their threads."""
+"""Rows of a row group, which readers distribute among their threads."""
 BATCH_ROWS = 8_192
-"""Rows that are decoded at once."""
+"""Rows decoded at a time."""
 COMPRESSION = "zstd(1)"
 
 
@@ -40,7 +40,7 @@ def write_parquet(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn
     try:
         arrow.write_parquet(
             arrow.read_json(cast("Any", source), _schema(columns), batch_size=BATCH_ROWS),
-            cast("Any", _SafeSink(sink, errors)),  # both have what is called of a file
+            cast("Any", _SafeSink(sink, errors)),  # both have the file methods that arro3 calls
             compression=COMPRESSION,
             max_row_group_size=GROUP_ROWS,
         )
@@ -70,12 +70,12 @@ class _Stream:
     """A file that arro3 reads or writes from its beginning to its end."""
 
     def seek(self, *_: int) -> int:
-        """Refuse to: arro3 wants the method to be there, and does not call it."""
+        """Refuse: arro3 requires the method, and does not call it."""
         raise UnsupportedOperation("seek")
 
 
 class _LineFile(_Stream):
-    """Lines as a file, which ends where reading fails."""
+    """Lines as a file, which ends at a failed read."""
 
     def __init__(self, batches: Iterator[Sequence[str]], errors: list[BaseException]) -> None:
         self._batches = batches
@@ -84,7 +84,7 @@ class _LineFile(_Stream):
         self._at: int = 0
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
         if self._at == len(self._data):
             self._data, self._at = self._next(), 0
         piece = self._data[self._at : self._at + size]
@@ -101,14 +101,14 @@ class _LineFile(_Stream):
 
 
 class _SafeSink(_Stream):
-    """A sink that keeps the first error and takes no bytes after it."""
+    """A sink that stores the first error and ignores later bytes."""
 
     def __init__(self, sink: Sink, errors: list[BaseException]) -> None:
         self._sink = sink
         self._errors = errors
 
     def write(self, data: bytes) -> int:
-        """Write, and say that all is written."""
+        """Write, and report all bytes as written."""
         if not self._errors:
             try:
                 self._sink.write(data)

@@ -1,6 +1,6 @@
-"""The times of scheduled exports, and the days that a run writes, in the Space's time zone. Pure.
+"""The times of scheduled exports, and the days of a run, in the Space's time zone. Pure.
 
-    daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
+daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
     hourly, one day rewritten, at any hour of 14 May:                   [13] [14]  until now
 
 Days without a complete file are always included, so a service that was down catches up.
@@ -23,16 +23,12 @@ AFTER_DAY = timedelta(minutes=15)
 
 
 class ExportCadence(StrEnum):
-    """The frequencies of scheduled exports."""
-
     HOURLY = "hourly"
     DAILY = "daily"
 
 
 @dataclass(frozen=True)
 class ScheduleDays:
-    """The days of a schedule."""
-
     cadence: ExportCadence
     first_day: date
     next_day: date
@@ -40,25 +36,25 @@ class ScheduleDays:
     rewritten_days: int
 
     def last_day(self, now: datetime, zone: ZoneInfo) -> date:
-        """The last day that a run writes."""
+        """Return the last day of a run."""
         today = now.astimezone(zone).date()
         return today if self.cadence is ExportCadence.HOURLY else today - DAY
 
     def to_write(self, now: datetime, zone: ZoneInfo) -> list[date]:
-        """The days that a run writes, the oldest first."""
+        """Return the days of a run, oldest first."""
         last = self.last_day(now, zone)
         first = min(self.next_day, last - DAY * self.rewritten_days)
         return list(each_day(max(first, self.first_day), last))
 
     def next_day_after(self, now: datetime, zone: ZoneInfo) -> date:
-        """The first day without a complete file after a run."""
+        """Return the first day without a complete file after a run."""
         last = self.last_day(now, zone)
         unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
         return max(self.next_day, unfinished)
 
 
 def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
-    """The time of the first run after a moment."""
+    """Return the time of the first run after a moment."""
     if cadence is ExportCadence.HOURLY:
         hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         return next(at for at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR) if at > now)
@@ -71,7 +67,7 @@ def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def each_day(first: date, last: date) -> Iterator[date]:
-    """The days from the first to the last."""
+    """Yield the days from the first to the last."""
     day = first
     while day <= last:
         yield day

@@ -1,4 +1,4 @@
-"""Bodies of the requests about scheduled exports."""
+"""Request bodies of scheduled exports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from headwater.spaces.models import Space
 
 LONGEST_PAST = timedelta(days=3660)
 _NAME_SCHEMA = {"type": "string", "pattern": "^$|^[a-z0-9][a-z0-9_-]{0,39}$"}
-"""Blank means none."""
 
 
 def _parse_name(text: str) -> str:
@@ -68,7 +67,7 @@ DAYS_BODY = body(
 
 
 def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
-    """Read a schedule from a body. Raises Invalid with every rule it breaks."""
+    """Parse a schedule from a body. Raises Invalid with every broken rule."""
     query = JsonInput(members)
     table = TABLE.read(query)
     today = datetime.now(UTC).astimezone(space.zone).date()
@@ -93,7 +92,7 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
 
 
 def read_days(members: dict[str, Any]) -> tuple[date, date]:
-    """Read the days to be written again. Raises Invalid."""
+    """Parse the days to rewrite. Raises Invalid."""
     query = JsonInput(members)
     first, last = FROM_DAY.read(query), UNTIL_DAY.read(query)
     if first is not None and last is not None:

@@ -1,7 +1,7 @@
-"""Scheduled exports: what is stored of them, and their runs, which are export jobs with a folder.
+"""Scheduled exports and their runs, which are export jobs with a folder.
 
-A folder has one job row, however often it is written: events have a folder a day, contacts and
-companies one for all of them.
+A folder keeps one job row for all its runs: events have a folder per day, contacts and companies one in
+total.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REMOVED = "The schedule was removed."
 
 @dataclass(frozen=True)
 class NewSchedule:
-    """A schedule as a request describes it."""
+    """A requested schedule."""
 
     name: str
     kind: str
@@ -48,8 +48,6 @@ class NewSchedule:
 
 @dataclass(frozen=True)
 class ExportSchedule:
-    """A schedule as it is stored."""
-
     id: int
     name: str
     kind: Literal["events", "contacts", "companies"]
@@ -64,32 +62,32 @@ class ExportSchedule:
 
     @property
     def days(self) -> ScheduleDays:
-        """The days that its runs write."""
+        """The days of its runs."""
         cadence = ExportCadence(self.cadence)
         return ScheduleDays(cadence, self.first_day, self.next_day, self.rewritten_days)
 
 
 @dataclass(frozen=True)
 class ScheduleStatus(ExportSchedule):
-    """A schedule and how its files stand."""
+    """A schedule and the state of its files."""
 
     completed_at: datetime | None
     """The end of the latest run."""
     waiting: int
-    """Folders that are being written, or are to be."""
+    """Folders with waiting or running jobs."""
     failed: int
     """Folders whose last run has failed."""
     error: str | None
-    """The reason of one of them."""
+    """The reason for one of them."""
 
 
 def folder_of(space_id: int, name: str) -> str:
-    """The folder of a schedule's files, in the place where exports are kept."""
+    """Return the folder of a schedule's files in the storage."""
     return f"space={space_id}/{name}"
 
 
 async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSchedule) -> ScheduleStatus:
-    """Store a schedule, whose first run is due at once. Raises Invalid."""
+    """Store a schedule; its first run is due immediately. Raises Invalid."""
     values = {
         "space_id": space_id,
         "name": new.name,
@@ -113,14 +111,14 @@ async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSc
 async def list_schedules(
     connection: AsyncConnection, space_id: int, schedule_id: int | None = None
 ) -> list[ScheduleStatus]:
-    """The schedules of a Space by name, or one of them."""
+    """Return the schedules of a Space by name, or one of them."""
     cursor = connection.cursor(row_factory=class_row(ScheduleStatus))
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> ScheduleStatus:
-    """One schedule. Raises NotFound."""
+    """Return a schedule. Raises NotFound."""
     rows = await list_schedules(connection, space_id, schedule_id)
     if not rows:
         raise NotFound("Schedule")
@@ -128,7 +126,7 @@ async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id
 
 
 async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int) -> list[dict[str, Any]]:
-    """The folders of a schedule, the latest days first, and how the last run of each went."""
+    """Return the folders of a schedule, the latest days first, with their last runs."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST_RUNS}
     return await fetch_all(cursor, queries["runs"], values)
@@ -145,9 +143,7 @@ async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_i
 async def rewrite_days(
     connection: AsyncConnection, space: Space, schedule: ExportSchedule, days: tuple[date, date]
 ) -> int:
-    """Queue the runs of days that were written before, or a table's only one, and return their
-    number.
-    """
+    """Queue a rewrite of earlier days, or of a table's only folder, and return the number of runs."""
     now = datetime.now(UTC)
     first = max(days[0], schedule.first_day)
     last = min(days[1], schedule.days.last_day(now, space.zone))
@@ -157,12 +153,12 @@ async def rewrite_days(
 
 
 def due_spaces(connection: Connection[Any]) -> list[int]:
-    """The Spaces whose schedules are due."""
+    """Return the Spaces with due schedules."""
     return [row[0] for row in connection.execute(queries["due_spaces"])]
 
 
 def queue_runs(connection: Connection[Any], space_id: int) -> bool:
-    """Queue the runs of a Space's schedules that are due. Returns True when there were any."""
+    """Queue the due runs of a Space. Returns whether there were any."""
     now, queued = datetime.now(UTC), 0
     with connection.transaction():
         cursor = connection.cursor(row_factory=dict_row)
@@ -188,7 +184,7 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
 def _runs(
     space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, now: datetime
 ) -> dict[str, Any]:
-    """The values of the statement that queues runs."""
+    """Return the values for queuing runs."""
     folder = folder_of(space_id, schedule.name)
     runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, now))]
     if schedule.kind == "events":

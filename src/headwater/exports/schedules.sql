@@ -1,5 +1,5 @@
 -- name: create
--- A schedule, whose first run is due at once; none when there are as many as may be.
+-- Store a schedule, due immediately; no row if the Space has the maximum number.
 INSERT INTO export_schedules (space_id, name, kind, cadence, request, extension, rows_per_file,
                               first_day, next_day, rewritten_days, next_at)
 SELECT %(space_id)s, %(name)s, %(kind)s, %(cadence)s, %(request)s, %(extension)s, %(rows_per_file)s,
@@ -8,7 +8,7 @@ WHERE (SELECT count(*) FROM export_schedules s WHERE s.space_id = %(space_id)s) 
 RETURNING id;
 
 -- name: list
--- The schedules of a Space, or one of them, and how their files stand.
+-- The schedules of a Space, or one of them, with the state of their files.
 SELECT s.id, s.name, s.kind, s.cadence, s.request, s.extension, s.rows_per_file, s.first_day,
        s.next_day, s.rewritten_days, s.next_at, r.completed_at, r.waiting, r.failed, r.error
 FROM export_schedules s
@@ -32,14 +32,14 @@ WHERE s.space_id = %(space_id)s AND s.id = %(schedule_id)s
 RETURNING s.id;
 
 -- name: end_runs
--- Runs of a schedule that is removed: none goes on. What is in its folder stays there.
+-- End the runs of a removed schedule. Its files stay.
 UPDATE exports x
 SET status = 'failed', error = %(error)s, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s
   AND x.status IN ('queued', 'processing');
 
 -- name: runs
--- The folders of a schedule, the latest days first, and how the last run of each went.
+-- The folders of a schedule, the latest days first, with their last runs.
 SELECT x.error AS message, x.folder, x.status, x.rows_done AS rows,
        coalesce(cardinality(x.part_rows), 0) AS files, x.completed_at
 FROM exports x
@@ -48,11 +48,11 @@ ORDER BY x.range_start DESC, x.id DESC
 LIMIT %(most)s;
 
 -- name: due_spaces
--- For the operator's side: Spaces whose schedules are due.
+-- For the operator's side: Spaces with due schedules.
 SELECT DISTINCT s.space_id FROM export_schedules s WHERE s.next_at <= now();
 
 -- name: due
--- The schedules that are due, each for one worker.
+-- The due schedules, each locked by one worker.
 SELECT s.id, s.name, s.kind, s.cadence, s.request, s.extension, s.rows_per_file, s.first_day,
        s.next_day, s.rewritten_days, s.next_at, z.timezone
 FROM export_schedules s JOIN spaces z ON z.id = %(space_id)s
@@ -60,7 +60,7 @@ WHERE s.space_id = %(space_id)s AND s.next_at <= %(now)s
 FOR UPDATE OF s SKIP LOCKED;
 
 -- name: queue
--- Runs of a schedule, in place of what its folders' last runs were. One under way is begun anew.
+-- Queue runs of a schedule, replacing the last runs of their folders. A running one starts again.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file,
                      schedule_id, folder, retry_at)
 SELECT %(space_id)s, %(kind)s, %(request)s, r.start_at, r.end_at, %(extension)s, %(rows_per_file)s,
@@ -73,7 +73,7 @@ SET range_start = excluded.range_start, range_end = excluded.range_end, status =
     retry_at = excluded.retry_at;
 
 -- name: try_failed_again
--- Runs that failed, once more with the next one.
+-- Retry failed runs with the next one.
 UPDATE exports x
 SET status = 'queued', attempts = 0, retry_at = now()
 WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s AND x.status = 'failed';

@@ -1,4 +1,4 @@
-"""JSON schemas of the bodies of the endpoints of exports, for the document."""
+"""JSON schemas of the bodies of the export endpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.http.openapi import body
 
 
 def body_of(kind: str) -> dict[str, Any]:
-    """The request body of creating an export of this kind."""
+    """Return the request body for an export of this kind."""
     everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
@@ -25,7 +25,7 @@ def body_of(kind: str) -> dict[str, Any]:
 
 
 def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> dict[str, Any]:
-    """The schemas of a body's members."""
+    """Return the schemas of a body's members."""
     documented = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
         name: {**_schema_of(parameter), "description": parameter["description"]}
@@ -34,7 +34,7 @@ def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> 
 
 
 def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:
-    """Return a member's schema: null replaces an optional member that is absent."""
+    """Return a member's schema: null replaces an absent optional member."""
     schema: dict[str, Any] = parameter["schema"]
     if parameter["required"]:
         return schema

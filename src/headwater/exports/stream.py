@@ -1,4 +1,4 @@
-"""Lines from PostgreSQL to files in one of the formats: rows as they come, in constant memory."""
+"""Stream lines from PostgreSQL to files in one of the formats, in constant memory."""
 
 from __future__ import annotations
 
@@ -23,19 +23,15 @@ LINES_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class FileSet:
-    """The files of an export, and how they are opened."""
-
     form: FileForm
     rows_per_file: int | None
-    """None for one file, however large."""
+    """None for a single file of any size."""
     open: Callable[[int], AbstractContextManager[Sink]]
     """Opens the file with a number, from 1."""
 
 
 class LineReader:
-    """Lines as they come, some thousand at a time. It is one batch ahead of what was read, so that
-    it knows whether there are more.
-    """
+    """Reads lines in batches, one batch ahead, to know whether there are more."""
 
     def __init__(self, batches: Iterator[list[str]], progress: Callable[[int], object]) -> None:
         self.done: int = 0
@@ -46,12 +42,12 @@ class LineReader:
 
     @property
     def is_at_end(self) -> bool:
-        """True when everything was read."""
+        """True at the end of the lines."""
         return not self._held
 
     def read(self, most: int | None) -> Iterator[list[str]]:
-        """Return the next lines in batches, at most `most`. `progress` is called with the number of lines so
-        far after each batch; an exception that it raises ends the reading.
+        """Yield at most `most` lines in batches. `progress` receives the number of lines so far after each
+        batch; an exception from it ends the reading.
         """
         end = None if most is None else self.done + most
         while self._held and self.done != end:
@@ -66,8 +62,8 @@ class LineReader:
 def write_files(
     connection: Connection[Any], lines: Lines, files: FileSet, progress: Callable[[int], object]
 ) -> list[int]:
-    """Write the lines to files, one at least, and return the number of rows of each. `progress` is
-    called with the number so far now and then; an exception that it raises ends the writing.
+    """Write the lines to at least one file, and return the number of rows of each. `progress` receives the
+    number so far now and then; an exception from it ends the writing.
     """
     rows: list[int] = []
     with closing(_batches(connection, lines)) as batches:
@@ -83,11 +79,11 @@ def write_files(
 
 def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
     for part in lines.parts:
-        # Read by COPY, every line would be a message of its own, at three times the CPU time here.
+        # With COPY, every line would be a message of its own, at three times the CPU time here.
         stream = connection.cursor().stream(
             lines.query, {**lines.parameters, **part}, binary=True, size=LINES_AT_ONCE
         )
-        # Closed at once also after an error: until then nothing else can use the connection.
+        # Also closed immediately after an error: until then nothing else can use the connection.
         with closing(cast("Generator[tuple[str]]", stream)) as rows:
             while held := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
                 yield held
@@ -107,7 +103,7 @@ _WRITERS: dict[Format, Callable[[Iterable[Sequence[str]], Sequence[LineColumn], 
 
 @contextmanager
 def _encoded(sink: Sink, form: FileForm) -> Generator[Sink]:
-    """A stream into `sink`. Equal lines make equal files."""
+    """Yield a stream into `sink`. Equal lines make equal files."""
     if not form.by_gzip:
         yield sink
         return

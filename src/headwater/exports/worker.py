@@ -1,6 +1,4 @@
-"""Work on export jobs: one at a time, each in a snapshot of its own, its files whole or not there
-at all.
-"""
+"""Process export jobs one at a time, each in a snapshot of its own, with complete files or none."""
 
 from __future__ import annotations
 
@@ -32,8 +30,8 @@ attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Work on jobs until none waits, and return the number of jobs begun. `connection` is in
-    autocommit; each job has connections of its own to the database at `url`.
+    """Process jobs until none waits, and return their number. `connection` is in autocommit; each job has its
+    own connections to the database at `url`.
     """
     count = 0
     while (job := jobs.claim_next(connection, storage)) is not None:
@@ -97,35 +95,29 @@ def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt
 
 
 class ExportAttempt:
-    """An attempt at a job: its progress, and the lease of this process."""
+    """An attempt at a job: its progress and its lease."""
 
     def __init__(self, url: str, job: ClaimedJob) -> None:
         self.job = job
         self.total: int | None = None
         self.parts = 1
-        """Files whose names are taken."""
+        """The number of files with assigned names."""
         self.renewal = LeaseRenewal(url, self._renew)
         self._done = 0
 
     def advance(self, done: int) -> None:
-        """Note the number of rows written. Raises LeaseLostError when the job is lost to another
-        process.
-        """
+        """Record the number of rows written. Raises LeaseLostError."""
         self._done = done
         self.renewal.check()
 
     def take_name(self, connection: Connection[Any], number: int) -> None:
-        """Write down that a file is about to be made, so that none is left without an owner. Raises
-        LeaseLostError when the job is another process's.
-        """
+        """Record that a file is about to be created, so that none is orphaned. Raises LeaseLostError."""
         if number > 1 and not jobs.add_part(connection, self.job, number):
             raise LeaseLostError
         self.parts = number
 
     def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
-        """Replace the files of a schedule's last run with those of this one. Raises LeaseLostError when
-        another process holds the job.
-        """
+        """Replace the files of a schedule's last run with those of this one. Raises LeaseLostError."""
         job = self.job
         if job.folder is None:
             return
@@ -138,9 +130,7 @@ class ExportAttempt:
             storage.delete(f"{job.folder}/part-{number:04}{extension}")
 
     def hand_over(self, connection: Connection[Any], part_rows: list[int]) -> None:
-        """Complete the job with its files, by the rows of each. Raises LeaseLostError when it is
-        another process's.
-        """
+        """Complete the job with the rows of each file. Raises LeaseLostError."""
         if not jobs.complete(connection, self.job, part_rows):
             raise LeaseLostError
 
@@ -149,7 +139,7 @@ class ExportAttempt:
 
 
 def reason_of(error: Exception) -> str:
-    """The reason why an attempt failed, for the person who requested the export."""
+    """Return why an attempt failed, in words for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "There is no space left where export files are kept."
     if isinstance(error, BaseError):

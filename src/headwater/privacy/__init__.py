@@ -1,1 +1,1 @@
-"""Erase people: the declared personal columns, and the job that clears them everywhere."""
+"""Erasure of people: the declared personal columns, and the job that clears them."""

@@ -8,24 +8,20 @@ from importlib.resources import files
 from types import MappingProxyType
 
 Column = tuple[str, str]
-"""A table and one of its columns."""
 
 
 class PersonalData(StrEnum):
-    """The kind of data in a column, which decides what erasing a person does to it."""
+    """The kind of data in a column, which decides the effect of an erasure."""
 
     PERSONAL = "personal"
     """Personal data: cleared, or its row deleted or redacted."""
     KEPT = "kept"
     """A sender's text about an event or company. It may be personal, and is kept."""
     NONE = "none"
-    """No personal data."""
 
 
 def read_columns(text: str) -> dict[Column, PersonalData]:
-    """Parse the declared columns. Raises ValueError for an unreadable line or a column declared
-    twice.
-    """
+    """Parse the declared columns. Raises ValueError for an unreadable line or a column declared twice."""
     declared: dict[Column, PersonalData] = {}
     holds: PersonalData | None = None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
@@ -48,7 +44,6 @@ COLUMNS = MappingProxyType(
 
 
 def list_personal_columns(table: str) -> list[str]:
-    """Return a table's columns with personal data."""
     return [
         column
         for (owner, column), holds in COLUMNS.items()

@@ -36,8 +36,7 @@ class _Job(NamedTuple):
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Run the Space's next due erasure. Return whether there was one. Needs an autocommit
-    connection.
+    """Run the Space's next due erasure. Return whether there was one. Needs an autocommit connection.
 
     A failure is recorded and postpones the erasure; a lost connection is raised.
     """
@@ -62,7 +61,7 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
 
 
 def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
-    """Return the next job and lock the Space; None if there is no job or the Space is locked."""
+    """Return the next job and lock the Space; None without a job or while the Space is locked."""
     values = {"space_id": space_id, "lease": LEASE}
     if not try_lock(connection, space_id):
         return None
@@ -71,8 +70,8 @@ def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
 
 
 def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
-    """Erase the person. Return False while items accepted before the request are waiting: they must
-    become the contact's first, to be erased too.
+    """Erase the person. Return False while items accepted before the request are waiting: they must become
+    the contact's first, to be erased too.
     """
     process_space(connection, space_id, limit)
     values = {"space_id": space_id, **job._asdict()}
@@ -96,8 +95,8 @@ def _postpone(connection: Connection[Any], space_id: int, job: _Job, error: Exce
 
 
 def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request erasures in an older copy of the database. Return how many it didn't know. Waiting
-    items that create one of the contacts are processed first.
+    """Request erasures in an older copy of the database. Return the number of unknown ones. Waiting items
+    that create one of the contacts are processed first.
     """
     while spaces := list_unprocessed(connection, erasures):
         for space_id in spaces:
@@ -106,8 +105,8 @@ def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) ->
 
 
 def erase_all(connection: Connection[Any]) -> int:
-    """Run every due erasure. Return how many are left, postponed after a failure. Needs an
-    autocommit connection, and no other process working on the database.
+    """Run every due erasure. Return the number postponed after a failure. Needs an autocommit connection, and
+    no other process working on the database.
     """
     end_holds(connection)
     while spaces := _find_due_spaces(connection):

@@ -22,8 +22,6 @@ MAX_LISTED = 1000
 
 @dataclass(frozen=True)
 class Erasure:
-    """A requested erasure and its outcome."""
-
     id: int
     contact_id: int
     """The canonical contact at the time of the request."""
@@ -65,8 +63,8 @@ async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Eras
 
 
 def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
-    """Wait up to `timeout` seconds until all erasures requested before this call are done. Return
-    False on time-out. Needs an autocommit connection.
+    """Wait up to `timeout` seconds until all erasures requested before this call are done. Return False on
+    time-out. Needs an autocommit connection.
     """
     row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
@@ -93,8 +91,8 @@ def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure
 
 
 def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request the erasures that this copy of the database doesn't know. Return how many. Items it
-    had accepted before are processed first.
+    """Request the erasures that this copy of the database does not know, and return their number. Items
+    accepted before are processed first.
     """
     row = connection.execute(queries["mark"]).fetchone()
     assert row is not None
@@ -118,7 +116,7 @@ def _encode(erasures: Sequence[PastErasure]) -> Jsonb:
 
 
 def count_waiting(connection: Connection[Any]) -> int:
-    """Return how many erasures of the installation are not done."""
+    """Return the number of unfinished erasures of the installation."""
     row = connection.execute(queries["waiting"]).fetchone()
     assert row is not None
     return row[0]

@@ -1,10 +1,10 @@
 -- name: request
--- A contact is to be erased. Drawing a receipt's number marks the place in the order of arrival.
+-- Request an erasure. Drawing a receipt number marks its position in the order of arrival.
 INSERT INTO erasures (space_id, contact_id, receipt_mark)
 VALUES (%(space_id)s, %(contact_id)s, nextval('receipt_ids'));
 
 -- name: list
--- What was asked to be erased in a Space, the latest first.
+-- The erasures of a Space, newest first.
 SELECT e.id, e.contact_id, e.requested_at, e.attempts, e.retry_at, e.last_error, e.erased_at
 FROM erasures e
 WHERE e.space_id = %(space_id)s
@@ -12,7 +12,7 @@ ORDER BY e.id DESC
 LIMIT %(limit)s;
 
 -- name: due
--- For the operator's side: the Spaces with erasures to be carried out now.
+-- For the operator's side: the Spaces with due erasures.
 SELECT DISTINCT e.space_id FROM erasures e
 WHERE e.erased_at IS NULL AND e.retry_at <= now()
   AND NOT EXISTS (
@@ -21,18 +21,17 @@ WHERE e.erased_at IS NULL AND e.retry_at <= now()
       AND NOT has_come(x.leased_until, %(lease)s));
 
 -- name: newest
--- For the operator's side: when the latest erasure was asked for that is not carried out.
+-- For the operator's side: the latest request of an unfinished erasure.
 SELECT max(e.requested_at) FROM erasures e WHERE e.erased_at IS NULL;
 
 -- name: any_up_to
--- For the operator's side: one that was asked for by then and still waits, if there is one.
+-- For the operator's side: an unfinished erasure requested up to a moment.
 SELECT e.id FROM erasures e
 WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s
 LIMIT 1;
 
 -- name: next
--- The Space's erasure that was asked for first, of those due; none while an export that erasures
--- had taken away from its process comes to its end.
+-- The Space's oldest due erasure; no row while an export that erasures have restarted is finishing.
 SELECT e.id, e.contact_id, e.receipt_mark, e.attempts
 FROM erasures e
 WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL AND e.retry_at <= now()
@@ -44,21 +43,20 @@ ORDER BY e.id
 LIMIT 1;
 
 -- name: waits
--- Whether a row that was accepted before an erasure was asked for still waits.
+-- Whether a row accepted before an erasure's request still waits.
 SELECT EXISTS (SELECT FROM inbox i WHERE i.space_id = %(space_id)s AND i.id <= %(receipt_mark)s);
 
 -- name: clock
--- The database's time, and not that of the transaction's beginning: the journal looks for what came
--- after its last look.
+-- The database's current time instead of the transaction's: the journal searches for changes since its last
+-- pass.
 SELECT clock_timestamp();
 
 -- name: done
--- An erasure was carried out.
 UPDATE erasures e SET erased_at = %(now)s, last_error = NULL
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: put_off
--- An erasure failed: it is tried again after a pause, which grows with each failure.
+-- Retry a failed erasure after a growing pause.
 UPDATE erasures e
 SET attempts = e.attempts + 1, last_error = %(last_error)s,
     retry_at = now() + %(pause)s
@@ -66,9 +64,9 @@ WHERE e.space_id = %(space_id)s AND e.id = %(id)s
 RETURNING e.attempts;
 
 -- name: changed
--- For the operator's side: the erasures that were asked for or carried out since, each with every
--- contact that it concerns, as in an older copy of the database these may still be several people,
--- and the first receipt of each, as its first event may have waited there without a contact.
+-- For the operator's side: the erasures requested or done since a moment, with every affected contact,
+-- because in an older copy of the database these may not be merged, and the first receipt of each, because
+-- its first event may have waited there without a contact.
 SELECT e.space_id, e.id AS erasure_id, ARRAY(
            SELECT c.id FROM contacts c WHERE c.space_id = e.space_id AND c.id = survivor.id
            UNION
@@ -92,8 +90,8 @@ WHERE e.requested_at >= %(since)s OR e.erased_at >= %(since)s
 ORDER BY e.requested_at, e.id;
 
 -- name: request_again
--- For the operator's side: contacts are to be erased once more, as far as the database has them and
--- does not know of the erasure; each once.
+-- For the operator's side: request erasures again, once each, for contacts in this database without a known
+-- erasure.
 INSERT INTO erasures (space_id, contact_id, receipt_mark)
 SELECT DISTINCT c.space_id, coalesce(c.merged_into, c.id), %(receipt_mark)s
 FROM jsonb_to_recordset(%(erasures)s::jsonb)
@@ -118,15 +116,15 @@ WHERE NOT EXISTS (
                    known.contact_id) = coalesce(c.merged_into, c.id));
 
 -- name: unprocessed
--- For the operator's side: the Spaces in which receipts of erasures wait, and so have no contact yet.
+-- For the operator's side: the Spaces where receipts of erasures wait, and so have no contact yet.
 SELECT DISTINCT i.space_id
 FROM jsonb_to_recordset(%(erasures)s::jsonb) AS past (space_id bigint, receipt_ids bigint[])
 JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);
 
 -- name: mark
--- The place in the order of arrival before which everything is processed first.
+-- The position in the order of arrival up to which items are processed first.
 SELECT nextval('receipt_ids');
 
 -- name: waiting
--- For the operator's side: the number of erasures that are not carried out.
+-- For the operator's side: the number of unfinished erasures.
 SELECT count(*) FROM erasures e WHERE e.erased_at IS NULL;

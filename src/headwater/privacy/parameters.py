@@ -1,5 +1,3 @@
-"""The parameter of the endpoint that erases a person by an address."""
-
 from __future__ import annotations
 
 from headwater.http.inputs.emails import WRITTEN_EMAIL

@@ -17,7 +17,7 @@ from headwater.intake.pipeline.steps import EVENT, HIT, IDENTIFY, TOUCHPOINT
 from headwater.people.identity.directory import EMAIL, FINGERPRINT, TRACKING_ID, TRK_TOKEN
 
 EMPTIED = "{}"
-"""What is left of an unreadable payload that mentions the person."""
+"""Replaces an unreadable payload that mentions the person."""
 
 Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
@@ -46,7 +46,7 @@ class PayloadMatcher:
     """Finds a person in payloads by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
-        """`identifiers` are kinds and values, as in contact_identifiers."""
+        """Pass kinds and values, as in contact_identifiers."""
         self._identifiers = frozenset(identifiers)
         self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 

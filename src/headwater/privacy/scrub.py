@@ -30,7 +30,7 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     group = [row[0] for row in connection.execute(queries["group"], values)]
     values = {"space_id": space_id, "group": group}
     person = PayloadMatcher(connection.execute(queries["identifiers"], values).fetchall())
-    # Before the queues: until they are stopped, imports of uploaded files fill them.
+    # Before the queues: running imports of uploaded files still fill them.
     _hold_imports(connection, space_id, person)
     # Before the queues: a delivery can be replayed into one until it is deleted.
     _delete_deliveries(connection, space_id, group, person)
@@ -50,8 +50,8 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
 
 
 def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMatcher) -> None:
-    """Withdraw waiting uploads, exclude the person from running imports, and delete refused rows
-    that mention them.
+    """Withdraw waiting uploads, exclude the person from running imports, and delete refused rows that mention
+    them.
     """
     values = {"space_id": space_id, "withdrawn_upload": WITHDRAWN_UPLOAD, "values": person.values}
     connection.execute(queries["withdraw_uploads"], values)
@@ -84,8 +84,8 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Payl
 def _delete_deliveries(
     connection: Connection[Any], space_id: int, group: list[int], person: PayloadMatcher
 ) -> None:
-    """Delete webhook deliveries that became or repeated the person's events, report refunds of
-    their orders, or mention them.
+    """Delete webhook deliveries that became or repeated the person's events, report refunds of their orders,
+    or mention them.
     """
     values = {"space_id": space_id, "group": group}
     rows = connection.cursor().stream(queries["deliveries"], values)
@@ -97,7 +97,7 @@ def _delete_deliveries(
 def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
     """Delete the tag sets used only by touchpoints that their page views have withdrawn.
 
-    Until then they hold no more than these page views, so they are deleted first.
+    These touchpoints' page views still identify the tag sets, so they are deleted first.
     """
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     if withdrawn:

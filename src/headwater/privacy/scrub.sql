@@ -1,8 +1,8 @@
--- What is erased of a person, from the rows of a contact and of all that were merged into it (the
--- group). {cleared} and {held} are made of the columns that columns.txt declares personal.
+-- The erasure of a person: of a contact and all contacts merged into it (the group). {cleared} and {held} are
+-- built from the personal columns in columns.txt.
 
 -- name: group
--- The surviving contact of the one that was named, and every contact merged into it.
+-- The surviving contact, and every contact merged into it.
 WITH survivor AS (
     SELECT coalesce(c.merged_into, c.id) AS id FROM contacts c
     WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s
@@ -13,8 +13,7 @@ SELECT merged.id FROM survivor
 JOIN contacts merged ON merged.space_id = %(space_id)s AND merged.merged_into = survivor.id;
 
 -- name: identifiers
--- What the group is recognised by. An address that it had is still its own, unless somebody else has
--- it now.
+-- The identifiers of the group. A former address still counts, unless another contact has it now.
 SELECT DISTINCT CASE i.kind WHEN 'former_email' THEN 'email' ELSE i.kind END, i.value
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
@@ -24,15 +23,15 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
         WHERE now.space_id = %(space_id)s AND now.kind = 'email' AND now.value = i.value));
 
 -- name: withdraw_uploads
--- Uploaded files whose import has not begun: they may hold the person, so their files go.
+-- Withdraw uploads whose import has not begun, with their files, because they may contain the person.
 UPDATE import_jobs x
 SET status = 'failed', error = %(withdrawn_upload)s, ended_at = now(), taken = 0, lease = NULL,
     leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.status IN ('uploading', 'uploaded', 'checking', 'checked');
 
 -- name: imports_under_way
--- Imports under way go on without the person: their rows are known by hashes, which go with the
--- import. Taking the rows of the jobs waits until what is being stored has been.
+-- Running imports continue without the person: their rows are recognized by hashes, which are deleted with
+-- the import. Locking the jobs waits for rows being stored.
 SELECT x.id, ARRAY(
     SELECT sha256(convert_to(x.file || ' ' || lower(v), 'UTF8'))
     FROM unnest(%(values)s::text[]) AS v)
@@ -42,17 +41,16 @@ ORDER BY x.id
 FOR NO KEY UPDATE;
 
 -- name: bar_from_import
--- Those hashes, of one import.
+-- Add the hashes to an import.
 UPDATE import_jobs x SET erased = x.erased || %(hashes)s::bytea[]
 WHERE x.space_id = %(space_id)s AND x.id = %(import_id)s;
 
 -- name: refused_rows
--- Every refused row of the Space's imports that is kept.
+-- The stored refused rows of the Space's imports.
 SELECT r.import_id, r.row, r.reason, r.cells FROM refused_rows r
 WHERE r.space_id = %(space_id)s;
 
 -- name: delete_refused_row
--- A refused row that names the person.
 DELETE FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(import_id)s AND r.row = %(row)s;
 
@@ -61,12 +59,12 @@ WHERE r.space_id = %(space_id)s AND r.import_id = %(import_id)s AND r.row = %(ro
 SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;
 
 -- name: redact
--- A row of a queue, with what is left of its payload.
+-- Store the redacted payload of a queue's row.
 UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q.id = %(id)s;
 
 -- name: deliveries
--- Every delivery of a webhook: whether it became an event of the group, repeated one, or reports on the
--- money of an order of theirs, and all that it may name somebody in.
+-- Every delivery of a webhook with all its text: whether it became or repeated an event of the group, or
+-- reports on the money of their orders.
 WITH theirs AS MATERIALIZED (
     SELECT e.id, e.order_id FROM events e
     WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
@@ -89,35 +87,34 @@ LEFT JOIN duplicates u ON u.space_id = %(space_id)s AND u.id = d.receipt_id
 WHERE d.space_id = %(space_id)s;
 
 -- name: delete_deliveries
--- Deliveries of webhooks, whole.
+-- Delete whole deliveries of webhooks.
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
 -- name: forget_identifiers
--- E-mails, former ones included, phones, names, locations, tracking ids, tokens, fingerprints:
--- they no longer find the contact.
+-- Delete e-mails, including former ones, phones, names, locations, tracking ids, tokens and fingerprints.
 DELETE FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: clear_contacts
--- The contacts' own columns; the rows, their ages, company and merges stay.
+-- Clear the contacts' own columns; the rows, their ages, company and merges stay.
 UPDATE contacts c SET {cleared}
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
 
 -- name: clear_events
--- Where the events came from; the events stay.
+-- Clear the origin of events; the events stay.
 UPDATE events e SET {cleared}
 WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_touchpoints
--- What the browser had; the touchpoints stay.
+-- Clear the browser data of touchpoints; the touchpoints stay.
 UPDATE touchpoints t SET {cleared}
 WHERE t.space_id = %(space_id)s AND t.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_attempts
--- What ad platforms said of the events, attempt by attempt.
+-- Clear the ad platforms' responses, attempt by attempt.
 UPDATE delivery_attempts a SET {cleared}
 FROM deliveries d, events e
 WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND e.space_id = %(space_id)s
@@ -125,23 +122,23 @@ WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND e.space_id = %
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_deliveries
--- What they were told of the events, and answered last.
+-- Clear the data sent to platforms, and their last response.
 UPDATE deliveries d SET {cleared}
 FROM events e
 WHERE d.space_id = %(space_id)s AND e.space_id = %(space_id)s AND d.event_id = e.id
   AND e.contact_id = ANY(%(group)s::bigint[]) AND num_nonnulls({held}) > 0;
 
 -- name: delete_clicks
--- Clicks that were first seen in a browser of theirs.
+-- Delete clicks first seen in one of their browsers.
 DELETE FROM clicks c
 USING visits v
 WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.device
   AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdrawn_tag_sets
--- Tag sets of the pages that they opened without a touchpoint that is still there: page views that
--- made one and withdrew it may have left theirs behind. Where page views were deleted with age, it
--- may be any that no touchpoint has.
+-- Candidate tag sets of pages that they opened without a remaining touchpoint: page views that made one and
+-- withdrew it may have left theirs. If old page views were deleted, any tag set without a touchpoint may be
+-- one.
 SELECT g.id
 FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.landing_page IN (
@@ -158,7 +155,7 @@ LEFT JOIN touchpoints t ON t.space_id = %(space_id)s AND t.tag_set_id = g.id
 WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL AND t.id IS NULL;
 
 -- name: delete_tag_sets
--- Those of them that no touchpoint has: which reads all touchpoints of the Space, in an index.
+-- Delete those without a touchpoint. This reads all touchpoints of the Space, in an index.
 DELETE FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
   AND NOT EXISTS (SELECT FROM touchpoints t
@@ -166,21 +163,18 @@ WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
 RETURNING g.id;
 
 -- name: delete_hits
--- Page views.
 DELETE FROM hits h
 WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: delete_visits
--- The visits they made up.
 DELETE FROM visits v
 WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdraw_exports
--- Exports that hold the person, be it in the line of a contact that they were part of for a time:
--- those of contacts, and of events with what people wrote when asked how they had heard of the
--- business. A finished one is withdrawn, which has its file removed; one under way is begun anew, as
--- its lease is taken away, and is not interrupted a second time; one that waits is only held until
--- this commits. The files of a schedule are written again.
+-- Withdraw exports that contain the person, even in the line of a contact that they belonged to for a time:
+-- exports of contacts, and of events with answers about how they heard of the business. The file of a
+-- finished one is removed. A running one is restarted by revoking its lease, but not a second time; a waiting
+-- one is only locked until the commit. The files of a schedule are written again.
 WITH RECURSIVE shown AS (
     SELECT unnest(%(group)s::bigint[]) AS id
     UNION
@@ -211,6 +205,6 @@ WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
   END;
 
 -- name: delete_joins
--- The browsers that joined the group lately.
+-- Delete the group's recent joins of browsers.
 DELETE FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s AND j.contact_id = ANY(%(group)s::bigint[]);

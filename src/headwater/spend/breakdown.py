@@ -1,7 +1,7 @@
 """Split a day's reports at several levels into disjoint parts. Pure.
 
-An account's total, its campaigns and their ads report the same money three times. So a row is never
-added to the rows below it; the difference stays at its own level, as not broken down.
+An account's total, its campaigns and their ads report the same money three times. So a row is never added to
+the rows below it; the difference stays at its own level, as not broken down.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class LedgerRow(NamedTuple):
     country: str
     figures: Figures
     source: str | None = None
-    """The source of all its clicks; None if there are several or none."""
+    """The source of all its clicks, if there is only one."""
     owner: str | None = None
-    """The billing platform, as sources name it; None for one without sources."""
+    """The billing platform, named like in sources."""
 
 
 class SpendPart(NamedTuple):
-    """A part of the spend. Parts are disjoint, and together they are all spend."""
+    """A part of the spend. Parts are disjoint, and their sum is the whole spend."""
 
     row: LedgerRow
-    """Where it belongs, and its figures."""
+    """Its position and figures."""
     is_remainder: bool
     """True for the difference between a row and the rows below it."""
 
@@ -56,8 +56,8 @@ class _Node:
 
 
 def break_down(rows: Iterable[LedgerRow]) -> Iterator[SpendPart]:
-    """Yield the spend in disjoint parts. Children take precedence over countries, and the sum of
-    the parts over a smaller total.
+    """Yield the spend in disjoint parts. Children take precedence over countries, and the sum of the parts
+    over a smaller total.
     """
     for (day, platform, currency), group in _group_by_day(rows).items():
         root = _Node()
@@ -141,11 +141,11 @@ def _add_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> Figures:
 
 
 def _add_child_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> tuple[Figures, Figures]:
-    """Append the parts of a node's children. Return the total of these parts, and of all reports
-    about the children.
+    """Append the parts of a node's children. Return the total of these parts, and of all reports about the
+    children.
 
-    Ads without an ad set and ad sets without ads report the same money twice. Only the ads become
-    parts, because they are finer.
+    Ads without an ad set and ad sets without ads report the same money twice. Only the ads become parts,
+    because they are finer.
     """
     coarse: set[str] = set()
     if len(row.path) == _AD_SET and "" in node.children:

@@ -1,16 +1,16 @@
 """The changes of the ledger between two moments, by cause. Pure.
 
-Rows of one day, platform and currency are broken down together, so a campaign that comes in takes
-from what its account had not broken down. The changes of such a day are made one by one, and what
-each leads to is compared with what was before it:
+Rows of one day, platform and currency are broken down together, so a new campaign reduces the remainder of
+its account. The changes of such a day are applied one by one, and the parts before and after each are
+compared:
 
-    google, 13 May          account 123    campaign 4711     pieces
+    google, 13 May          account 123    campaign 4711     parts
     reading 1                   100                           100 of the account
     ├── spend_imports           100              60            40 of it, 60 of the campaign
     ├── spend_replacements      120              60            60 of it, 60 of the campaign
     reading 2
 
-So the differences of all changes add up to that between the readings, whatever they are grouped by.
+So the differences of all changes add up to the difference between the readings, for any grouping.
 """
 
 from __future__ import annotations
@@ -24,52 +24,50 @@ from headwater.attribution.history.revisions import OF_SPEND, ChangeCause
 from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart, break_down
 
 NEVER = 1 << 62
-"""The number of a change that has not been made."""
+"""The number of a change that has not happened."""
 MOST_WORK = 3_000_000
-"""The rows that are broken down, those of a day once for each of its changes: some ten seconds."""
+"""Rows to break down, counting those of a day once per change: about ten seconds."""
 
 DayKey = tuple[date, str, str]
 """The day, platform and currency of rows that are broken down together."""
 
 
 class SpendVersion(NamedTuple):
-    """A row of the ledger as it was for a time."""
+    """A former or current version of a row of the ledger."""
 
     row: LedgerRow
     start: int
-    """The number of the change from which on it was so; 0 where that is not known."""
+    """The change that created it; 0 if unknown."""
     end: int = NEVER
-    """The number of the change from which on it was so no longer."""
+    """The change that ended it."""
     end_cause: ChangeCause = ChangeCause.SPEND_DELETIONS
 
 
 class ChangedSpend(NamedTuple):
-    """A row that a change has given other figures."""
+    """A row with changed figures."""
 
     row: LedgerRow
     """With the difference as its figures."""
     is_stored: bool
-    """False of one that was deleted by it."""
+    """False if the change deleted it."""
 
 
 class TooManyChangesError(Exception):
-    """There is more to compare than MOST_WORK."""
+    """The comparison exceeds MOST_WORK."""
 
 
 @dataclass
 class SpendShare:
-    """The changes of one cause."""
-
     gone: list[SpendPart] = field(default_factory=list[SpendPart])
-    """Pieces that there were before a change and not after it."""
+    """Parts that a change removed."""
     new: list[SpendPart] = field(default_factory=list[SpendPart])
-    """Pieces that there are since a change."""
+    """Parts that a change added."""
     rows: list[ChangedSpend] = field(default_factory=list[ChangedSpend])
 
 
 @dataclass
 class SpendChanges:
-    """The ledger of some days at two moments, each part once, and what lies between."""
+    """The ledger of some days at two moments, each part once, and the changes in between."""
 
     start: list[SpendPart] = field(default_factory=list[SpendPart])
     end: list[SpendPart] = field(default_factory=list[SpendPart])
@@ -77,7 +75,6 @@ class SpendChanges:
 
     @property
     def pieces(self) -> Iterator[SpendPart]:
-        """All pieces of all moments."""
         yield from self.start
         yield from self.end
         for share in self.causes.values():
@@ -86,8 +83,8 @@ class SpendChanges:
 
 
 def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> SpendChanges:
-    """Return what has changed from after one change until after another, in days of which every
-    version that was there then is given. Raises TooManyChangesError.
+    """Return the changes after one number, up to another. `versions` must include all versions of these days
+    in between. Raises TooManyChangesError.
     """
     changes, same, work = SpendChanges(), list[LedgerRow](), 0
     by_day: dict[DayKey, list[SpendVersion]] = {}
@@ -109,7 +106,7 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
 
 
 def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers: range) -> None:
-    """Add the changes of one day, platform and currency whose numbers are in a range."""
+    """Add the changes of one day, platform and currency in a range of numbers."""
     there = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
     before = list(break_down(there.values()))
     changes.start += before
@@ -132,7 +129,7 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
 def _steps(
     versions: Sequence[SpendVersion], numbers: range
 ) -> list[tuple[int, ChangeCause, list[LedgerRow]]]:
-    """Return the changes in their order, with the rows that each deletes, or gives figures."""
+    """Return the changes in order, with the rows that each deletes or changes."""
     steps: dict[tuple[int, int], list[LedgerRow]] = {}
     ended = {(v.end, v.row[:5]): v.end_cause for v in versions}
     for version in versions:

@@ -1,7 +1,6 @@
 """Ledger rows as COPY text. Pure.
 
-The columns that rows of one ad have in common are written once; a row adds its day, figures and
-number.
+The common columns of an ad's rows are written once; a row adds its day, figures and number.
 """
 
 from __future__ import annotations
@@ -54,9 +53,7 @@ def format_prefix(row: SpendRow) -> SpendPrefix:
 
 
 def format_line(prefix: SpendPrefix, day: str, figures: str, number: int) -> SpendLine:
-    """Return a line. `figures` are FIGURES separated by tabs, `number` is the row's index in the
-    report.
-    """
+    """Return a line. `figures` are FIGURES separated by tabs, `number` is the row's index in the report."""
     return SpendLine(prefix, f"{prefix.text}\t{day}\t{figures}\t{number}\n")
 
 

@@ -34,7 +34,7 @@ class FileFormat:
     needs: tuple[tuple[str, ...], ...]
     """Required columns: one of each group."""
     aliases: Aliases
-    """Possible columns of a field, the most likely first, in addition to the common ones."""
+    """Possible columns of a field, the most likely first, besides the common ones."""
     known_by: tuple[str, ...] = ()
     """Columns that only this platform has. One is required unless the format is selected by name."""
     platform: str | None = None

@@ -24,7 +24,6 @@ def _plain(text: str) -> str:
 
 
 def _translations() -> dict[str, str]:
-    """Return English column names by their translations."""
     text = files("headwater.spend").joinpath("column_names.txt").read_text(encoding="utf-8")
     lines = [line.split(":") for line in text.splitlines() if line.strip() and line[0] != "#"]
     return {_plain(name): _plain(english) for english, names in lines for name in names.split(",")}
@@ -47,9 +46,7 @@ class Recognition:
 
 
 def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
-    """Return how to read a header: by the format of this name, or by the first matching format.
-    None if none matches.
-    """
+    """Return how to read a header: by the format of this name, or by the first matching format, if any."""
     plain, currency = _plain_columns(header)
     for form in FORMATS if name is None else (BY_NAME[name],):
         needs = form.needs if name or not form.known_by else (*form.needs, form.known_by)
@@ -70,8 +67,8 @@ def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
 
 
 def period_column(header: Sequence[str]) -> str | None:
-    """Return the column showing that a spend table has weeks, months or hours; None for a table
-    with days or without spend.
+    """Return the column that shows periods other than days in a spend table; None for a table with days or
+    without spend.
     """
     plain, _ = _plain_columns(header)
     if not plain.keys() & {*MONEY} or plain.keys() & {"day", "date"}:
@@ -80,8 +77,8 @@ def period_column(header: Sequence[str]) -> str | None:
 
 
 def apply_mapping(header: Sequence[str], columns: Mapping[str, str]) -> Recognition | None:
-    """Return how to read a header whose columns the user mapped; None if a column is missing or
-    none is mapped.
+    """Return how to read a header whose columns the user mapped; None if a column is missing or none is
+    mapped.
     """
     if not columns or not set(columns) <= set(header):
         return None
@@ -89,8 +86,8 @@ def apply_mapping(header: Sequence[str], columns: Mapping[str, str]) -> Recognit
 
 
 def _plain_columns(header: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return columns by the letters and digits of their English names, and the currency of the
-    first money column.
+    """Return columns by the letters and digits of their English names, and the currency of the first money
+    column.
     """
     plain: dict[str, str] = {}
     currency = ""

@@ -187,8 +187,6 @@ BODY = object_of(
 
 @dataclass(frozen=True)
 class SpendReport:
-    """Rows that were reported together."""
-
     rows: tuple[SpendRow, ...]
     as_of: datetime
 
@@ -208,8 +206,8 @@ def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> Spe
 
 
 def parse_as_of(seconds: float, now: datetime) -> datetime:
-    """Parse the time of a report, in seconds since 1970. Raises Invalid for one before 2000 or more
-    than 24 hours ahead.
+    """Parse the time of a report, in seconds since 1970. Raises Invalid before 2000 or more than 24 hours
+    ahead.
     """
     if seconds < _EARLIEST:
         raise Invalid.of("as_of", f"must not be before {FIRST_YEAR}.")

@@ -43,7 +43,6 @@ _NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
 async def put_report(
     connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow], as_of: datetime
 ) -> None:
-    """Store rows that were reported together."""
     values = [
         {
             **msgspec.structs.asdict(row),
@@ -106,7 +105,6 @@ async def list_spend(
 async def read_parts(
     connection: AsyncConnection, space_id: int, first_day: date, last_day: date
 ) -> list[SpendPart]:
-    """Return the spend of some days in disjoint parts."""
     bound = {"space_id": space_id, "first_day": first_day, "last_day": last_day}
     sources = await fetch_sources(connection, space_id)
     ledger_rows = await fetch_all(connection, _ROWS, bound)
@@ -158,14 +156,14 @@ async def require_platform(connection: AsyncConnection, space: Space, choice: Sp
 
 
 async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
-    """Return what a deletion would take away."""
+    """Return the extent of a deletion."""
     statement = queries["count"].format(chosen=queries["chosen"])
     count, first_day, last_day = await fetch_one(connection, statement, choice.bound(space_id))
     return SpendDeletion(count, deleted=False, first_day=first_day, last_day=last_day)
 
 
 async def delete_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
-    """Delete rows, and return what is gone."""
+    """Delete rows, and return the extent."""
     values = choice.bound(space_id)
     await connection.execute(DRAW_REVISION, values)
     deletion = await count_spend(connection, space_id, choice)

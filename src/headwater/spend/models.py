@@ -15,8 +15,8 @@ FIGURES = ("amount", "impressions", "clicks", "platform_conversions", "platform_
 
 
 class SpendRow(msgspec.Struct, frozen=True, gc=False):
-    """The cost of an account, campaign, ad set or ad on one day. An id or the country is empty if
-    the row covers several.
+    """The cost of an account, campaign, ad set or ad on one day. An id or the country is empty if the row
+    covers several.
     """
 
     date: date
@@ -36,7 +36,7 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     timezone: str | None = None
     """The ad account's."""
     as_of: datetime | None = None
-    """When the platform reported it; None means now."""
+    """The platform's report time; None means now."""
     place: int = 0
     """Its index in that report."""
     names: tuple[tuple[str, str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""The parameters that choose rows of the ledger, to list or to delete them."""
+"""The parameters that select rows of the ledger to list or delete."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PER_PAGE = page_size(1000)
 
 @dataclass(frozen=True)
 class SpendChoice:
-    """The rows that meet every condition of a request."""
+    """The conditions of a request, all required."""
 
     first_day: date = date.min
     last_day: date = date.max
@@ -61,7 +61,6 @@ class SpendChoice:
     currency: str | None = None
 
     def bound(self, space_id: int) -> dict[str, Any]:
-        """Return the values that statements bind."""
         return {
             "space_id": space_id,
             "first_day": self.first_day,

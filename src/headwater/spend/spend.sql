@@ -1,7 +1,6 @@
 -- name: latest
--- Of the rows that come in, for each key the one that counts: that of the latest report, of one report
--- the last row; what is equal even so is decided by the figures, so that no order of reports makes
--- another ledger.
+-- The effective row of each key: from the latest report, and the last row in it. Remaining ties are decided
+-- by the figures, so that the order of reports does not matter.
 SELECT DISTINCT ON (r.date, r.key)
        r.date, r.key, r.platform, r.account_id, r.campaign_id, r.adset_id, r.ad_id, r.country,
        r.currency, r.amount, r.impressions, r.clicks, r.platform_conversions, r.platform_revenue,
@@ -13,7 +12,7 @@ ORDER BY r.date, r.key, coalesce(r.as_of, now()) DESC, r.place DESC, r.amount DE
          r.timezone COLLATE "C" DESC NULLS LAST
 
 -- name: replaced
--- Rows as they are, of those that are about to get other figures.
+-- The current versions of rows whose figures change.
 SELECT s.*
 FROM ({rows}) l
 JOIN spend s ON s.space_id = %(space_id)s AND s.date = l.date AND s.key = l.key
@@ -28,9 +27,8 @@ WHERE (l.as_of, l.place, l.amount, coalesce(l.impressions, -1), coalesce(l.click
       (s.amount, s.impressions, s.clicks, s.platform_conversions, s.platform_revenue)
 
 -- name: put
--- Rows of a report, new or in place of earlier ones. In one order everywhere, so that two requests
--- never wait for each other in a circle. A row that gets no other figures stays of the change that it
--- is of.
+-- Insert or replace rows. Sorted, so that concurrent requests cannot deadlock. A row with unchanged figures
+-- keeps its change number.
 INSERT INTO spend AS s
     (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id, country, currency,
      amount, impressions, "clicks", platform_conversions, platform_revenue, timezone, as_of, place,
@@ -57,7 +55,6 @@ WHERE (excluded.as_of, excluded.place, excluded.amount, coalesce(excluded.impres
        coalesce(s.timezone, '') COLLATE "C");
 
 -- name: rows_of_request
--- The rows of one request.
 json_to_recordset(%(rows)s::json) AS r (
     date date, key bytea, platform text, account_id text, campaign_id text, adset_id text,
     ad_id text, country text, currency text, amount numeric, impressions bigint, "clicks" bigint,
@@ -65,8 +62,8 @@ json_to_recordset(%(rows)s::json) AS r (
     place integer)
 
 -- name: make_room
--- A table for the rows of a file, which only this connection sees. Its columns are in the order of
--- `copy_lines.py`: what a place has, then what its rows have.
+-- A table for a file's rows, visible only to this connection. Its columns are in the order of
+-- `copy_lines.py`: common columns first.
 CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
     key bytea, platform text, account_id text, campaign_id text, adset_id text, ad_id text,
     country text, currency text, timezone text, as_of timestamptz, date date, amount numeric,
@@ -75,7 +72,6 @@ CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
 ) ON COMMIT DELETE ROWS;
 
 -- name: fill
--- The rows of a part of a file.
 COPY arriving_spend FROM STDIN;
 
 -- name: page
@@ -102,7 +98,7 @@ FROM (
 ORDER BY s.date DESC, s.number DESC;
 
 -- name: chosen
--- The rows that a request is about.
+-- The rows selected by a request.
 s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
 AND (%(platform)s::text IS NULL OR s.platform = %(platform)s)
 AND (%(account_id)s::text IS NULL OR s.account_id = %(account_id)s)
@@ -110,33 +106,32 @@ AND (%(campaign_id)s::text IS NULL OR s.campaign_id = %(campaign_id)s)
 AND (%(currency)s::text IS NULL OR s.currency = %(currency)s)
 
 -- name: count
--- What a deletion would take away: how many rows, and their days.
+-- The extent of a deletion: the number of rows, and their days.
 SELECT count(*), min(s.date), max(s.date) FROM spend s
 WHERE s.space_id = %(space_id)s AND {chosen};
 
 -- name: deleted
--- Rows as they are, of those that are about to go.
+-- The rows to delete.
 SELECT s.* FROM spend s WHERE s.space_id = %(space_id)s AND {chosen}
 
 -- name: delete
--- Delete rows of the ledger.
 DELETE FROM spend s WHERE s.space_id = %(space_id)s AND {chosen};
 
 -- name: rows
--- The ledger of some days, as it is broken down, and the changes that rows are of.
+-- The ledger of some days for the breakdown, with change numbers.
 SELECT {broken_down}, s.revision
 FROM spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s;
 
 -- name: former_rows
--- Rows of some days as they were until a change after one, with the change from which on they were so.
+-- The versions of rows that were replaced after a change, with the change that created each.
 SELECT {broken_down}, s.since_revision, s.until_revision, s.cause
 FROM former_spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
   AND s.until_revision > %(revision)s;
 
 -- name: broken_down
--- A row as it is broken down: money and conversions in millionths.
+-- A row for the breakdown: money and conversions in millionths.
 s.date, s.platform, s.currency,
 CASE WHEN s.ad_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id, s.ad_id]
      WHEN s.adset_id <> '' THEN ARRAY[s.account_id, s.campaign_id, s.adset_id]
@@ -148,6 +143,5 @@ coalesce(s.platform_conversions * 1000000, 0)::bigint,
 coalesce(s.platform_revenue * 1000000, 0)::bigint
 
 -- name: has_platform
--- Whether the ledger has anything of a platform.
 SELECT EXISTS (SELECT FROM spend s
                WHERE s.space_id = %(space_id)s AND s.platform = %(platform)s);

@@ -1,1 +1,1 @@
-"""A PostgreSQL of several nodes (Citus): which table lies where."""
+"""PostgreSQL on several nodes (Citus)."""

@@ -1,7 +1,7 @@
-"""Distributes a database over the nodes of a cluster: moves every table to its place in one transaction, so
-that an interrupted distribution changes nothing.
+"""Distributes a database over the nodes of a cluster, all tables in one transaction, so that an interruption
+changes nothing.
 
-Run it again after a migration that creates a table: it does what is left.
+Run it again after a migration that creates a table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ queries = Queries(__name__, "distribution.sql")
 
 
 class DistributionRefusal(StrEnum):
-    """The reasons why a database cannot be distributed."""
+    """Reasons why a database cannot be distributed."""
 
     NO_CLUSTER = "no_cluster"
     NO_NODES = "no_nodes"
@@ -29,7 +29,7 @@ class DistributionRefusal(StrEnum):
 
 
 class DistributionError(Exception):
-    """A database cannot be distributed. The message says what to do."""
+    """A database cannot be distributed. The message has advice."""
 
     def __init__(self, reason: DistributionRefusal, message: str) -> None:
         super().__init__(message)
@@ -37,14 +37,14 @@ class DistributionError(Exception):
 
 
 class PlaceKind(StrEnum):
-    """A place where a table's rows can be."""
+    """The place of a table's rows."""
 
     DISTRIBUTED = "distributed"
     """Over the nodes, by Space."""
     REFERENCE = "reference"
     """The same on every node."""
     QUEUE = "first node, in transactions with others"
-    """There alone, and known to the cluster."""
+    """Known to the cluster."""
     FIRST_NODE = "first node"
     """On the first node only, where all tables start."""
 
@@ -58,7 +58,7 @@ PLACES = (
 
 
 class TablePlace(NamedTuple):
-    """A table, its place, and whether it is there."""
+    """A table, its intended place, and whether it is there."""
 
     table: str
     place: PlaceKind
@@ -66,8 +66,8 @@ class TablePlace(NamedTuple):
 
 
 def list_places(connection: Connection[Any]) -> list[TablePlace]:
-    """Return every table with its place. Raises DistributionError without a cluster, and where a
-    table has another place than it should.
+    """Return every table with its place. Raises DistributionError without a cluster, and for a table in the
+    wrong place.
     """
     if not is_cluster(connection):
         raise DistributionError(
@@ -117,7 +117,7 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
 
 
 def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:
-    """Take away the references from and to tables, and return them."""
+    """Drop the references from and to tables, and return them."""
     references = connection.execute(queries["references"], {"tables": tables}).fetchall()
     for table, name, _ in references:
         names = {"table": Identifier(table), "name": Identifier(name)}

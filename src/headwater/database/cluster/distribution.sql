@@ -3,7 +3,7 @@
 SELECT count(*) FROM pg_dist_node n WHERE n.shouldhaveshards AND n.isactive;
 
 -- name: placed
--- The tables that have a place in the cluster, and which: a name of PlaceKind's.
+-- The tables with a place in the cluster, by name of PlaceKind.
 SELECT c.relname, CASE WHEN p.partmethod = 'h' THEN 'DISTRIBUTED'
                        WHEN p.repmodel = 't' THEN 'REFERENCE' ELSE 'QUEUE' END AS kind
 FROM pg_dist_partition p
@@ -11,24 +11,23 @@ JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = current_schema()::regnamespace;
 
 -- name: prepare
--- For this transaction: handle one table after the other on each node, because they refer to each other,
--- and allow the triggers that count deliveries, which stay within a Space.
+-- For this transaction: process one table after the other on each node, because they refer to each other, and
+-- allow the triggers that count deliveries, which stay within a Space.
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 
 -- name: unlogged
--- Tables whose changes are not logged: a Space in them could not be moved while it is in use.
+-- Unlogged tables: a Space in them could not be moved while in use.
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
   AND c.relpersistence = 'u' AND c.relname = ANY(%(tables)s);
 
 -- name: log_changes
--- From here on they are.
 ALTER TABLE {table} SET LOGGED;
 
 -- name: references
--- Foreign keys of tables without a place, or to such a table. They are dropped while the tables move,
--- because a table can only refer to one that has its place.
+-- Foreign keys of tables without a place, or to such a table. They are dropped during the move, because a
+-- table can only refer to one in its place.
 SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
 FROM pg_constraint f
 JOIN pg_class c ON c.oid = f.conrelid
@@ -37,23 +36,20 @@ WHERE f.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
 ORDER BY c.relname, f.conname;
 
 -- name: drop_reference
--- Take one of them away.
 ALTER TABLE {table} DROP CONSTRAINT {name};
 
 -- name: add_reference
--- Put it back as it was.
 ALTER TABLE {table} ADD CONSTRAINT {name} {definition};
 
 -- name: distribute
--- Spread a table over the nodes by Space: all of them alike.
+-- Distribute a table over the nodes by Space, colocated with the others.
 SELECT create_distributed_table(%(table)s, 'space_id', colocate_with => %(beside)s);
 
 -- name: copy
--- Put a table on every node.
 SELECT create_reference_table(%(table)s);
 
 -- name: take_back
--- Put a table that was spread on the first node alone.
+-- Move a distributed table back to the first node.
 SELECT undistribute_table(p.logicalrelid) FROM pg_dist_partition p
 WHERE p.logicalrelid = %(table)s::regclass;
 

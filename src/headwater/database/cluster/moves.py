@@ -1,16 +1,15 @@
-"""Moves of Spaces between the nodes of a cluster, while they are in use. Citus copies the rows,
-follows what is written meanwhile, and holds writes back only for the moment of the switch.
+"""Moves of Spaces between the nodes of a cluster, while in use. Citus copies the rows, replicates later
+writes, and blocks writes only during the switch.
 
-    node 1                   split   node 2                     split   node 3
+node 1                   split   node 2                     split   node 3
     │ a   b   huge   c   d │ ──────▶ │ a   b │ huge   c   d │ ────────▶ │ huge │ c   d │
 
-A Space shares its shard, a range of hashes, with others, and only a shard as a whole can move. So
-the shard is split first: before the Space's hash, and then behind it, each time onto one node, as
-at the end of a split writes wait the longer the more parts and nodes it has. No part stays where
-the shard was: Citus cannot follow what is changed while it prepares such a part, and the split
-would never end.
+A Space shares its shard, a range of hashes, with others, and only a whole shard can move. So the shard is
+split first: before the Space's hash, and then behind it, each time onto one node, because the final block of
+writes grows with the number of parts and nodes. No part stays on the old node: Citus cannot follow changes
+while it prepares such a part, and the split would never end.
 
-Each step is Citus' own transaction; what is cut off between them is gone on with by another run.
+Each step is Citus' own transaction; another run continues after an interruption.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ queries = Queries(__name__, "moves.sql")
 
 
 class MoveRefusal(StrEnum):
-    """The reasons why a Space cannot be moved."""
+    """Reasons why a Space cannot be moved."""
 
     NO_CLUSTER = "no_cluster"
     NOT_FIRST_NODE = "not_first_node"
@@ -40,11 +39,11 @@ class MoveRefusal(StrEnum):
     NO_KEY = "no_key"
     WAL_LEVEL = "wal_level"
     CITUS = "citus"
-    """Citus itself said no."""
+    """Citus refused."""
 
 
 class MoveError(Exception):
-    """A Space cannot be moved. The message says what to do."""
+    """A Space cannot be moved. The message has advice."""
 
     def __init__(self, reason: MoveRefusal, message: str) -> None:
         super().__init__(message)
@@ -52,8 +51,6 @@ class MoveError(Exception):
 
 
 class Node(NamedTuple):
-    """A server of the cluster."""
-
     id: int
     host: str
     port: int
@@ -64,18 +61,18 @@ class Node(NamedTuple):
 
 
 class MoveStep(NamedTuple):
-    """A step on a Space's way."""
+    """A step of a move."""
 
     step: str
     """`split` or `move`."""
     node: Node
     """The node of the Space after the move."""
     neighbors: int = 0
-    """The number of other Spaces in its shard, which come along."""
+    """The number of other Spaces in its shard, which move with it."""
 
 
 class _Place(NamedTuple):
-    """The shard of a Space, and the node that it is on."""
+    """The shard of a Space, and its node."""
 
     shard: int
     node_id: int
@@ -84,7 +81,7 @@ class _Place(NamedTuple):
     last_hash: int
 
     def list_cuts(self) -> list[_Place]:
-        """Return the ranges that are split, one after the other, until the hash is alone."""
+        """Return the ranges to split, in order, until the hash is alone."""
         cuts: list[_Place] = [self] if self.first_hash < self.hash else []
         if self.hash < self.last_hash:
             cuts.append(self._replace(first_hash=self.hash))
@@ -94,10 +91,10 @@ class _Place(NamedTuple):
 def plan_steps(
     connection: Connection[Any], space_id: int, address: tuple[str, int] | None = None
 ) -> list[MoveStep]:
-    """Return the steps that are left until a Space has a shard of its own and, with an address
-    (host and port), is on that node: none where all is so. The connection is in autocommit.
+    """Return the remaining steps until a Space has its own shard and, with an address (host and port), is on
+    that node; empty if done. The connection is in autocommit.
 
-    Raises MoveError where they cannot be taken while the Space is in use.
+    Raises MoveError if the Space cannot be moved while in use.
     """
     _require_first_node(connection)
     nodes = [Node._make(row) for row in connection.execute(queries["nodes"])]
@@ -119,9 +116,7 @@ def plan_steps(
 
 
 def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) -> Node:
-    """Return the node that a shard is split onto: another than here, and by the last split the
-    goal, which one before leaves free.
-    """
+    """Return another node for a split shard: the goal for the last split, which earlier ones leave free."""
     others = [node for node in nodes if node.takes_spaces and node != here]
     if not others:
         raise MoveError(
@@ -132,13 +127,11 @@ def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) ->
 
 
 def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> None:
-    """Take a planned step, which lasts as long as copying the rows. Raises MoveError where Citus
-    refuses.
-    """
+    """Take a planned step, which lasts as long as copying the rows. Raises MoveError if Citus refuses."""
     place = _fetch_place(connection, space_id)
     values: dict[str, Any] = {"shard": place.shard}
     if step.step == "split":
-        # The last hash of the first of the two parts.
+        # The last hash of the first part.
         before = place.first_hash < place.hash
         values |= {"point": place.hash - before, "node": step.node.id}
     else:
@@ -188,9 +181,7 @@ def _find_node(nodes: list[Node], address: tuple[str, int]) -> Node:
 
 
 def _require_followed(connection: Connection[Any]) -> None:
-    """Raise MoveError where writes could not be followed while rows are copied: Citus would hold
-    them back all that time, or refuse.
-    """
+    """Raise MoveError if Citus could not replicate writes during the copy: it would block or refuse them."""
     for node, level in connection.execute(queries["wal_levels"]).fetchall():
         if level != "logical":
             raise MoveError(

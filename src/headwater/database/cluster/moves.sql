@@ -6,16 +6,15 @@ WHERE n.noderole = 'primary'
 ORDER BY n.nodeid;
 
 -- name: is_distributed
--- Whether the rows of Spaces are on nodes.
+-- Whether the rows of Spaces are distributed.
 SELECT EXISTS (SELECT 1 FROM pg_dist_partition p
                WHERE p.logicalrelid = 'space_locks'::regclass AND p.partmethod = 'h');
 
 -- name: exists
--- Whether there is such a Space.
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s;
 
 -- name: place
--- The place of a Space's rows: its hash, and the range of hashes there.
+-- A Space's hash, with the shard and its range of hashes.
 SELECT s.shardid, n.nodeid, s.shardminvalue::integer AS first_hash,
        worker_hash(%(space_id)s::bigint) AS hash, s.shardmaxvalue::integer AS last_hash
 FROM pg_dist_shard s
@@ -24,13 +23,13 @@ JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
 WHERE s.shardid = get_shard_id_for_distribution_column('space_locks', %(space_id)s::bigint);
 
 -- name: neighbors
--- The number of other Spaces in the same place.
+-- The number of other Spaces in the shard.
 SELECT count(*) FROM space_locks l
 WHERE worker_hash(l.space_id) BETWEEN %(first_hash)s AND %(last_hash)s
   AND l.space_id <> %(space_id)s;
 
 -- name: keyless
--- Tables without a key. Their changes cannot be followed during a move.
+-- Tables without a key, whose changes cannot be replicated.
 SELECT c.relname FROM pg_class c
 WHERE c.oid = ANY(%(tables)s::regclass[]) AND c.relkind = 'r' AND (
     c.relreplident = 'n' OR c.relreplident = 'd' AND NOT EXISTS (
@@ -38,16 +37,16 @@ WHERE c.oid = ANY(%(tables)s::regclass[]) AND c.relkind = 'r' AND (
 ORDER BY c.relname;
 
 -- name: wal_levels
--- How much each node writes down of changes.
+-- The WAL level of each node.
 SELECT n.nodename || ':' || n.nodeport AS node, r.result
 FROM run_command_on_all_nodes('SHOW wal_level') r
 JOIN pg_dist_node n ON n.nodeid = r.nodeid;
 
 -- name: split
--- Split shards in two behind a hash and put both parts on a node, while they are in use.
+-- Split shards in two behind a hash and put both parts on a node, while in use.
 SELECT citus_split_shard_by_split_points(%(shard)s::bigint, ARRAY[%(point)s::text],
                                          ARRAY[%(node)s, %(node)s]::integer[], 'auto');
 
 -- name: move
--- Bring a Space's shards to another node, while they are in use.
+-- Move a Space's shards to another node, while in use.
 SELECT citus_move_shard_placement(%(shard)s::bigint, %(source)s, %(target)s, 'auto');

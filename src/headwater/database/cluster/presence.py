@@ -1,4 +1,4 @@
-"""The presence of a cluster, for the few places that need to know of it."""
+"""Whether the database is a cluster."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "presence.sql")
 
 BOUND_WAITING = queries["bound_waiting"]
-"""Run by sessions that serve many Spaces: one that cannot be written for the moment must not hold
-up the others. What waits too long fails with LockNotAvailable, and is tried again later.
+"""For sessions that serve many Spaces: one that cannot be written for the moment must not delay the others.
+Long waits fail with LockNotAvailable, and are retried later.
 """
 
 
 class OtherNodeError(RuntimeError):
-    """The database is a node of a cluster, but not the first. The message says what to do."""
+    """The database is a node of a cluster, but not the first. The message has advice."""
 
 
 _answers: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
 
 
 def is_cluster(connection: Connection[Any]) -> bool:
-    """Return whether the database belongs to a cluster. Each connection looks it up once."""
+    """Return whether the database belongs to a cluster. Each connection checks it once."""
     if connection not in _answers:
         _answers[connection] = connection.execute(queries["is_cluster"]).fetchall()[0][0]
     return _answers[connection]
 
 
 def is_first_node(connection: Connection[Any]) -> bool:
-    """Return whether a connection to a cluster is to its first node."""
     return connection.execute(queries["is_first"]).fetchall()[0][0]
 
 

@@ -73,7 +73,7 @@ DISTRIBUTED = (
     "visits",
     "webhook_deliveries",
 )
-"""By space_id, all alike: a Space's rows of every table are on one node."""
+"""By space_id and colocated: a Space's rows of every table are on one node."""
 
 REFERENCE = (
     "spaces",
@@ -100,14 +100,14 @@ REFERENCE = (
     "space_limits",
     "webhooks",
 )
-"""The same on every node. A write of one goes to all of them, so none is written for each event."""
+"""The same on every node. A write goes to all of them, so none is written for each event."""
 
 QUEUES = ("inbox", "rejected")
-"""Only on the first node, where every process connects, and known to the cluster: a transaction that also
-writes a Space's rows on their node is committed on both or on neither.
+"""Only on the first node, and known to the cluster: a transaction that also writes a Space's rows on their
+node is committed on both or on neither.
 """
 
 FIRST_NODE = ("rate_limits",)
-"""On the first node alone, and unknown to the cluster: written for each request, and in no
-transaction with another table.
+"""Only on the first node, and unknown to the cluster: written for each request, and in no transaction with
+another table.
 """

@@ -1,1 +1,1 @@
-"""Background work: duties, the worker that does them, and the processes that it keeps running."""
+"""Background jobs, the worker that runs them, and its child processes."""

@@ -1,4 +1,4 @@
-"""The time to wait after failures in a row, before the next attempt. Pure."""
+"""The time to wait after consecutive failures. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_DOUBLINGS = 60
 
 
 def climb(ladder: Sequence[Step], failures: int) -> Step:
-    """Return the wait after this many failures; the last one for any more."""
+    """Return the wait after this many failures; the ladder's last one for more."""
     return ladder[min(max(failures, 1), len(ladder)) - 1]
 
 

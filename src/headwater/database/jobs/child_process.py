@@ -1,6 +1,6 @@
-"""Child processes: each ends with the process that started it.
+"""Child processes that end with their parent.
 
-Work in a child process takes no time from the pipeline, and no memory while there is none.
+Jobs in a child process take no time from the pipeline, and no memory while idle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAUSE_SECONDS = 0.5
 
 
 class ChildProcess:
-    """A child process of our own program, on a leash."""
+    """A child process running Headwater, on a leash."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class ChildProcess:
         variables: Mapping[str, str] | None = None,
         announces: bool = False,
     ) -> None:
-        """With `announces` the process is one that says when it has begun."""
+        """Set `announces` for a process that reports its start."""
         self._command = [sys.executable, "-P", "-m", "headwater", *arguments, "--leash"]
         self._pass_fds = pass_fds
         self._environment = {**os.environ, **(variables or {})}
@@ -57,7 +57,7 @@ class ChildProcess:
             os.close(theirs)
 
     def has_begun(self) -> bool:
-        """Return whether it has said that it does its work."""
+        """Return whether it has reported its start."""
         if self._announcement is not None and not self._has_begun:
             with suppress(BlockingIOError):
                 self._has_begun = os.read(self._announcement, 1) != b""
@@ -67,10 +67,10 @@ class ChildProcess:
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
-            stdout=sys.stderr.fileno(),  # standard output has the `ready` line alone
+            stdout=sys.stderr.fileno(),  # standard output carries only the `ready` line
             pass_fds=pass_fds,
             env=self._environment,
-            start_new_session=True,  # a Ctrl-C in the terminal is the supervisor's to pass on
+            start_new_session=True,  # the supervisor handles a Ctrl-C in the terminal
         )
 
     def died(self) -> bool:
@@ -98,7 +98,7 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_s
     launched = -PAUSE_SECONDS
 
     def look(connection: Connection[Any]) -> list[int]:
-        # `died` also reaps a child that has.
+        # `died` also reaps a dead child.
         return waiting(connection) if child.died() else []
 
     def attend(_: Connection[Any], __: int) -> bool:
@@ -107,6 +107,6 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_s
         if child.died() and now - launched >= PAUSE_SECONDS:
             launched = now
             child.launch()
-        return False  # the work is the child's
+        return False  # the child does the work
 
     return Duty(look, attend, pause_seconds=look_seconds)

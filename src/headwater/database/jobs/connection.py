@@ -1,4 +1,4 @@
-"""A worker's connection to the database, and its failures that pass by themselves."""
+"""A worker's connection to the database, and its transient errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ TRANSIENT_ERRORS = (
     psycopg.errors.ReadOnlySqlTransaction,
     MemoryError,
 )
-"""Errors that no row is to blame for: the database is away, full, read-only or of another version,
-another transaction was in the way, or in a cluster a Space has just changed its node. Trying later
-is right; rejecting would not be.
+"""Errors that no row causes: the database is away, full, read-only or of another version, another transaction
+was in the way, or in a cluster a Space has just changed its node. Retry them later instead of rejecting rows.
 """
 
 MOST_ROWS_OF_PLANS = 1_000_000
@@ -33,22 +32,22 @@ MOST_ROWS_OF_PLANS = 1_000_000
 
 class WorkerConnection(Connection[TupleRow]):
     """A worker's connection. Every statement finds rows by key, so the planner must use the keys even with
-    young statistics, and plan each statement once. A plan fits the size that its tables had then, so plans
-    are renewed when the stored rows have doubled: the plan for a few hundred rows reads all rows of a Space
-    to find one.
+    young statistics, and plan each statement once. A plan fits the table sizes at its time, so plans are
+    renewed when the stored rows have doubled: the plan for a few hundred rows reads all rows of a Space to
+    find one.
     """
 
     _rows = 0
     _rows_to_plan_anew = 1
     space_role: str | None = None
-    """The role of sessions confined to a Space; None without one."""
+    """The role of sessions confined to a Space."""
 
     def confined(self, space_id: int) -> AbstractContextManager[None]:
         """Confine the session to a Space for a block that begins and ends outside transactions."""
         return confined(self, space_id, self.space_role)
 
     def count_rows(self, rows: int) -> None:
-        """Note that rows were stored, and have plans made anew when it is time for it."""
+        """Count stored rows, and renew plans when due."""
         self._rows += rows
         if self._rows >= self._rows_to_plan_anew:
             self.execute(queries["plan_anew"])

@@ -1,9 +1,8 @@
 -- name: plan_by_key
--- For a worker's session: every statement finds rows by key, even with young statistics, and is planned
--- once, except in a cluster (Citus), which plans by the Space of the rows. A worker that stops in the
--- middle of a batch (frozen, or cut off from the network) loses its session, so that the Space does not
--- stay locked; PostgreSQL 16 notices this only when the session is idle. Settings of a transaction also
--- apply on a cluster's nodes.
+-- For a worker's session: every statement finds rows by key, even with young statistics, and is planned once,
+-- except in a cluster (Citus), which plans by Space. A worker that freezes or loses its network in a batch
+-- loses its session, so that the Space does not stay locked; PostgreSQL 16 notices this only when the session
+-- is idle. Transaction settings also apply on a cluster's nodes.
 SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
            SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')
            THEN 'auto' ELSE 'force_generic_plan' END, false),
@@ -16,5 +15,5 @@ SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
         WHERE s.name = 'transaction_timeout');
 
 -- name: plan_anew
--- For a worker's session: forget plans made when tables were smaller.
+-- Discard plans made when tables were smaller.
 DISCARD PLANS;

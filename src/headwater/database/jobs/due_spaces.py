@@ -1,6 +1,4 @@
-"""Finds the Spaces with due work of one kind, by a statement of the package that does the work. Workers look
-for them to start a process, and that process looks for the next ones.
-"""
+"""Finds the Spaces with due work of one kind, for workers that start a process and for that process."""
 
 from __future__ import annotations
 
@@ -16,18 +14,18 @@ MOST_SPACES = 500
 
 
 class DueSpaces:
-    """Finds Spaces by a statement that takes `now` and `most`, and selects their ids."""
+    """Runs a statement that takes `now` and `most`, and selects Space ids."""
 
     def __init__(self, query: SQL) -> None:
         self._query = query
 
     def find_now(self, connection: Connection[Any]) -> list[int]:
-        """Return Spaces with something due at this moment."""
+        """Return the Spaces due now."""
         rows = connection.execute(self._query, self._values(datetime.now(UTC)))
         return [space_id for (space_id,) in rows]
 
     async def find(self, connection: AsyncConnection, now: datetime) -> list[int]:
-        """Return Spaces with something due at a time."""
+        """Return the Spaces due at a time."""
         rows = await fetch_all(connection, self._query, self._values(now))
         return [space_id for (space_id,) in rows]
 

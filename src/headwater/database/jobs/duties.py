@@ -9,32 +9,32 @@ from typing import Any
 from psycopg import Connection
 
 Waiting = Callable[[Connection[Any]], list[int]]
-"""Returns the Spaces where work waits."""
+"""Returns the Spaces with waiting work."""
 
 TURN_SECONDS = 0.25
-"""How long a duty takes in a worker's turn before the next has its own, more or less."""
+"""The approximate time of a duty in a worker's turn."""
 INSTALLATION = 0
-"""In place of a Space: the work is the whole installation's. No Space has this id."""
+"""Passed instead of a Space id for work of the whole installation. No Space has this id."""
 SCARCE_SECONDS = 0.25
-"""The pause of duties whose work is rare, and is not waited for at a page."""
+"""The pause of duties with rare work that no page waits for."""
 
 
 @dataclass(frozen=True)
 class Duty:
-    """A kind of work that is done for one Space at a time, each time in a transaction."""
+    """A kind of work, done for one Space at a time in a transaction."""
 
     waiting: Waiting
-    """Returns the Spaces where it waits, or some of them."""
+    """Returns all or some Spaces with waiting work."""
     attend: Callable[[Connection[Any], int], bool]
-    """Does a piece of it for a Space; returns whether there was one."""
+    """Does one unit of work for a Space; returns whether there was any."""
     turn_seconds: float = TURN_SECONDS
     """After this time in a pass no further Space is started. The remaining ones come first in the next pass.
     """
     pause_seconds: float = 0.0
-    """The pause after a look that led to no work: it may read much, and in a cluster goes to every
-    node. A duty with a pause also spends no more than a share of its time on looks.
+    """The pause after a poll that found no work: it may read much, and in a cluster goes to every node. A
+    duty with a pause also spends no more than a share of its time on polls.
     """
     name: str = ""
-    """What a problem of a Space calls it."""
+    """Its name in a Space's problems."""
     channel: str | None = None
-    """Where the database notifies workers that some has come in: they look again at once."""
+    """Notifications on this channel start the next poll early."""

@@ -1,5 +1,5 @@
-"""Jobs that fail for one Space by a fault of ours: kept where the Space's problems are read, and
-tried again after a while. Other Spaces are served meanwhile.
+"""Jobs that fail for one Space by an internal fault: recorded for the Space's problems, and retried after a
+while. Other Spaces are not affected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "failed_jobs.sql")
 
 RETRY_SECONDS = 300.0
-"""How long a failed job is skipped."""
+"""A failed job is skipped for this long."""
 FORGOTTEN = timedelta(seconds=3 * RETRY_SECONDS)
 """A failure that has not recurred for this long is over, even if it was not cleared."""
 
@@ -20,7 +20,7 @@ NOTE, CLEAR = queries["note"], queries["clear"]
 
 
 def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
-    """Return what NOTE binds."""
+    """Return the values for NOTE."""
     return {
         "space_id": space_id,
         "job": job,
@@ -31,5 +31,5 @@ def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
 
 
 def success(space_id: int, job: str) -> dict[str, Any]:
-    """Return what CLEAR binds."""
+    """Return the values for CLEAR."""
     return {"space_id": space_id, "job": job}

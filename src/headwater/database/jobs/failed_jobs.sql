@@ -1,5 +1,5 @@
 -- name: note
--- A job has failed for a Space once more.
+-- Record a job's failure for a Space.
 INSERT INTO failed_jobs AS f (space_id, job, error, since, failed_at)
 VALUES (%(space_id)s, %(job)s, %(error)s, %(now)s, %(now)s)
 ON CONFLICT (space_id, job) DO UPDATE
@@ -8,5 +8,4 @@ SET error = excluded.error, failed_at = excluded.failed_at,
                  THEN excluded.since ELSE f.since END;
 
 -- name: clear
--- A job works again.
 DELETE FROM failed_jobs f WHERE f.space_id = %(space_id)s AND f.job = %(job)s;

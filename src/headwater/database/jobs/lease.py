@@ -1,7 +1,7 @@
-"""Leases: a row names, by a token and a time, the process that works on it.
+"""Leases: a row names the process working on it, by a token and an expiry.
 
-A process that is killed lets its lease run out, and another takes the row. One that was only slow
-finds another token there, and may not write its results.
+If a process is killed, its lease expires and another takes the row. A process that was only slow finds
+another token and may not write its results.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from psycopg import Connection
 from headwater.database.outage_log import OutageLog
 
 LEASE = timedelta(seconds=30)
-"""The time that a lease lasts unless it is renewed."""
+"""The duration of a lease between renewals."""
 RENEW_SECONDS = 2.0
 
 
 class LeaseLostError(Exception):
-    """The row is another process's by now."""
+    """Another process has leased the row."""
 
 
 class LeaseRenewal:
@@ -32,7 +32,7 @@ class LeaseRenewal:
     """
 
     def __init__(self, url: str, renew: Callable[[Connection[Any]], bool]) -> None:
-        """`renew` renews the lease, and returns False when it is lost."""
+        """Call `renew` regularly; it returns False when the lease is lost."""
         self._url = url
         self._renew = renew
         self._ended = threading.Event()
@@ -40,7 +40,7 @@ class LeaseRenewal:
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 
     def check(self) -> None:
-        """Raise LeaseLostError when the lease is lost."""
+        """Raise LeaseLostError if the lease is lost."""
         if self._lost.is_set():
             raise LeaseLostError
 

@@ -1,4 +1,4 @@
-"""Stops a process that works on jobs: a signal interrupts its current work."""
+"""Stops a process for jobs: a signal interrupts its current work."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import signal
 
 
 class StopRequested(BaseException):
-    """The process is to stop."""
+    """The process must stop."""
 
 
 def stop_on_signals() -> None:
-    """Raise StopRequested in the main thread when the process is asked to end."""
+    """Raise StopRequested in the main thread on a stop signal."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
 

@@ -1,4 +1,4 @@
-"""The worker: does a piece of work for each Space where some waits, in turn."""
+"""The worker: works for each Space in turn."""
 
 from __future__ import annotations
 
@@ -23,27 +23,26 @@ from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, fail
 from headwater.database.outage_log import OutageLog
 
 FIRST_PAUSE_SECONDS = 0.05
-"""The pause after a failure, which doubles with each one."""
+"""The pause after a failure, doubled by each further one."""
 FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
-"""Waits double with every pass without work. A notice of new work ends them."""
+"""Waits double with every idle pass. A notification ends them."""
 LONGEST_PAUSE_SECONDS = 5.0
 LOOK_SHARE = 20
-"""A background job with a pause looks for work at most once in this many seconds, for any number of Spaces.
-"""
+"""A background job with a pause polls at most once in this many seconds, for any number of Spaces."""
 SWITCH_PAUSE_SECONDS = 0.4
-"""The longest pause where a Space is being switched over to another node, which takes seconds."""
+"""The longest pause while a Space is being switched to another node, which takes seconds."""
 
 LOOK = -1
-"""In place of a Space: a duty's look where its work waits. No Space has this id."""
+"""Passed instead of a Space id for a duty's poll. No Space has this id."""
 
 log = structlog.get_logger()
 put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
 
 
 class PutOffs:
-    """Work that has failed through no fault of its rows, and when it is tried again: ever later, so
-    that a disk that is full is not filled with lines of the log as well.
+    """Work postponed by failures that no row caused, with growing delays, so that a full disk is not filled
+    with log lines too.
     """
 
     def __init__(self) -> None:
@@ -52,7 +51,7 @@ class PutOffs:
         self._failed: set[tuple[Duty, int]] = set()
 
     def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
-        """Put a Space's work off once more, and return for how many seconds."""
+        """Postpone a Space's work again, and return the delay in seconds."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
         pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
@@ -60,12 +59,12 @@ class PutOffs:
         return pause
 
     def fail(self, duty: Duty, space_id: int) -> None:
-        """Leave a Space's work alone after a fault in our own code."""
+        """Postpone a Space's work after an internal fault."""
         self._failed.add((duty, space_id))
         self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
 
     def has_failed(self, duty: Duty, space_id: int) -> bool:
-        """Return whether a Space's work has failed, and has not been done since."""
+        """Return whether a Space's work has failed and not succeeded since."""
         return (duty, space_id) in self._failed
 
     def is_due(self, duty: Duty, space_id: int) -> bool:
@@ -73,7 +72,7 @@ class PutOffs:
         return time.monotonic() >= self._due.get((duty, space_id), 0.0)
 
     def forget(self, duty: Duty, space_id: int) -> None:
-        """Note that a Space's work could be done."""
+        """Record that a Space's work succeeded."""
         self._failures.pop((duty, space_id), None)
         self._failed.discard((duty, space_id))
         self._due.pop((duty, space_id), None)
@@ -81,23 +80,23 @@ class PutOffs:
 
 @dataclass
 class Look:
-    """A duty's look where its work waits."""
+    """A duty's poll for waiting work."""
 
     began: float
     seconds: float = 0.0
     spaces: list[int] = field(default_factory=list[int])
-    """Those that it found and the duty has not come to."""
+    """The Spaces found and not yet served."""
     led_to_work: bool = False
 
     def next(self, duty: Duty) -> float:
-        """Return when the duty may look again, once it came to all of them."""
+        """Return the earliest time of the next poll, after serving all Spaces."""
         pause = 0.0 if self.led_to_work else max(duty.pause_seconds, FIRST_REST_SECONDS)
         share = LOOK_SHARE * self.seconds if duty.pause_seconds else 0.0
         return self.began + max(pause, share)
 
 
 class Worker:
-    """Does its duties in turn until `stop` is set. A piece under way is finished first."""
+    """Runs its duties in turn until `stop` is set, and finishes the current unit of work."""
 
     def __init__(self, url: str, stop: threading.Event, duties: Sequence[Duty]) -> None:
         self._url = url
@@ -105,11 +104,11 @@ class Worker:
         self._duties = duties
         self._put_offs = PutOffs()
         self._looks: dict[Duty, Look] = {}
-        """The last look of each duty."""
+        """The last poll of each duty."""
         self._idle_turns = 0
 
     def run(self) -> None:
-        """Work; when the database goes away, come back to it, waiting longer each time."""
+        """Run; reconnect with growing delays when the database is away."""
         _collect_rarely()
         failures, outage = 0, OutageLog("worker")
         while not self._stop.is_set():
@@ -132,7 +131,7 @@ class Worker:
                 connection.execute(SQL("LISTEN {}").format(Identifier(duty.channel)))
 
     def _turn(self, connection: WorkerConnection) -> None:
-        """Give every duty its turn; rest when there was nothing to do."""
+        """Give every duty its turn; rest if there was nothing to do."""
         worked = [self._work(connection, duty) for duty in self._duties]
         if any(worked):
             self._idle_turns = 0
@@ -141,9 +140,7 @@ class Worker:
             self._rest(connection)
 
     def _work(self, connection: WorkerConnection, duty: Duty) -> bool:
-        """Work on a duty until nothing waits or its time is over. Returns whether there was some
-        work.
-        """
+        """Work on a duty until nothing waits or its time is over. Returns whether there was any work."""
         worked, ends = False, time.monotonic() + duty.turn_seconds
         while not self._stop.is_set() and (look := self._look(connection, duty)).spaces:
             if self._attend(connection, duty, look.spaces.pop()):
@@ -153,7 +150,7 @@ class Worker:
         return worked
 
     def _look(self, connection: WorkerConnection, duty: Duty) -> Look:
-        """Return the duty's last look, or another one where it came to all Spaces of that."""
+        """Return the duty's last poll, or a new one after all its Spaces were served."""
         look, now = self._looks.get(duty), time.monotonic()
         if look is None or (not look.spaces and now >= look.next(duty)):
             spaces = self._waiting(connection, duty)
@@ -161,7 +158,7 @@ class Worker:
         return look
 
     def _rest(self, connection: WorkerConnection) -> None:
-        """Wait for a notice, but not long, because not all work sends one."""
+        """Wait for a notification, but not long, because not all work sends one."""
         seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
         for notice in connection.notifies(timeout=seconds, stop_after=1):
             self._idle_turns = 0
@@ -170,8 +167,8 @@ class Worker:
                     self._looks.pop(duty, None)
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
-        """Return the Spaces with waiting work of a background job. A failed look is postponed, because other
-        jobs may still work: in a cluster not all of them ask a node that is down.
+        """Return the Spaces with waiting work. A failed poll is postponed, because other jobs may still work:
+        in a cluster not all of them query a node that is down.
         """
         if not self._put_offs.is_due(duty, LOOK):
             return []
@@ -186,8 +183,8 @@ class Worker:
         return spaces
 
     def _attend(self, connection: WorkerConnection, duty: Duty, space_id: int) -> bool:
-        """Do a piece of a duty for one Space; returns whether there was one. A failure that no row
-        is to blame for puts the Space off. Raises it when the connection is closed.
+        """Do one unit of work for a Space; returns whether there was any. A failure that no row caused
+        postpones the Space. Raises it if the connection is closed.
         """
         try:
             done = self._do(connection, duty, space_id)
@@ -204,7 +201,7 @@ class Worker:
         return done
 
     def _fail(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
-        """Leave a Space's work alone for a while after a fault in our own code, and note it."""
+        """Postpone a Space's work after an internal fault, and record the fault."""
         if connection.closed:
             raise error
         with suppress(psycopg.Error):
@@ -217,7 +214,7 @@ class Worker:
                 connection.execute(NOTE, failure(space_id, duty.name, error))
 
     def _put_off(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
-        """Put work off that has failed. Raises its error when the connection is closed."""
+        """Postpone failed work. Raises its error if the connection is closed."""
         if connection.closed:
             raise error
         with suppress(psycopg.Error):
@@ -241,8 +238,8 @@ class Worker:
 
 
 def _collect_rarely() -> None:
-    """Collect garbage rarely. A batch makes tens of thousands of objects without cycles, so that
-    collecting as often as Python's default would waste about a fifth of a worker's time.
+    """Collect garbage rarely. A batch creates tens of thousands of objects without cycles, so Python's
+    default would waste about a fifth of a worker's time.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

@@ -41,7 +41,7 @@ async def put_names(connection: AsyncConnection, space_id: int, names: Iterable[
 async def fetch_names(
     connection: AsyncConnection, space_id: int, kind: str, ids: Iterable[str]
 ) -> dict[str, str]:
-    """Return the names of these ids, without ids that have none."""
+    """Return the names of these ids, without unnamed ids."""
     bound = {"space_id": space_id, "kind": kind, "ids": list(ids)}
     return dict(await fetch_all(connection, queries["names"], bound))
 
@@ -49,7 +49,7 @@ async def fetch_names(
 async def list_names(
     connection: AsyncConnection, space_id: int, per_page: int, position: Position | None
 ) -> Page:
-    """Return one page, newest first by when an id was first named."""
+    """Return one page, ordered by the first naming, newest first."""
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, "after": 0, "before": _MAX_ID}
     if position is not None:
         bound["after" if position.backward else "before"] = position.key[0]

@@ -1,5 +1,5 @@
-"""The body that puts names into the catalogue, and the parameters of its list: defined once,
-for reading and for the API's description.
+"""The body that stores names in the catalogue, and the parameters of its list, for parsing and for the API
+description.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ MAX_LENGTH = 512
 MAX_PLATFORM_LENGTH = 64
 
 
-# ------------------------------------------------------------------------------------- reading
-
 _FILLED: Schema = {"type": "string", "pattern": r"\S", "maxLength": MAX_LENGTH}
 
 
 def _required(kind: FieldType[str | None]) -> FieldType[str]:
-    """Return the type of text that must not be blank."""
 
     def parse(value: str | None) -> str:
         if value is None:
@@ -79,8 +76,6 @@ def read_name(values: dict[str, Any]) -> AdName:
     """Parse one name. Raises Invalid with every invalid field."""
     return parse_body(AD_NAME, values)
 
-
-# ------------------------------------------------------------------------------------- listing
 
 PER_PAGE = page_size(1000)
 DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]

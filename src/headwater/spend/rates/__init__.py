@@ -1,1 +1,1 @@
-"""The worth of currencies, by day."""
+"""Exchange rates by day."""

@@ -1,8 +1,8 @@
 """Decide which amounts count in a report, and why others are left out. Pure.
 
-An amount counts with its value in the report's currency. It is left out if there is no exchange
-rate or the value exceeds a limit, so that no sum can overflow and no visitor can distort the
-figures with an absurd amount.
+An amount counts with its value in the report's currency. It is left out if there is no exchange rate or the
+value exceeds a limit, so that no sum can overflow and no visitor can distort the figures with an absurd
+amount.
 """
 
 from __future__ import annotations
@@ -47,13 +47,10 @@ _WORDS = {
 
 
 Counted = int | LeftOutReason
-"""An amount's value in the report's currency, or why it is left out."""
 
 
 @dataclass(frozen=True)
 class _Value:
-    """Converts amounts to another currency."""
-
     rate: Fraction | None
     """None for the same currency, whose amounts aren't rounded."""
 
@@ -68,9 +65,7 @@ class AmountRule:
     reported: _Value | None
     """To the report's currency; None without a rate."""
     bounded: _Value | None
-    """To the currency of the limits: the Space's, or the report's if there is no rate to the
-    Space's.
-    """
+    """To the currency of the limits: the Space's, or the report's if there is no rate to the Space's."""
 
     @classmethod
     def for_day(

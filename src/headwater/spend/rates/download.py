@@ -23,7 +23,7 @@ _MAX_BYTES = 8 * 1024 * 1024
 
 
 class RatesUnavailableError(Exception):
-    """The rates can't be downloaded. The text says why."""
+    """The rates can't be downloaded. The text gives the reason."""
 
 
 async def fetch_reference_rates(

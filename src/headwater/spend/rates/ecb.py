@@ -27,8 +27,8 @@ _NO_RATE = {"", "N/A", "-"}
 
 
 def read_file(content: bytes) -> list[ReferenceRate]:
-    """Return the rates of a file: the bank's CSV, also in its ZIP, or its XML. Raises ValueError on
-    any error; no part of a file is silently skipped.
+    """Return the rates of a file: the bank's CSV, also zipped, or its XML. Raises ValueError on any error; no
+    part of a file is silently skipped.
     """
     if content.startswith(b"PK"):
         content = _unzip(content)

@@ -26,7 +26,7 @@ class RateTable:
     """Previous lookups: many amounts have the same day and currency."""
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return how many units of `target` equal one of `source`; None if unknown."""
+        """Return the units of `target` equal to one of `source`; None if unknown."""
         key = day, source, target
         if key not in self._cache:
             self._cache[key] = self._find(day, source, target)
@@ -43,8 +43,8 @@ class RateTable:
         return None
 
     def _space_rate(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return a day's rate from the Space's own rates: direct, or through one other currency, the
-        first in alphabetical order.
+        """Return a day's rate from the Space's own rates: direct, or through one other currency, the first in
+        alphabetical order.
         """
         rates = self.space_rates.get(day)
         if not rates:

@@ -1,4 +1,4 @@
-"""The body that puts a Space's own rates, and the parameters of their list."""
+"""The body that stores a Space's own rates, and the parameters of their list."""
 
 from __future__ import annotations
 

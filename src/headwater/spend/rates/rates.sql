@@ -1,5 +1,5 @@
 -- name: keep
--- A Space's own rates as they are, of those that are about to become others.
+-- Keep the former versions of the Space's rates that are about to change.
 INSERT INTO former_rates (space_id, until_revision, date, base, currency, rate)
 SELECT %(space_id)s, v.revision, r.date, r.base, r.currency, x.rate
 FROM json_to_recordset(%(rates)s::json) AS r (date date, base text, currency text, rate numeric)
@@ -9,8 +9,7 @@ LEFT JOIN rates x ON x.space_id = %(space_id)s AND x.date = r.date AND x.base = 
 WHERE x.rate IS DISTINCT FROM r.rate;
 
 -- name: put
--- A Space's own rates, new or changed. In one order everywhere, so that two requests never wait for
--- each other in a circle.
+-- Store a Space's own rates. Sorted, so that concurrent requests cannot deadlock.
 INSERT INTO rates AS x (space_id, date, base, currency, rate)
 SELECT %(space_id)s, r.date, r.base, r.currency, r.rate
 FROM json_to_recordset(%(rates)s::json) AS r (date date, base text, currency text, rate numeric)
@@ -35,17 +34,16 @@ FROM (
 ORDER BY x.date DESC, x.number DESC;
 
 -- name: lock_reference
--- Whoever changes the rates for all Spaces waits until the change before is committed, so that numbers
--- commit in their order.
+-- Changes of the rates for all Spaces wait for the previous commit, so that their numbers commit in order.
 LOCK TABLE reference_changes IN EXCLUSIVE MODE;
 
 -- name: draw_reference
--- The number of such a change.
+-- Draw the number of such a change.
 INSERT INTO reference_changes (revision)
 SELECT coalesce(max(c.revision), 0) + 1 FROM reference_changes c;
 
 -- name: keep_reference
--- Rates for all Spaces as they are, of those that are about to become others.
+-- Keep the former versions of rates for all Spaces that are about to change.
 INSERT INTO former_reference_rates (until_revision, date, currency, per_euro)
 SELECT (SELECT max(c.revision) FROM reference_changes c), r.date, r.currency, x.per_euro
 FROM json_to_recordset(%(rates)s::json) AS r (date date, currency text, per_euro numeric)
@@ -53,7 +51,7 @@ LEFT JOIN reference_rates x ON x.date = r.date AND x.currency = r.currency
 WHERE x.per_euro IS DISTINCT FROM r.per_euro;
 
 -- name: reference_revision
--- The number of the latest change of the rates for all Spaces, by a moment.
+-- The latest change of the rates for all Spaces up to a moment.
 SELECT coalesce(max(c.revision), 0) FROM reference_changes c
 WHERE %(moment)s::timestamptz IS NULL OR c.made_at <= %(moment)s;
 
@@ -67,7 +65,7 @@ SELECT EXISTS (SELECT FROM former_rates f
                  AND f.until_revision <= %(until_reference)s);
 
 -- name: former
--- A Space's own rates of some days as they were at a point, of those that became others later.
+-- The former versions, at a point, of a Space's rates that changed later.
 SELECT DISTINCT ON (f.date, f.base, f.currency) f.date, f.base, f.currency, f.rate
 FROM former_rates f
 WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
@@ -75,7 +73,7 @@ WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
 ORDER BY f.date, f.base, f.currency, f.until_revision;
 
 -- name: former_reference
--- The same of those for all Spaces.
+-- The former versions, likewise, of the rates for all Spaces.
 SELECT DISTINCT ON (f.date, f.currency) f.date, f.currency, f.per_euro
 FROM former_reference_rates f
 WHERE f.until_revision > %(reference)s AND f.date = ANY(%(days)s::date[])
@@ -83,7 +81,7 @@ WHERE f.until_revision > %(reference)s AND f.date = ANY(%(days)s::date[])
 ORDER BY f.date, f.currency, f.until_revision;
 
 -- name: put_reference
--- Rates for all Spaces, new or changed.
+-- Store rates for all Spaces.
 INSERT INTO reference_rates AS x (date, currency, per_euro)
 SELECT r.date, r.currency, r.per_euro
 FROM json_to_recordset(%(rates)s::json) AS r (date date, currency text, per_euro numeric)
@@ -92,18 +90,16 @@ ON CONFLICT (date, currency) DO UPDATE SET per_euro = excluded.per_euro
 WHERE x.per_euro <> excluded.per_euro;
 
 -- name: reference_day
--- The latest day with rates for all Spaces.
 SELECT max(x.date) FROM reference_rates x;
 
 -- name: own
--- A Space's own rates of some days.
 SELECT x.date, x.base, x.currency, x.rate
 FROM rates x
 WHERE x.space_id = %(space_id)s AND x.date BETWEEN %(first_day)s AND %(last_day)s
   AND x.date = ANY(%(days)s::date[]);
 
 -- name: reference
--- Those for all Spaces, of some currencies and days.
+-- The rates for all Spaces, of these currencies and days.
 SELECT x.date, x.currency, x.per_euro
 FROM reference_rates x
 WHERE x.currency = ANY(%(currencies)s::text[]) AND x.date = ANY(%(days)s::date[]);

@@ -37,14 +37,12 @@ class RatePoint(NamedTuple):
     """A past state of the rates."""
 
     revision: int
-    """The Space's latest change by then."""
+    """The Space's latest change."""
     reference: int
-    """The latest change of the rates for all Spaces by then."""
+    """The latest change of the rates for all Spaces."""
 
 
 class ReferenceRate(msgspec.Struct, frozen=True):
-    """A rate for all Spaces."""
-
     date: date
     currency: str
     per_euro: Decimal
@@ -70,7 +68,7 @@ async def put_reference_rates(connection: AsyncConnection, rates: Sequence[Refer
 
 
 async def fetch_reference_revision(connection: AsyncConnection, moment: datetime | None = None) -> int:
-    """Return the latest change of the rates for all Spaces, by a moment or by now."""
+    """Return the latest change of the rates for all Spaces, up to a moment or now."""
     (revision,) = await fetch_one(connection, queries["reference_revision"], {"moment": moment})
     return revision
 
@@ -99,7 +97,7 @@ async def list_rates(
 
 
 async def fetch_reference_day(connection: AsyncConnection) -> date | None:
-    """Return the last day with rates for all Spaces; None if there are none."""
+    """Return the last day with rates for all Spaces."""
     (day,) = await fetch_one(connection, queries["reference_day"], {})
     return day
 
@@ -129,9 +127,7 @@ async def load_rates(
 def load_rates_now(
     connection: Connection[Any], space_id: int, days: Collection[date], currencies: Collection[str]
 ) -> RateTable:
-    """Return the current rates for amounts in these currencies on these days, with a blocking
-    connection.
-    """
+    """Return the current rates for amounts in these currencies on these days, over a blocking connection."""
     if not days:
         return RateTable()
     bound = _bound(space_id, days, currencies)
@@ -169,7 +165,7 @@ def _rates_per_euro(stored: Iterable[tuple[date, str, Decimal]]) -> dict[date, d
 
 
 def _restore(rates: dict[K, Fraction], key: K, former: Decimal | None) -> None:
-    """Restore a former rate; None if there was none."""
+    """Restore a former rate, or remove the rate without one."""
     if former is None:
         rates.pop(key, None)
     else:
