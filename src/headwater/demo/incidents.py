@@ -26,7 +26,7 @@ NO_TAG = (timedelta(days=20), timedelta(days=16))
 NO_ADS = timedelta(days=8)
 """The last click on a Google ad, before now."""
 FILLING = timedelta(hours=1)
-"""The latest time at which a new Space is first checked."""
+"""A new Space is checked first within this time."""
 
 
 def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:

@@ -21,7 +21,7 @@ Payload = dict[str, Any]
 DAYS = 180
 """Two periods of ninety days, so that the second can be compared with the first."""
 LATEST = 6
-"""Visitors of the last minutes, so that a report of today has data."""
+"""Visitors of the last minutes, so that a report of the current day has data."""
 FIRST = (
     "Anna",
     "Ben",

@@ -120,7 +120,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 
 async def _open(settings: Settings, shop: Shop) -> SampleSpace:
-    """Return the shop's Space, created if there is none with its name, with a new key."""
+    """Return the shop's Space, created if missing, with a new key."""
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:

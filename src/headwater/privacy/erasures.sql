@@ -122,7 +122,7 @@ FROM jsonb_to_recordset(%(erasures)s::jsonb) AS past (space_id bigint, receipt_i
 JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);
 
 -- name: mark
--- The position in the order of arrival up to which items are processed first.
+-- Earlier receipts are processed first.
 SELECT nextval('receipt_ids');
 
 -- name: waiting

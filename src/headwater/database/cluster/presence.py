@@ -1,4 +1,4 @@
-"""Whether the database is a cluster."""
+"""Detection of a cluster."""
 
 from __future__ import annotations
 
