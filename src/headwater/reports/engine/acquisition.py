@@ -1,6 +1,6 @@
-"""Customers from their first order on: who was acquired when and by which touches, and what they brought.
-Each event gets the path of its customer's first order, so a touch with credit of the first order has the
-same part of all.
+"""Customers from their first order on: when and by which touches they were acquired, and their revenue.
+Every event gets the path of its customer's first order, so a touch credited with that order gets the same
+share of all events.
 """
 
 from __future__ import annotations
@@ -34,48 +34,48 @@ from headwater.reports.query import DateTimeSpan, Filters, KeyCondition, Measure
 
 @dataclass(frozen=True)
 class Acquisition:
-    """The condition that an event's customer was acquired in a month, and by some touches."""
+    """The condition that an event's customer was acquired in a month, by some touches."""
 
     month: date
-    """Its first day."""
+    """The first day of the month."""
     only: tuple[KeyCondition, ...] = ()
-    """The touches of which one has credit of the first order; empty is any order."""
+    """A touch that meets these has credit for the first order; empty means any order."""
     unattributed: bool = False
-    """True for those whose first order no touch has credit of."""
+    """True if no touch has credit for the first order."""
 
 
 def last_second(day: date) -> datetime:
-    """Return the last second of the month that a day is in."""
+    """Return the last second of the month of a day."""
     last = months_after(day, 1) - date.resolution
     return datetime(last.year, last.month, last.day, 23, 59, 59)  # noqa: DTZ001 - as above
 
 
 PAIRS = 1_000_000
-"""Pairs of an event and a touch that are worked on at once."""
+"""The number of event/touch pairs processed at once."""
 _NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The part of a piece of paths that is about cohorts."""
+    """The part of a batch of paths needed for cohorts."""
 
     firsts: PathData
-    """The first orders in the months of acquisition, with the touches in the window before them."""
+    """The first orders in the acquisition months, with the touches in the window before them."""
     events: IntArray
-    """Of every event with an amount: customer, second and amount."""
+    """Rows of customer, second and amount of every event with an amount."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Finds what of a piece is about cohorts."""
+    """Extracts the data for cohorts from batches."""
 
     conditions: EventConditions
-    """On all events, within the time that is observed."""
+    """On all events of the observed range."""
     orders: FirstOrders
     acquired: range
-    """The seconds of the months of acquisition."""
+    """The Unix seconds of the acquisition months."""
     columns: tuple[Column, ...]
-    """Those that first orders are needed with."""
+    """The columns of first orders to keep."""
     window_days: int
 
     def observe(self, paths: PathData) -> Observation:
@@ -92,23 +92,23 @@ class Observer:
 
 @dataclass(frozen=True)
 class FollowedCustomers:
-    """Some customers, and what they brought. Paths are those of their first orders."""
+    """Some customers and their revenue, with the paths of their first orders."""
 
     paths: PathData
-    """Of every event with an amount, by customer and month."""
+    """Every event with an amount, ordered by customer and month."""
     acquired: IntArray
-    """Of every event the month of its customer's first order, from 1."""
+    """The acquisition month of every event's customer, from 1."""
     since: IntArray
-    """The months since then."""
+    """The months from acquisition to the event."""
     is_buying: IntArray
-    """The places of events that are their customer's first order of a month."""
+    """The indexes of each customer's first order in every month."""
 
 
-# Anna's first order came by G and M; she bought again two months later, and gave one back:
+# Anna's first order came through G and M. She bought again two months later and returned part of it:
 #
 #     events      acquired   since   amount    path
 #     May 3          1         0      50.00    G M
-#     July 9         1         2      30.00    G M      of the first order, not of July's
+#     July 9         1         2      30.00    G M      from the first order, not July's
 #     July 20        1         2     -30.00    G M
 #
 # So each model shares out 50.00, 30.00 and -30.00 over G and M alike. She buys in months 0 and 2.
@@ -117,9 +117,7 @@ class FollowedCustomers:
 def follow(
     firsts: Sequence[PathData], events: Sequence[IntArray], customers: Customers, months: Step
 ) -> list[FollowedCustomers]:
-    """Return all customers with what they brought since their month of acquisition, in parts that
-    can be worked on at once.
-    """
+    """Return all customers and their revenue since acquisition, in parts small enough to process at once."""
     first_orders = PathData.join(firsts)
     numbers = customers.keys(first_orders)
     order = np.argsort(numbers, kind="stable")
@@ -143,7 +141,7 @@ def follow(
 
 
 def _some(paths: PathData, start: int, end: int) -> PathData:
-    """Return the events from one place to another, of which paths lie one after the other."""
+    """Return a range of events whose paths are contiguous."""
     starts, lengths = paths[Column.STARTS][start:end], paths[Column.LENGTHS][start:end]
     first, touches = int(starts[0]), int(lengths.sum())
     columns = {
@@ -155,7 +153,7 @@ def _some(paths: PathData, start: int, end: int) -> PathData:
 
 
 def _runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield runs of customers of whose events and touches there are not too many."""
+    """Yield ranges of customers with about PAIRS pairs of an event and a touch."""
     events = np.bincount(places, minlength=len(lengths))
     pairs = np.cumsum(events * np.maximum(lengths, 1))
     start = 0
@@ -183,19 +181,19 @@ def _followed(
 
 @dataclass(frozen=True)
 class Observed:
-    """The customers that were acquired in some months, and what all customers brought."""
+    """The customers acquired in some months, and the revenue of all customers."""
 
     planned: PeriodPlan
     customers: Customers
     firsts: Sequence[PathData]
     """Their first orders, with the touches in the window before them."""
     events: Sequence[IntArray]
-    """Of every event with an amount: customer, second and amount."""
+    """Rows of customer, second and amount of every event with an amount."""
 
 
 @dataclass(frozen=True)
 class ObservationPlan:
-    """The observation of customers, made ready."""
+    """The plan to observe customers."""
 
     query: ReportQuery
     planned: PeriodPlan
@@ -209,9 +207,9 @@ class ObservationPlan:
 async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
 ) -> ObservationPlan:
-    """Return how those who were acquired in some months are observed, over the query's range."""
+    """Plan to observe the customers acquired in some months over the query's range."""
     (planned,) = await PlanLoader(reader, [query]).plans(query)
-    # Only events that bring revenue are observed, and nothing is known of what they are called.
+    # Only events that bring revenue are observed, whatever their names.
     scope = replace(planned.plan.scope, kinds=EVERY_NAME)
     planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
     customers = Customers(query.by_company)
@@ -232,9 +230,9 @@ async def make_key(reader: ReportReader, observation: ObservationPlan, subject: 
 
 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
-    """Return what is observed. Raises ReportTooLarge."""
+    """Observe the customers. Raises ReportTooLarge."""
     observer, planned = observation.observer, observation.planned
-    # Not by company, whose paths are read from the tables: only those to first orders are needed.
+    # Paths by company are slow to read from the tables, so only those before first orders are read, below.
     paths = reader.path_reader(observer.columns)
     pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
     firsts = [piece.firsts for piece in pieces if piece.firsts.events]
@@ -246,8 +244,8 @@ async def observe(reader: ReportReader, observation: ObservationPlan) -> Observe
 async def _with_paths_of_companies(
     reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
 ) -> list[PathData]:
-    """Return first orders with what is in the window of the paths of their companies, where they
-    have one.
+    """Return first orders with the paths of their companies, limited to the window. Orders without a
+    company stay unchanged.
     """
     paths = reader.path_reader(observer.columns, by_company=True)
     own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
@@ -261,8 +259,8 @@ async def _with_paths_of_companies(
 
 
 async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:
-    """Return the condition that events are of customers who were acquired so, by the model and
-    window of a report of them.
+    """Return the condition that an event's customer was acquired this way, by the model and window of a
+    report.
     """
     first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
     span = DateTimeSpan(first, last_second(acquisition.month))
@@ -286,7 +284,7 @@ async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: A
 
 
 def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
-    """Return the customers, ascending."""
+    """Return the acquired customers, ascending."""
     if not observed.firsts:
         return np.array([], dtype=np.int64)
     plan: Plan = observed.planned.plan

@@ -1,5 +1,5 @@
-"""Adding up a piece of the paths: its events and their credit, by group. Pure, and without Python
-objects per event or touch, so that a million events take a blink.
+"""Sum up a batch of paths: events and their credit, by group. Pure, and without Python objects per event or
+touch, for speed.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from headwater.reports.engine.tally import NO_PAIRS, Cells, Tally
 from headwater.reports.query import CREDITED, Measure
 
 MOST_TOUCHES = 300_000
-"""Touches that are worked with at once, more or less, as a day may have any number of them."""
+"""About the number of touches processed at once; a day may have any number of them."""
 MOST_WEIGHED = 128_000
-"""The same where touches have weights, which takes twice the memory."""
+"""The same for weighted touches, which need twice the memory."""
 
 
 @dataclass(frozen=True)
 class PieceSums:
-    """The sums of a piece of the paths."""
+    """The sums of a batch of paths."""
 
     groups: Tally
     statuses: Mapping[str, Tally]
-    """By model: whole events by what became of them, keyed by the place in STATUSES."""
+    """By model: sums over whole events, keyed by their index in STATUSES."""
     names: Mapping[str, int]
-    """How many events have each name."""
+    """The number of events by name."""
 
     @classmethod
     def join(cls, parts: Sequence[PieceSums]) -> PieceSums | None:
-        """Return the sums of several parts as those of all; of none, None."""
+        """Merge the sums of several batches; None without any."""
         if len(parts) <= 1:
             return parts[0] if parts else None
         statuses = {
@@ -46,13 +46,13 @@ class PieceSums:
         return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
 
     def negated(self) -> PieceSums:
-        """Return what takes these sums away from others; it names no events."""
+        """Return the sums negated, to subtract them from others. Event names are left out."""
         statuses = {model: tally.negated() for model, tally in self.statuses.items()}
         return PieceSums(self.groups.negated(), statuses, {})
 
 
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
-    """Add up the events of a piece for each plan; None is of no event."""
+    """Return the sums of a batch for each plan; None without events."""
     most = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
     if paths.touches <= most or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)
@@ -61,8 +61,8 @@ def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
 
 
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
-    """Add up events together for each plan. What plans of one scope have in common, the choice of
-    events and the credit of touches, is worked out once.
+    """Return the sums of a batch for each plan. Plans of one scope share the selected events and their
+    credit.
     """
     uses = Counter(plan.scope for plan in plans)
     chosen = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
@@ -70,18 +70,16 @@ def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
 
 
 def add_up_events(plan: Plan, events: ChosenEvents) -> PieceSums:
-    """Add up the events of a piece that are in the plan's scope."""
+    """Return the sums of the events in the plan's scope."""
     return _Addition(plan, events).sums()
 
 
 class _Addition:
-    """The addition of one piece for one plan."""
-
     def __init__(self, plan: Plan, events: ChosenEvents) -> None:
         self._plan, self._events = plan, events
         self._by_group: list[Tally] = []
         self._counted: BoolArray | None = None
-        """Which events are added up: of some touches, those with such a touch; None is all."""
+        """The events that are counted: those with a selected touch. None means all."""
         if events.counted_touches is not None:
             self._counted = np.zeros(events.count, dtype=np.bool_)
 
@@ -100,8 +98,8 @@ class _Addition:
         return PieceSums(Tally.join(self._by_group), statuses, names)
 
     def _add_whole_events(self, first: ModelCredit | None) -> None:
-        """Add sums of whole events by the groups of the report: of touches, those that the first
-        model credits.
+        """Add sums over whole events by group. A touch dimension uses the touches that the first model
+        credits.
         """
         plan, events, groups = self._plan, self._events, self._plan.dimensions
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
@@ -138,7 +136,7 @@ class _Addition:
         self._by_group.append(cells.tally(cells.sums(events.touched_values, members)))
 
     def _by_status(self, credit: ModelCredit | None) -> Tally:
-        """Return the sums of whole events by what became of them, which plans of a scope share."""
+        """Return sums over whole events by status, shared by the plans of a scope."""
         model, sums = credit.model if credit else None, self._plan.status_sums
         wanted = StatusSums(model, sums, self._plan.touched)
         by_status = self._events.by_status
@@ -161,8 +159,8 @@ class _Addition:
         return chosen.tally(chosen.sums(self._events.touched_values, touched))
 
     def _whole_events(self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]) -> Tally:
-        """Return sums over events, each in a cell or in several: `members` has the event of each
-        code; None is all events, in order.
+        """Return sums over events in one or more groups. `members` has the event of each code; None means all
+        events in order.
         """
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):

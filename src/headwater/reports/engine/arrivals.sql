@@ -1,8 +1,8 @@
 -- name: arrivals
--- The events of some days that came in on a later day than theirs, by their day in UTC and the place of
--- that later day among %(starts)s, the days' starts and the last one's end: numbers of eight octets.
--- Place 0 is for those that came in in time, without numbers. And when the first of each came in. Files
--- bring the past in at once: their events are left out.
+-- Late arrivals: the events of some days that arrived on a later day, by their UTC day and the number of the
+-- arrival day among %(starts)s, the starts of the days and the end of the last. Ids are packed, 8 bytes each.
+-- Number 0, without ids, is for events that arrived in time. Also the first arrival of each. Imports bring in
+-- past events at once, so their events are left out.
 SELECT e.day,
        CASE WHEN e.received_at >= e.day_end
             THEN width_bucket(e.received_at, %(starts)s::timestamptz[]) ELSE 0 END AS place,

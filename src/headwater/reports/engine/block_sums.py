@@ -1,6 +1,4 @@
-"""Sums over blocks of paths, cached in memory: a report that is opened again adds up only what has
-changed.
-"""
+"""Cached sums over blocks of paths: a report that is opened again sums up only changed blocks."""
 
 from __future__ import annotations
 
@@ -26,14 +24,14 @@ from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.plan import FirstOrders
 
 _PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composable, type(None))
-"""Types whose `repr` says everything about a value."""
+"""Types whose `repr` determines the value."""
 
 
 class Fingerprint:
-    """A digest of a value made of plain data and arrays: equal digests mean equal values.
+    """A digest of a value of plain data and arrays: equal digests mean equal values.
 
-    First orders are too large to digest. Their content follows from their scope, which is in the
-    digest, and from the history of paths.
+    First orders are too large to digest. Their scope, which is digested, and the history of paths determine
+    them.
     """
 
     def __init__(self, value: object) -> None:
@@ -43,8 +41,8 @@ class Fingerprint:
         self.digest = self._hash.digest()
 
     def history(self, last_day: date) -> bytes | None:
-        """Return the version of the orders up to a day, None if it is unknown; empty if the value
-        depends on no orders.
+        """Return the version of the orders up to a day, None if unknown, empty if the value depends on no
+        orders.
         """
         return b"" if self.first_orders is None else self.first_orders.scan.history(last_day)
 
@@ -65,7 +63,7 @@ class Fingerprint:
             self._add_all("set", sorted(map(repr, cast("frozenset[object]", value))))
         elif isinstance(value, tuple | list):
             self._add_all("sequence", cast("Sequence[object]", value))
-        elif isinstance(value, FunctionType) and "<" not in value.__qualname__:  # no lambda, no closure
+        elif isinstance(value, FunctionType) and "<" not in value.__qualname__:  # no lambda or closure
             self._add_text(f"{value.__module__}.{value.__qualname__}")
         elif isinstance(value, _PLAIN):
             self._add_text(repr(value))
@@ -85,15 +83,15 @@ class Fingerprint:
 
 
 class Subject(Protocol):
-    """Something that is added up block by block."""
+    """A report or query that is summed up block by block."""
 
     @property
     def timeless(self) -> object:
-        """Everything that its sums depend on in every block."""
+        """The inputs of its sums that are the same in every block."""
         ...
 
     def clip(self, block: Block, /) -> Key | None:
-        """Return what its sums depend on in one block besides; None if it has no sums there."""
+        """Return the further inputs of its sums in one block; None if it has no sums there."""
         ...
 
 
@@ -103,17 +101,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Addition(Generic[S, T]):
-    """A way to add up subjects."""
+    """A way to sum up subjects."""
 
     name: str
-    """Tells the sums of a subject apart from its other sums."""
+    """Distinguishes several sums of one subject in the cache."""
     add_up: Callable[[Sequence[S], PathData], Sequence[T]]
     nothing: T
-    """The sums of a block in which a subject has none."""
+    """The result for a block without sums."""
 
 
 class BlockSums(Generic[S, T]):
-    """The sums of some subjects over blocks, as far as they are cached."""
+    """The cached sums of some subjects over blocks."""
 
     def __init__(
         self,
@@ -122,19 +120,19 @@ class BlockSums(Generic[S, T]):
         addition: Addition[S, T],
         conversion: ConvertedAmounts | None = None,
     ) -> None:
-        """`conversion` has the amounts that differ from those of the paths."""
+        """`conversion` has the amounts that replace the stored ones."""
         self._source, self._subjects, self._addition = source, subjects, addition
         self._amounts = Fingerprint(conversion).digest
         self._fingerprints = [Fingerprint(subject.timeless) for subject in subjects]
         self._cached: dict[Block, dict[int, T]] = {}
-        """The cached sums of a block by the index of the subject."""
+        """By block and index of the subject."""
 
     def is_cached(self, block: Block) -> bool:
         """Return whether the sums of all subjects over a block are cached."""
         return len(self._find(block)) == len(self._subjects)
 
     def cached(self) -> Iterator[Sequence[T]]:
-        """Yield the sums over each block that is cached for all subjects."""
+        """Yield the sums of each block that is cached for all subjects."""
         for subject_sums in self._cached.values():
             if len(subject_sums) == len(self._subjects):
                 yield [subject_sums[index] for index in range(len(self._subjects))]
@@ -146,7 +144,7 @@ class BlockSums(Generic[S, T]):
         return self._addition.add_up(missing, paths)
 
     def complete(self, block: Block, added: Sequence[T]) -> Sequence[T]:
-        """Return all sums over a block, and cache those that were not."""
+        """Return all sums over a block, and cache the `added` ones."""
         subject_sums, values = self._find(block), iter(added)
         sums: list[T] = []
         for index, subject in enumerate(self._subjects):

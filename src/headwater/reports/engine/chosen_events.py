@@ -1,4 +1,4 @@
-"""The events of a piece that reports are about, and the credit of touches. Pure."""
+"""The selected events of a batch and the credit of their touches. Pure."""
 
 from __future__ import annotations
 
@@ -32,70 +32,65 @@ from headwater.reports.query import DateBasis, Measure
 
 
 class NoCredit(StrEnum):
-    """The reasons for which no touch of an event gets credit."""
+    """The reasons why no touch of an event gets credit."""
 
     NO_TOUCH = "no_touch"
-    """No touch came before it."""
     OUTSIDE_WINDOW = "outside_window"
-    """All touches came before the window."""
+    """All touches are older than the window."""
     NOT_COUNTED = "not_counted"
-    """The model counts none of the touches in the window."""
+    """The model ignores all touches in the window."""
 
 
 WEIGHED_EVENT = 5 * lcm(*range(1, 21))
-"""The same where touches have weights, of which hardly any share is a whole number: a billion units
-and a little more, which times a weight fit 64 bits. A divisor of WHOLE_EVENT.
+"""The units of an event with weighted touches, whose shares are rarely whole numbers: about a billion, so
+that the product with a weight fits 64 bits. A divisor of WHOLE_EVENT.
 """
 STATUSES = (None, *NoCredit, "left_out")
-"""What becomes of an event: None is that it counts; `left_out`, that no touch whose credit counts
-is credited.
-"""
+"""The status of an event: None if it counts; `left_out` if no touch that counts gets credit."""
 COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
 
 
 class StatusSums(NamedTuple):
-    """Sums of whole events by what became of them."""
+    """The cache key of sums over whole events by status."""
 
     model: str | None
-    """None where no credit is worked out."""
+    """None if no credit is needed."""
     sums: tuple[Sum, ...]
     touched: bool
-    """True with the sums of touched events."""
+    """True to include the sums of touched events."""
 
 
 class CountedTouches(NamedTuple):
-    """Those of credited touches whose credit counts."""
+    """The credited touches whose credit counts."""
 
     credited: Credited
     places: IntArray | None
-    """Their places among the credited touches; None is everywhere."""
+    """Their indexes among the credited touches; None means all."""
     pairs: Pairs
     cells: PairCells
 
 
 class ChosenEvents:
-    """The chosen events of a piece."""
-
     def __init__(self, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> None:
-        """`paths` are those of these events alone. With `keeps`, credit that was worked out is kept
-        for whoever wants it next, which takes as much memory as a model's shares do.
+        """`paths` are the paths of the selected events only. With `keeps`, computed credit is cached for the
+        next plan, at the memory cost of a model's shares.
         """
         self.scope, self.paths, self.keeps = scope, paths, keeps
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
         self._credits: dict[str, ModelCredit] = {}
         self._counted: dict[int, CountedTouches] = {}
-        """By the identity of the credited touches, which are kept here."""
+        """By the identity of the credited touches, which are referenced here."""
         self.by_status: dict[StatusSums, Tally] = {}
-        """The sums by what became of events that some plan of the scope has added up."""
+        """Cached sums by status, shared by the plans of the scope."""
 
     @classmethod
     def of(cls, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> Self:
-        """Return the events of a piece that are in a scope."""
+        """Return the events of a batch in a scope."""
         return cls(scope, paths.select(scope.conditions.chosen(paths)), keeps=keeps)
 
     def credit(self, model: str) -> ModelCredit:
-        """Return the credit that a model gives."""
+        """Return the credit of a model."""
         if model in self._credits:
             return self._credits[model]
         credit = ModelCredit(self, model)
@@ -105,44 +100,41 @@ class ChosenEvents:
 
     @cached_property
     def amounts(self) -> IntArray:
-        """In ten-thousandths, 0 where there is none, or where the event brings no revenue."""
+        """In ten-thousandths; 0 if missing or if the event brings no revenue."""
         return self.scope.kinds.converting_amounts(self.paths, amounts_of(self.paths))
 
     @cached_property
     def kinds(self) -> IntArray:
-        """The Kind of every event; NO_KEY is none."""
+        """The Kind of every event, or NO_KEY."""
         return self.scope.kinds.keys(self.paths)
 
     @property
     def are_no_refunds(self) -> BoolArray:
-        """True for events with which no money went back."""
         return self.paths[Column.KINDS] != EventKind.REFUND
 
     @property
     def are_conversions(self) -> BoolArray:
-        """True for events that convert."""
         return (self.kinds == Kind.ORDER) | (self.kinds == Kind.CONVERSION)
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
-        """The units that amounts are shared out in, whole mills, tenths or hundredths of them, and
-        what a unit of each event is worth.
+        """The units in which amounts are shared out (hundredths, or tenths or single mills), and the signed
+        value of a unit, per event.
         """
         amounts, sizes = self.amounts, np.abs(self.amounts)
         units = sizes // 100
-        if np.array_equal(units * 100, sizes):  # no mills, as nearly everywhere
+        if np.array_equal(units * 100, sizes):  # no mills, the usual case
             return units, np.sign(amounts) * 100
         step = np.where(sizes % 100 == 0, 100, np.where(sizes % 10 == 0, 10, 1))
         return sizes // step, np.sign(amounts) * step
 
     @cached_property
     def slices(self) -> TouchSlices:
-        """The touches in the window."""
         return touches_in_window(self.paths, self.scope.query.window_days)
 
     @cached_property
     def counted_touches(self) -> BoolArray | None:
-        """True for the touches whose credit counts; None is all."""
+        """A mask of the touches whose credit counts; None means all."""
         scope, paths = self.scope, self.paths
         if not scope.query.of_some_touches:
             return None
@@ -166,7 +158,7 @@ class ChosenEvents:
 
     @property
     def _fitted(self) -> Mapping[str, IntArray]:
-        """The weights by the numbers of sources, of each model that goes by a fit."""
+        """The weights of each trained model by source number."""
         fit = self.scope.fit
         if fit is None:
             return {}
@@ -175,19 +167,16 @@ class ChosenEvents:
 
     @cached_property
     def touched(self) -> CountedTouches:
-        """Every touch in the windows whose credit counts, if a model gives it any."""
+        """The touches in the windows whose credit would count."""
         return self.counted_of(self.crediting.every_touch())
 
     @cached_property
     def cells(self) -> EventCells:
-        """The cells of the events."""
         return EventCells(self.paths)
 
     def counted_of(self, credited: Credited) -> CountedTouches:
-        """Return those of credited touches whose credit counts: the same for all models that credit
-        the same touches.
-        """
-        same = id(credited.touches)  # which they then have in common
+        """Return the credited touches whose credit counts. Models that credit the same touches share them."""
+        same = id(credited.touches)  # shared by models that credit the same touches
         if same not in self._counted:
             counted, events, touches = self.counted_touches, credited.events, credited.touches
             places = None if counted is None else np.flatnonzero(counted[touches])
@@ -199,31 +188,31 @@ class ChosenEvents:
         return self._counted[same]
 
     def values(self, part: Sum) -> IntArray:
-        """Return what each event adds to a sum."""
+        """Return the value that each event adds to a sum."""
         if part not in self._values:
             self._values[part] = _VALUES[part](self)
         return self._values[part]
 
     @property
     def touched_values(self) -> Mapping[str, IntArray]:
-        """The numbers that each event adds to the sums of touched events."""
+        """The values that each event adds to the sums of touched events."""
         return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
 
     def first_orders(self) -> BoolArray:
-        """Return which events are the first order of their contact."""
+        """Return a mask of the events that are their customer's first order."""
         orders = self.scope.first_orders
         assert orders is not None
-        stated = self.paths[Column.AMOUNTS]  # of which those that count as nothing keep the sign
+        stated = self.paths[Column.AMOUNTS]  # amounts that count as nothing keep their sign
         brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
         return orders.include(self.paths) & brings
 
     @cached_property
     def led(self) -> BoolArray:
-        """True for conversions with a touch in the window."""
+        """A mask of the conversions with a touch in the window."""
         return self.are_conversions & (self.slices.lengths > 0)
 
     def seconds_since_touch(self) -> IntArray:
-        """Return the seconds from the first touch in the window to each conversion; 0 for others."""
+        """Return the seconds from the first touch in the window to each conversion; 0 for other events."""
         led = np.flatnonzero(self.led)
         seconds = np.zeros(self.count, dtype=np.int64)
         first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led]]
@@ -254,15 +243,15 @@ class CreditShares(NamedTuple):
     shares: IntArray
     """In whole units."""
     worth: int
-    """What a unit is worth: ten-thousandths, or parts of WHOLE_EVENT."""
+    """The value of a unit in ten-thousandths or parts of WHOLE_EVENT."""
 
 
 class ModelCredit:
-    """The credit that a model gives in a piece."""
+    """The credit that a model gives in a batch."""
 
     def __init__(self, events: ChosenEvents, model: str) -> None:
-        # Weakly, as events have their credits: in a circle, the arrays of every piece would stay in
-        # memory until the garbage collector comes by.
+        # A weak reference: the events refer back to their credit, and a reference cycle would keep the arrays
+        # of every batch in memory until the next garbage collection.
         self._events: ChosenEvents = weakref.proxy(events)
         self.model = model
         self._spread = MODELS[model].share.spread
@@ -272,7 +261,7 @@ class ModelCredit:
 
     @cached_property
     def statuses(self) -> IntArray:
-        """The places in STATUSES of what becomes of every event."""
+        """The index of every event's status in STATUSES."""
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, _LEFT_OUT)
@@ -283,7 +272,7 @@ class ModelCredit:
         return np.where(self.credited.counts > 0, COUNTS, without)
 
     def sums(self, measure: Measure, cells: Cells) -> Numbers:
-        """Return the sums of a credited measure by the cells of the touches that count."""
+        """Return the sums of a credited measure by group of the touches that count."""
         credit = self._credit_of(measure)
         return multiply(sum_by_cell(cells.codes, credit.shares, cells.size), credit.worth)
 
@@ -314,24 +303,24 @@ class ModelCredit:
         units, factor = self._events.amount_units
         shares = self.credited.shares(units, self._spread)
         most = int(factor.max(initial=0))
-        if ((factor == most) | (factor == 0)).all():  # as of orders without mills
+        if ((factor == most) | (factor == 0)).all():  # typical orders, without mills
             return CreditShares(self._counted(shares), most)
         return CreditShares(self._counted(shares * factor[self.credited.events]), 1)
 
     def shares_of_events(self) -> tuple[IntArray, int]:
-        """Return the share of its event of every credited touch, and what an event is."""
+        """Return every credited touch's share of its event, and the units of a whole event."""
         unit = self._event_unit()
         units = np.full(self._events.count, unit, dtype=np.int64)
         return self.credited.shares(units, self._spread), unit
 
     def shares_of_amounts(self) -> IntArray:
-        """Return the share of its event's amount of every credited touch, in ten-thousandths."""
+        """Return every credited touch's share of its event's amount in ten-thousandths."""
         units, factor = self._events.amount_units
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 
     def _event_unit(self) -> int:
-        """Return the number of units for an event. Without weights it is one that gives the same
-        shares as WHOLE_EVENT, as small as the longest path allows.
+        """Return the number of units of an event: without weights, the smallest that gives the same shares as
+        WHOLE_EVENT for the longest path.
         """
         if MODELS[self.model].is_weighted:
             return WEIGHED_EVENT
@@ -339,5 +328,4 @@ class ModelCredit:
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
 
     def _counted(self, shares: IntArray) -> IntArray:
-        """Return the shares of the touches that count, of those of all that are credited."""
         return shares if self._places is None else shares[self._places]

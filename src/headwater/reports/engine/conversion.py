@@ -1,5 +1,5 @@
-"""Amounts of a report in one currency: what events say in others is converted, each by itself at
-the rate of its own day, before anything is added up. Amounts that cannot count are left out.
+"""Convert the amounts of a report to one currency before they are summed up, each at the rate of its day.
+Amounts that can't be counted are left out.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class LeftOutMoney(NamedTuple):
     reason: LeftOutReason
     events: int
     amount: Decimal
-    """In that currency, as the events state it."""
+    """In that currency."""
     first_day: date
     last_day: date
-    """Of the events, on the Space's clock."""
+    """The local days of the events."""
 
     @property
     def lacks_rate(self) -> bool:
@@ -49,11 +49,10 @@ class LeftOutMoney(NamedTuple):
 
 
 class LeftOutSpend(NamedTuple):
-    """Ad spend in a currency without a rate."""
+    """Ad spend in a currency without an exchange rate."""
 
     currency: str
     amount: Decimal
-    """In that currency."""
     first_day: date
     last_day: date
 
@@ -63,7 +62,6 @@ class LeftOutSpend(NamedTuple):
 
     @property
     def words(self) -> str:
-        """A sentence without its full stop."""
         return f"Spend of {self.amount:,.2f} {self.currency} left out: {LeftOutReason.NO_RATE.words}"
 
 
@@ -75,17 +73,17 @@ class LeftOutAmounts:
     event_ids: IntArray
     """Ascending."""
     kind_of: IntArray
-    """The place in `kinds` of each event's."""
+    """The index in `kinds` of each event."""
     amounts: IntArray
-    """Of each event, as it states it, in ten-thousandths."""
+    """The original amounts in ten-thousandths."""
     days: IntArray
-    """Of each event, as ordinals."""
+    """Ordinals."""
 
     @classmethod
     def of(
         cls, by_kind: Mapping[tuple[str, LeftOutReason], Iterable[tuple[int, int, date]]]
     ) -> LeftOutAmounts:
-        """Return events, as tuples of id, amount and day, by currency and reason."""
+        """Build from tuples of event id, amount and day, by currency and reason."""
         kinds = tuple(sorted(by_kind))
         rows = [
             (event_id, place, amount, day.toordinal())
@@ -96,7 +94,7 @@ class LeftOutAmounts:
         return cls(kinds, *columns)
 
     def among(self, event_ids: IntArray) -> list[LeftOutMoney]:
-        """Return what is left out of some events, each of which is named once."""
+        """Return the money left out of some distinct events."""
         places, known = place_among(self.event_ids, event_ids)
         places = places[known]
         several: list[LeftOutMoney] = []
@@ -117,7 +115,7 @@ class LeftOutAmounts:
 
 
 def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMoney, ...]:
-    """Return what is left out of several things, which have no event in common."""
+    """Add up left-out money of disjoint sets of events."""
     joined: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
     for money in (each for left_out in several for each in left_out):
         other = joined.get(money[:2])
@@ -141,16 +139,16 @@ queries = Queries(__name__, "conversion.sql")
 
 @dataclass(frozen=True)
 class ConvertedAmounts:
-    """The amounts of some events in the currency of a report."""
+    """The amounts of some events in a report's currency."""
 
     event_ids: IntArray
     """Ascending."""
     amounts: IntArray
-    """As the column of amounts has them."""
+    """In the form of Column.AMOUNTS."""
     left_out: LeftOutAmounts
 
     def put_into(self, paths: PathData) -> PathData:
-        """Return paths with these amounts in place of those that the events have."""
+        """Return paths with these amounts in place of the stored ones."""
         if Column.AMOUNTS not in paths.columns:
             return paths
         places, known = place_among(self.event_ids, paths[Column.EVENT_IDS])
@@ -163,11 +161,11 @@ class ConvertedAmounts:
 
 @dataclass(frozen=True)
 class _Group:
-    """Events of one day and currency, reported by pages alone or not."""
+    """Events of one day and currency, all reported only by a page or not."""
 
     currency: str
     day: date
-    """On the Space's clock."""
+    """The local day."""
     from_page: bool
     event_ids: IntArray
     amounts: IntArray
@@ -175,21 +173,21 @@ class _Group:
 
 @dataclass(frozen=True)
 class CurrencyExchange:
-    """The exchange of amounts of a Space into one currency."""
+    """The exchange of a Space's amounts into one currency."""
 
     space: Space
     target: str
     at: RatePoint | None = None
-    """The point whose rates count; None is now."""
+    """The revision of the exchange rates; None means now."""
 
     def rule(self, rates: RateTable, currency: str, day: date) -> AmountRule:
-        """Return how amounts of a currency and a day on the Space's clock count."""
+        """Return the rule for amounts of a currency and a local day."""
         return AmountRule.for_day(rates, day, currency, self.target, self.space.currency)
 
 
 def stored_amount(amount: int, counted: Counted) -> int:
-    """Return an event's amount as the column of amounts has it: what an event is, an order or a
-    refund, is told by the amount that it states, whatever that is worth.
+    """Return an event's amount in the form of Column.AMOUNTS. The sign of the original amount is kept
+    whatever the converted value, because it distinguishes orders from refunds.
     """
     sign = 1 if amount > 0 else -1
     if isinstance(counted, LeftOutReason):
@@ -200,9 +198,7 @@ def stored_amount(amount: int, counted: Counted) -> int:
 async def load_conversion(
     connection: AsyncConnection, exchange: CurrencyExchange, days: tuple[date, date]
 ) -> ConvertedAmounts | None:
-    """Return the amounts of those events of some days, in UTC, that do not count as they are; None
-    where there are none.
-    """
+    """Return the amounts that differ from the stored ones on some UTC days, or None."""
     space, target = exchange.space, exchange.target
     groups = await _fetch_groups(connection, space, target, days)
     if not groups:
@@ -229,9 +225,9 @@ async def load_conversion(
 async def _days(
     connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
 ) -> Sequence[date]:
-    """Return the days that can have events in another currency than `target`."""
+    """Return the days that can have events in a currency other than `target`."""
     first, last = days
-    if target != space.currency:  # then so are all that name none
+    if target != space.currency:  # events without a currency need conversion
         return [first + timedelta(days=number) for number in range((last - first).days + 1)]
     values = {"space_id": space.id, "currency": target, "first_day": first, "last_day": last}
     return [day for (day,) in await fetch_all(connection, queries["days"], values)]

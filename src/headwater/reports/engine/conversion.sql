@@ -1,5 +1,5 @@
 -- name: days
--- The days, in UTC, with events that name another currency than a report is in.
+-- The UTC days with events in a currency other than the report's.
 SELECT DISTINCT c.day
 FROM currency_days c
 WHERE c.space_id = %(space_id)s AND c.currency <> %(currency)s
@@ -7,9 +7,9 @@ WHERE c.space_id = %(space_id)s AND c.currency <> %(currency)s
 ORDER BY c.day;
 
 -- name: events
--- Events whose amount may not count as it is, by currency, day on the Space's clock and whether only a
--- page reported it: on some days, in UTC, those in another currency than the report or the Space; of all
--- days from one to another, those beyond a bound in the Space's currency.
+-- Events whose amount may need conversion or exceeds a bound, by currency, local day and whether only a page
+-- reported it: on the given UTC days, events in a currency other than the report's or the Space's; on all
+-- days of the range, events beyond a bound in the Space's currency.
 SELECT f.currency, f.day, f.from_page, string_agg(int8send(f.id), ''),
        string_agg(int8send((f.amount * 10000)::bigint), '')
 FROM (

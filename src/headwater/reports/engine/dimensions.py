@@ -1,5 +1,5 @@
-"""The groups of a report as numbers: each event or touch has a key, by which sums are made in bulk.
-Only the keys of groups that are listed get their names. Pure.
+"""The dimensions of a report: each event or touch gets an integer key per dimension, so that numpy can sum
+in bulk. Only the keys of listed groups are converted to names. Pure.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from headwater.sources.source_names import SourceNames
 _QUARTER = 900
 _NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
-"""The key of what has none: an event without a company, a touch without a campaign."""
+"""The key of a missing value: an event without a company, a touch without a campaign."""
 
 
 class Dimension(Protocol):
-    """One of a report's groups. It can be a key of what was made by it."""
+    """One of a report's dimensions, usable as a cache key."""
 
     @property
     def of_touch(self) -> bool:
-        """True when touches have the keys, false when events have."""
+        """True if touches have the keys, false if events do."""
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that the keys are made of."""
+        """The path columns that the keys depend on."""
         ...
 
     def keys(self, paths: PathData) -> IntArray:
-        """Return the key of every event, or of every touch."""
+        """Return the key of every event or touch."""
         ...
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A group whose keys are stored as they are."""
+    """A dimension whose keys are a stored column."""
 
     column: Column
     of_touch: bool = False
     nothing: int | None = None
-    """The stored number that stands for no key."""
+    """The stored value that means no key."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -65,13 +65,13 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """A group whose keys are looked up: those of tag sets, or of contacts, by their number."""
+    """A dimension whose keys are looked up by a stored number, of tag sets or contacts."""
 
     column: Column
     numbers: IntArray
-    """The numbers that have a key, ascending."""
+    """The numbers with a key, ascending."""
     key_of: IntArray
-    """The key of each."""
+    """The key of each number."""
     of_touch: bool = False
 
     @property
@@ -88,7 +88,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class OfEventName:
-    """The event's name, by its place in a list of all."""
+    """The dimension of event names; keys are indexes of a list of all names."""
 
     names: tuple[str, ...]
     of_touch = False
@@ -102,23 +102,22 @@ class OfEventName:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The day, week or month of the period, by its place in it, from 1."""
+    """The dimension of days, weeks or months, numbered from 1 in the period."""
 
     starts: IntArray
-    """The seconds at which the steps begin."""
+    """The Unix seconds at which buckets begin."""
     of_touch: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return (time_column(of_touch=self.of_touch),)
 
-    # Days are looked up by the quarters of an hour that they consist of, several times as fast as
-    # by halving. Only the first step of a period may begin within one:
+    # Buckets are looked up by quarter of an hour, several times as fast as by binary search. Only the first
+    # bucket of a period may begin within a quarter:
     #
     #     quarter         9:30 │ 9:45 │ 10:00 │ …  │ 23:45 │ 0:00 │ …
     #     a start              │   ▲  │       │    │       │ ▲    │
-    #     step              0  │   1  │   1   │ 1  │   1   │ 2    │
-    #
+    #     bucket            0  │   1  │   1   │ 1  │   1   │ 2    │
     def keys(self, paths: PathData) -> IntArray:
         (column,) = self.columns
         seconds = paths[column]
@@ -132,8 +131,8 @@ class Step:
 
     @cached_property
     def _by_quarter(self) -> tuple[int, IntArray] | None:
-        """The first second of the first step's quarter of an hour, and the step of every one from
-        the one before; None where a later step begins within one.
+        """The first second of the first bucket's quarter, and the bucket of every quarter from the one
+        before. None if a later bucket begins within a quarter.
         """
         if not len(self.starts):
             return None
@@ -146,19 +145,19 @@ class Step:
 
     @property
     def timeless(self) -> Step:
-        """The same without the beginnings of events' steps."""
+        """The dimension without the starts of event buckets."""
         return self if self.of_touch else Step(_NO_STARTS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
-        """Return how many steps begin up to the first of some seconds, and when others begin within
-        them.
+        """Return the number of buckets that begin up to the first of some seconds, and the starts of those
+        that begin later within them.
         """
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
         return int(before), tuple(self.starts[before:until].tolist())
 
     def seconds_of(self, keys: IntArray, within: range) -> range:
-        """Return the seconds from the first to the last of some steps of a period, which has these
-        seconds; none without a step.
+        """Return the seconds from the first to the last of some buckets, where the period has the seconds
+        `within`. Empty without buckets.
         """
         if not len(keys):
             return range(within.start, within.start)
@@ -169,7 +168,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ClockPart:
-    """The weekday (1 is Monday) or the hour of a time on the Space's clock."""
+    """The dimension of the local weekday (1 is Monday) or hour."""
 
     zone: ZoneInfo
     weekday: bool
@@ -192,20 +191,19 @@ def time_column(*, of_touch: bool) -> Column:
 
 
 def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
-    """Return the steps of a period."""
     starts = np.array([int(start.timestamp()) for start in buckets.starts], dtype=np.int64)
     return Step(starts, of_touch)
 
 
 def of_channels() -> Mapped:
-    """Return the channels, by their number."""
+    """Return the dimension of channels."""
     numbers = np.array(list(CHANNEL_IDS), dtype=np.int64)
     channels = np.array(list(CHANNEL_IDS.values()), dtype=np.int64)
     return Mapped(Column.SOURCES, numbers, channels, of_touch=True)
 
 
 def of_platforms(sources: SourceNames) -> Mapped:
-    """Return the platforms that bill sources, by their place among those of a Space."""
+    """Return the dimension of the ad platforms that bill sources, numbered from 1 in the Space's order."""
     places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
     owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
     billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
@@ -214,8 +212,8 @@ def of_platforms(sources: SourceNames) -> Mapped:
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:
-    """Return the seconds since 1970 on a zone's clock. A zone's offset is looked up once for every
-    hour that occurs; in an hour in which it changes, for every second.
+    """Return local seconds since 1970. The offset of a zone is looked up once per hour, or per second in
+    an hour in which it changes.
     """
     hours, places = np.unique(seconds // 3_600, return_inverse=True)
     first = _offsets(hours * 3_600, zone)
@@ -238,10 +236,10 @@ def _offsets(seconds: IntArray, zone: ZoneInfo) -> IntArray:
 
 @dataclass(frozen=True)
 class Customers:
-    """The customer of every event, as a number: a group of events."""
+    """The dimension of customers."""
 
     by_company: bool = False
-    """True when a company is one customer."""
+    """True if a company is one customer."""
     of_touch = False
 
     @property
@@ -249,8 +247,8 @@ class Customers:
         return (Column.CONTACTS, *([Column.COMPANIES] if self.by_company else []))
 
     def keys(self, paths: PathData) -> IntArray:
-        """Return the number of every event's customer. Where there are both, contacts have even
-        numbers and companies odd ones.
+        """Return the number of every event's customer. By company, contacts have even numbers and
+        companies odd ones.
         """
         contacts = paths[Column.CONTACTS]
         if not self.by_company:
@@ -260,11 +258,11 @@ class Customers:
 
 
 CONTACTS = Customers()
-"""Each contact a customer of its own."""
+"""Each contact is a customer."""
 
 
 class Kind(IntEnum):
-    """The kinds, by the number that stands for each. The names are the keys of the group `kind`."""
+    """The kinds of events. Their names in lower case are the keys of the group `kind`."""
 
     ORDER = 0
     """A purchase that is neither upsell nor refund, whatever its amount."""
@@ -275,7 +273,6 @@ class Kind(IntEnum):
 
     @property
     def key(self) -> str:
-        """The key of the group's row."""
         return self.name.lower()
 
 
@@ -283,8 +280,8 @@ KIND_KEYS = tuple(kind.key for kind in Kind)
 
 
 def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
-    """Return the names of the events that can convert and bring revenue: those that a question
-    names; else the sales of a Space that sells, and all but the steps on the way elsewhere.
+    """Return the names of the events that can convert and bring revenue: the names in the filters, or
+    sales events in a Space that sells, or else all events except funnel steps.
     """
     if filters.event_names:
         return filters.event_names
@@ -296,10 +293,10 @@ _WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
 
 @dataclass(frozen=True)
 class KindOfEvent:
-    """A group of events: their kind among events with some names. Others have none."""
+    """The dimension of the kinds of events with some names. Other events have no key."""
 
     names: tuple[str, ...] = ()
-    """Empty is all."""
+    """Empty means all."""
     of_touch = False
     columns = (Column.NAMES, Column.KINDS)
 
@@ -313,11 +310,11 @@ class KindOfEvent:
         return keys if self._has_all(paths) else np.where(self._named(paths), keys, NO_KEY)
 
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
-        """Return amounts, those of events with other names as 0."""
+        """Return amounts, with 0 for events with other names."""
         return amounts if self._has_all(paths) else np.where(self._named(paths), amounts, 0)
 
     def without_other_amounts(self, paths: PathData) -> PathData:
-        """Return paths in which events with other names have no amount."""
+        """Return paths without the amounts of events with other names."""
         if self._has_all(paths):
             return paths
         amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)

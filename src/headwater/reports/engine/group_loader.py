@@ -1,5 +1,5 @@
-"""The groups of a report made ready, each once, and the conditions on their keys: an event or touch
-meets one exactly when it would be in the row with that key.
+"""Load each dimension of a report once, and the conditions on its keys: an event or touch meets a condition
+exactly if it belongs to the row with that key.
 """
 
 from __future__ import annotations
@@ -39,16 +39,14 @@ from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
 
 _SPARSE = 16
-"""Contacts lie close where there is an order for every so many of their ids."""
+"""Contact ids count as dense with at least one order per this many ids."""
 NEW, RETURNING = range(2)
-"""The keys of the group."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfCustomer:
-    """The group of new and of returning customers: an event that brings money is the first of its
-    contact, or a later one; a refund is in the group of its customer's latest order before it.
-    Other events have no key.
+    """The dimension of new and returning customers. A paid event is its customer's first order or a later
+    one. A refund belongs to the group of its customer's latest order before it. Other events have no key.
     """
 
     first_orders: FirstOrders
@@ -73,15 +71,14 @@ class OfCustomer:
 
 @dataclass(frozen=True)
 class OrderScope:
-    """Orders with some names."""
+    """Orders with some event names."""
 
     event_names: frozenset[str]
-    """Empty is all."""
+    """Empty means all."""
     customers: Customers = CONTACTS
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of paths that tell them."""
         return (*self.customers.columns, Column.NAMES, Column.AMOUNTS, Column.SECONDS)
 
     @property
@@ -89,11 +86,11 @@ class OrderScope:
         return self
 
     def clip(self, _block: Block, /) -> Key:
-        """Return nothing, as the orders of a block depend on no period."""
+        """Return an empty key: the orders of a block depend on no period."""
         return ()
 
     def orders(self, paths: PathData) -> IntArray:
-        """Return the orders of a piece, as columns of customer, second and event."""
+        """Return the orders of a batch as rows of customers, seconds and event ids."""
         chosen = paths[Column.AMOUNTS] > 0
         if self.event_names:
             chosen &= are_named(self.event_names, paths)
@@ -102,7 +99,7 @@ class OrderScope:
 
 
 def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
-    """Return the orders of a piece for each scope."""
+    """Return the orders of a batch for each scope."""
     return [scope.orders(paths) for scope in scopes]
 
 
@@ -110,9 +107,7 @@ ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empt
 
 
 def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
-    """Return the earliest order of each customer in a scan; of orders in the same second, the one
-    with the lowest id.
-    """
+    """Return the earliest order of each customer in a scan. The lowest id wins within a second."""
     contacts, seconds = (_together(orders, place) for place in (0, 1))
     numbers, places = _numbered(contacts)
     earliest = _least(places, seconds, len(numbers))
@@ -129,7 +124,7 @@ def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderSc
 
 
 def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray) -> IntArray:
-    """Return the second of the second order at each place: the first one's where two share it."""
+    """Return the time of each customer's second order, which equals the first if two share a second."""
     later = np.flatnonzero(~at_first)
     second = _least(places[later], seconds[later], len(earliest))
     shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
@@ -137,8 +132,8 @@ def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earlies
 
 
 def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return contacts, ascending, and the place of each one among them. Where they
-    lie close, as those of one Space do, these are all from the least on, with no need to sort.
+    """Return the contacts, ascending, and the index of each input contact among them. Dense ids, the usual
+    case in a Space, give the full range of ids without sorting.
     """
     least, most = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
     if most - least < _SPARSE * len(contacts):
@@ -148,35 +143,33 @@ def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _least(places: IntArray, values: IntArray, size: int) -> IntArray:
-    """Return the least value at each place."""
+    """Return the least value at each index, NEVER without one."""
     least = np.full(size, NEVER, dtype=np.int64)
     np.minimum.at(least, places, values)
     return least
 
 
 def _together(orders: Sequence[IntArray], place: int) -> IntArray:
-    """Return one column of several pieces."""
     return np.concatenate([np.array([], dtype=np.int64), *(each[place] for each in orders)])
 
 
 FIELD = "only"
-"""The field that a condition on keys is named by."""
+"""The request field with the conditions on keys."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The events and touches that a report's groups are of."""
+    """The events and touches of a report."""
 
     span: DateTimeSpan
-    """The range asked for."""
     filters: Filters
     window_days: int
     of_touch_dates: bool = False
-    """True when the range, and times as groups, are of touches."""
+    """True if the range and time buckets are about touches."""
 
 
 class GroupLoader:
-    """Loads the groups of a report."""
+    """Load the dimensions and key filters of a report."""
 
     def __init__(self, reader: ReportReader, subject: Subject) -> None:
         self._reader, self._subject = reader, subject
@@ -184,19 +177,19 @@ class GroupLoader:
 
     @property
     def kinds(self) -> KindOfEvent:
-        """The kinds of the events: with names to choose from, all events have one of those."""
+        """The kinds of the events. A query with event names has only such events."""
         filters = self._subject.filters
         return KindOfEvent(() if filters.event_names else self._reader.conversion_names(filters))
 
     async def load(self, group: Group) -> ReportDimension:
-        """Return a group other than a step of the period."""
+        """Return a dimension other than time buckets."""
         if group not in self._loaded:
             self._loaded[group] = await self._load(group)
         return self._loaded[group]
 
     async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
-        """Return the first order of every customer until the end of the range. A compared range is
-        before it, and has the same.
+        """Return the first order of every customer up to the end of the range. A compared range is earlier
+        and uses the same.
         """
         last_day = self.last_day(self._subject.span)
         names = self._reader.conversion_names(self._subject.filters)
@@ -207,9 +200,7 @@ class GroupLoader:
         return read[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
-        """Return the last day, in UTC, of the events that a range is about. Where it is of touches,
-        those are as long after it as the window is.
-        """
+        """Return the last UTC day of the events of a range. A range of touches ends one window later."""
         bounds, days = self._reader.bounds(span), self._subject.window_days
         if not self._subject.of_touch_dates:
             return bounds.last_day
@@ -218,9 +209,7 @@ class GroupLoader:
         return bounds.last_day + timedelta(days=days)
 
     def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
-        """Return the first and the last day, in UTC, on which there can be events of a range that
-        meet conditions on keys.
-        """
+        """Return the first and last UTC day of the events of a range that can meet conditions on keys."""
         bounds = self._reader.bounds(span)
         first, last = bounds.first_day, self.last_day(span)
         for each in only:
@@ -233,8 +222,8 @@ class GroupLoader:
     async def filters(
         self, span: DateTimeSpan, compare: Comparison = Comparison.NONE
     ) -> tuple[KeyFilter, ...]:
-        """Return the conditions on keys, for the range, or for one that it is compared with in some
-        way. Raises Invalid for a range with too many days, weeks or months.
+        """Return the conditions on keys for the range, or for a range that it is compared with. Raises
+        Invalid for too many time buckets.
         """
         wanted: dict[Group, set[str | None]] = {}
         for condition in self._subject.filters.only:
@@ -284,8 +273,8 @@ class GroupLoader:
     def _steps(
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
     ) -> tuple[Dimension, IntArray]:
-        """Return steps of a range, and those that have a key; of a compared range, the ones that
-        rows with such a key are compared with.
+        """Return the time buckets of a range and the numbers of the selected ones. In a compared range,
+        select their counterparts.
         """
         subject, zone = self._subject, self._reader.space.zone
         main = cut(subject.span, group, zone, FIELD)

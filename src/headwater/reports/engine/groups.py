@@ -1,5 +1,5 @@
-"""The groups of a report made ready: how events and touches are numbered by them, and what their
-keys are called.
+"""Load the dimensions of a report for a Space: the numbers that events and touches have in them, and the text
+and label of each number.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
 
 class GroupKeys(Protocol):
-    """The keys that events or touches may have in a group."""
+    """The possible keys of events or touches in a dimension."""
 
     in_order: ClassVar[bool]
-    """True when the numbers of keys are in the order of their words."""
+    """True if keys sort like their texts."""
 
     def text(self, key: int) -> str:
-        """Return a key other than NO_KEY in words."""
+        """Return the text of a key other than NO_KEY."""
         ...
 
     def find(self, text: str) -> int | None:
-        """Return the key with these words; None where there is none."""
+        """Return the key of a text, or None."""
         ...
 
 
 @dataclass(frozen=True)
 class ListedKeys:
-    """Keys that are the places in a list."""
+    """Keys that are indexes of a list."""
 
     texts: Sequence[str]
     first: int = 0
-    """The key of the first."""
+    """The key of the first text."""
     in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
@@ -85,7 +85,7 @@ class ListedKeys:
 
 @dataclass(frozen=True)
 class SourceKeys:
-    """Keys that are the numbers of a Space's sources."""
+    """Keys that are the Space's source numbers."""
 
     sources: SourceNames
     in_order: ClassVar[bool] = False
@@ -116,19 +116,17 @@ HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 
 def step_keys(steps: TimeBuckets) -> ListedKeys:
-    """Return the keys of the steps of a period: their places in it, from 1."""
+    """Return the keys of time buckets: their numbers, from 1."""
     return ListedKeys([key_of(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
 
 
 def number_of(keys: GroupKeys, text: str | None) -> int | None:
-    """Return the key with these words; without any, that of what has none."""
+    """Return the key of a text; NO_KEY for None."""
     return NO_KEY if text is None else keys.find(text)
 
 
 @dataclass(frozen=True)
 class PathKeys:
-    """The keys of paths in words."""
-
     names: StepNames
     in_order: ClassVar[bool] = True
 
@@ -146,18 +144,18 @@ queries = Queries(__name__, "labels.sql")
 
 @dataclass(frozen=True)
 class TagProperty:
-    """A property of tag sets that is a group."""
+    """A property of tag sets that is a dimension."""
 
     key: str
-    """The column that tells one from another."""
+    """The column of the key."""
     name: str | None = None
-    """The column that stands for the key where there is none, and names it where there is one."""
+    """The column of the name, which is also the key of a row without one."""
     kind: str = ""
-    """What the Space's catalogue calls such things."""
+    """The kind in the Space's ad catalogue."""
 
     @property
     def sql(self) -> tuple[Composable, Composable]:
-        """The key and its name, of a tag set `s`."""
+        """The key and the name of a tag set `s`."""
         key = Identifier("s", self.key)
         if self.name is None:
             return key, SQL("NULL::text")
@@ -176,13 +174,13 @@ TAG_PROPERTIES = {
 
 @dataclass(frozen=True)
 class ReportDimension:
-    """A group of a report: how it numbers events or touches, and what its numbers stand for."""
+    """A dimension of a report with the texts of its keys."""
 
     group: Group
     dimension: Dimension
     keys: GroupKeys
     names: Sequence[str | None] | None = None
-    """The name that goes with each key, for those that tag sets name."""
+    """The name of each key, for dimensions whose names are in tag sets."""
 
     def key_text(self, key: int) -> str | None:
         return None if key == NO_KEY else self.keys.text(key)
@@ -191,7 +189,7 @@ class ReportDimension:
 async def load_dimension(
     connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool, window_days: int
 ) -> ReportDimension:
-    """Return a group that does not depend on other events, made ready."""
+    """Return a dimension that doesn't depend on other events."""
     if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
         return _of_sources(group, window_days, space.sources)
     if group is Group.COUNTRY:
@@ -237,7 +235,7 @@ _STORED = {
         ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), IdKeys()),
     )
 }
-"""Groups that are the same in every Space."""
+"""Dimensions that are the same in every Space."""
 
 
 async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
@@ -250,7 +248,7 @@ async def _countries(connection: AsyncConnection, space: Space) -> ReportDimensi
 
 
 async def _self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
-    """The self-reported sources of contacts: of their last answer."""
+    """Return the self-reported source of contacts, from their last answer."""
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
     numbers, places = _ascending([read_numbers(packed) for _, packed in rows])
@@ -270,7 +268,7 @@ async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) 
 
 
 def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the numbers of all members, ascending, and of each the place of its set."""
+    """Return the numbers of all sets, ascending, and the index of each number's set."""
     numbers = np.concatenate([np.array([], dtype=np.int64), *members])
     keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
     order = np.argsort(numbers)
@@ -280,7 +278,7 @@ def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 async def fetch_labels(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
 ) -> dict[int, str | None]:
-    """Return what people call the groups with some keys."""
+    """Return the display names of keys."""
     texts = {key: dimension.keys.text(key) for key in set(keys) if key != NO_KEY}
     names = await _names(connection, space_id, dimension, list(texts.values()))
     own = dimension.names
@@ -311,7 +309,7 @@ async def _names(
 async def fetch_contacts_meeting(
     connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
 ) -> IntArray:
-    """Return the contacts that meet conditions on their custom fields, ascending."""
+    """Return the contacts that meet conditions on custom fields, ascending."""
     of_fields, bound = compose_all(conditions)
     query = queries["contacts"].format(conditions=of_fields)
     values = bound | {"space_id": space_id}
@@ -320,9 +318,9 @@ async def fetch_contacts_meeting(
 
 
 async def fetch_tag_sets_of_campaign(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
-    """Return the tag sets of campaigns whose id or name contains a text in any case, ascending.
+    """Return the tag sets of campaigns whose id or name contains a text, ignoring case, ascending.
 
-    Case is Python's to ignore, as the database's may know no letters but those of English.
+    Python compares, because the database's locale may know only English letters.
     """
     rows = await fetch_all(connection, queries["campaigns"], {"space_id": space_id})
     folded = part.lower()

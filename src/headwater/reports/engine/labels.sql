@@ -1,13 +1,12 @@
 -- name: tag_sets
--- The tag sets by one property of theirs: its values, the least name that goes with each, and the
--- tag sets that have it.
+-- Tag sets by one property: its values, the least name of each, and the tag sets that have it.
 SELECT {key} AS key, min({name} COLLATE "C"), array_agg(s.id ORDER BY s.id)
 FROM tag_sets s
 WHERE s.space_id = %(space_id)s AND {key} IS NOT NULL
 GROUP BY {key};
 
 -- name: campaigns
--- The campaigns by id and name, and the tag sets that have them.
+-- Campaigns by id and name, with their tag sets.
 SELECT s.campaign_id, coalesce(s.campaign_name, a.name), array_agg(s.id)
 FROM tag_sets s
 LEFT JOIN ad_names a
@@ -17,14 +16,14 @@ WHERE s.space_id = %(space_id)s AND num_nonnulls(s.campaign_id, s.campaign_name)
 GROUP BY 1, 2;
 
 -- name: countries
--- The contacts by their country, eight octets each.
+-- Contacts by country, 8 bytes each.
 SELECT k.country, string_agg(int8send(k.id), '' ORDER BY k.id)
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.country IS NOT NULL
 GROUP BY k.country;
 
 -- name: self_reported
--- The contacts by the source that they named last, eight octets each.
+-- Contacts by their last self-reported source, 8 bytes each.
 SELECT a.source, string_agg(int8send(a.contact_id), '' ORDER BY a.contact_id)
 FROM (SELECT DISTINCT ON (e.contact_id) e.contact_id, e.self_reported_source AS source
       FROM events e
@@ -33,27 +32,27 @@ FROM (SELECT DISTINCT ON (e.contact_id) e.contact_id, e.self_reported_source AS 
 GROUP BY a.source;
 
 -- name: contacts
--- The contacts that meet conditions on their custom fields, eight octets each.
+-- Contacts that meet conditions on custom fields, 8 bytes each.
 SELECT string_agg(int8send(k.id), '' ORDER BY k.id)
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {conditions};
 
 -- name: ad_labels
--- What the Space's catalogue calls ads, ad sets or campaigns.
+-- Names in the Space's ad catalogue.
 SELECT a.id, a.name FROM ad_names a
 WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s AND a.id = ANY(%(keys)s::text[]);
 
 -- name: event_labels
--- What the Space calls events.
+-- The Space's labels of event names.
 SELECT l.event_name, l.label FROM event_labels l
 WHERE l.space_id = %(space_id)s AND l.event_name = ANY(%(keys)s::text[]);
 
 -- name: company_labels
--- The names of companies.
+-- Company names.
 SELECT c.id::text, c.name FROM companies c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(keys)s::bigint[]);
 
 -- name: contact_labels
--- The names of contacts. Not their addresses, which a key for reports alone may not read.
+-- Contact names, without email addresses, which a reporting key may not read.
 SELECT k.id::text, k.name FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.id = ANY(%(keys)s::bigint[]);

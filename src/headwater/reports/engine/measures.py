@@ -1,6 +1,4 @@
-"""The making of every measure: of sums over events or over their credit, and of figures from these sums.
-Pure.
-"""
+"""The sums that each measure needs, and the figures computed from them. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +16,13 @@ from headwater.reports.engine.tally import Tally, sum_all
 from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""The units in which an event itself is shared out, as its amount is. Every model's shares of a
-path of up to 40 touches are whole numbers of them, and of a longer one nearly so; either way they
-add up to the event.
+"""The units in which an event is shared out. Every model's shares of a path of up to 40 touches are whole
+numbers of units, of a longer one nearly so. Either way they add up to the event.
 """
 
 
 class Sum(StrEnum):
-    """The sums over whole events that measures are made of."""
+    """The sums over whole events."""
 
     EVENTS = "events"
     CONVERSIONS = "conversions"
@@ -33,50 +30,49 @@ class Sum(StrEnum):
     UPSELLS = "upsells"
     REFUND_COUNT = "refund_count"
     GROSS = "gross"
-    """Of the amounts above zero, in ten-thousandths like all amounts."""
+    """The positive amounts, in ten-thousandths like all amounts."""
     REFUNDS = "refunds"
-    """Of the amounts below zero, as a number above zero."""
+    """The negative amounts, as a positive number."""
     FIRST_ORDERS = "first_orders"
     REACHED = "reached"
     """Events with a touch in the window."""
     REACHED_REVENUE = "reached_revenue"
-    """Their amounts."""
     LED = "led"
     """Conversions with a touch in the window."""
     SECONDS = "seconds"
-    """From the first touch in the window to such a conversion."""
+    """From the first touch in the window to the conversion, over LED."""
     TOUCHES = "touches"
-    """In the window of such conversions."""
+    """Touches in the window, over LED."""
 
 
 BY_KIND = frozenset(
     {Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT, Sum.LED, Sum.SECONDS, Sum.TOUCHES}
 )
-"""The sums over events of some kinds."""
+"""The sums that depend on the kind of an event."""
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
-"""The sums over events that touches of a group reach."""
+"""The sums over events reached by a group's touches."""
 
 
 def credit_sum(measure: Measure, model: str) -> str:
-    """Return the name of the sum of a credited measure."""
+    """Return the sum name of a credited measure."""
     return f"{measure}.{model}"
 
 
 class Unit(Enum):
-    """The units that figures are counted in."""
+    """The units of figures."""
 
     COUNT = "count"
     MONEY = "money"
-    """From ten-thousandths."""
+    """In ten-thousandths."""
     EVENTS = "events"
-    """From parts of WHOLE_EVENT."""
+    """In parts of WHOLE_EVENT."""
     RATIO = "ratio"
     """Rounded to four decimals."""
 
 
 @dataclass(frozen=True)
 class MeasureForm:
-    """The making of a figure out of sums: `(plus - minus) / (per * scale)`."""
+    """The formula of a measure: `(plus - minus) / (per * scale)`."""
 
     unit: Unit
     plus: str
@@ -86,7 +82,7 @@ class MeasureForm:
 
     @property
     def sums(self) -> tuple[Sum, ...]:
-        """The sums over whole events that it takes."""
+        """The sums over whole events in the formula."""
         return tuple(part for part in (self.plus, self.minus, self.per) if isinstance(part, Sum))
 
 
@@ -107,11 +103,11 @@ FORMS = {
     Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.LED, scale=_DAY_SECONDS),
     Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.LED),
 }
-"""The forms of the measures that do not depend on the model. Contacts and shares have none."""
+"""The formulas of measures that don't depend on the model. Contacts and shares have no formula."""
 
 
 def form_of(measure: Measure, model: str) -> MeasureForm:
-    """Return the form of a measure that is made of sums."""
+    """Return the formula of a measure."""
     if measure in CREDITED:
         unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
@@ -119,24 +115,24 @@ def form_of(measure: Measure, model: str) -> MeasureForm:
 
 
 Figure = int | Decimal | Fraction | None
-"""Counts are int, credited events and conversions a Fraction, the others Decimal; None for the
-average, or the share, of nothing.
+"""Counts are int, credited events and conversions Fraction, other figures Decimal. None for a ratio whose
+denominator is 0.
 """
 Figures = Mapping[FigureColumn, Figure]
 
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """From the compared figure to the present one."""
+    """The change from the compared figure to the current one."""
 
     difference: Decimal | Fraction | int
     ratio: Decimal | None
-    """The difference over the compared figure's absolute value, to four decimals; None from 0."""
+    """The difference over the absolute compared figure, to four decimals; None if that is 0."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums over a group, or over everything."""
+    """The sums of one group, or of everything."""
 
     by_name: Mapping[str, int]
     contacts: int = 0
@@ -149,7 +145,7 @@ class Sums:
         return self[Sum.GROSS] - self[Sum.REFUNDS]
 
     def with_credit_of_all(self, models: Iterable[str]) -> Sums:
-        """Return the same with all of the events credited, and touched if a touch reaches them."""
+        """Return the sums with all events credited, and touched if a touch reaches them."""
         sums = dict(self.by_name)
         for model in models:
             sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
@@ -161,12 +157,11 @@ class Sums:
 
 
 def sums_at(tally: Tally, at: int, contacts: int) -> Sums:
-    """Return the sums of the group at a place."""
+    """Return the sums of the group at an index."""
     return Sums({name: int(sums[at]) for name, sums in tally.sums.items()}, contacts)
 
 
 def total_of(tally: Tally) -> Sums:
-    """Return the sums of all groups together."""
     sums = {name: sum_all(sums) for name, sums in tally.sums.items()}
     return Sums(sums, tally.contact_total())
 
@@ -174,13 +169,12 @@ def total_of(tally: Tally) -> Sums:
 def figures_of(
     query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
-    """Return the figures of sums, all or those of some columns; `whole` is what a share is of."""
+    """Return the figures of all or some columns. Shares are relative to `whole`."""
     chosen = columns_of(query) if columns is None else columns
     return {column: figure_of(query, column, sums, whole) for column in chosen}
 
 
 def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
-    """Return one figure."""
     if column.measure is Measure.CONTACTS:
         return sums.contacts
     if column.measure is Measure.SHARE:
@@ -200,7 +194,7 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
 
 
 def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray[np.float64]:
-    """Return a figure of every group up to a factor, but for the last digits; NaN for none."""
+    """Return an approximate figure of every group, up to a constant factor; NaN if undefined."""
     if measure is Measure.CONTACTS:
         return tally.contact_counts().astype(np.float64)
     if measure is Measure.SHARE:
@@ -216,7 +210,7 @@ def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray
 
 
 def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureChange]:
-    """Return the change of each figure that both sets have."""
+    """Return the change of each figure that is defined in both sets."""
     changes: dict[FigureColumn, MeasureChange] = {}
     for column, new in now.items():
         old = then[column]
@@ -232,7 +226,6 @@ def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) ->
 
 
 def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
-    """Return the change from one figure to another."""
     difference = Fraction(new) - Fraction(old)
     ratio = rounded(difference / abs(Fraction(old))) if old else None
     if isinstance(new, Decimal) and isinstance(old, Decimal):
@@ -241,17 +234,17 @@ def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int)
 
 
 def rounded(value: Fraction) -> Decimal:
-    """Round to four decimals, halves away from zero as PostgreSQL does."""
+    """Round to four decimals, halves away from zero like PostgreSQL."""
     parts = abs(value) * 10_000 + Fraction(1, 2)
     whole = parts.numerator // parts.denominator
     return plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
 
 
 def as_money(amount: int) -> Decimal:
-    """Return an amount of ten-thousandths."""
+    """Convert ten-thousandths to an amount."""
     return plain(Decimal(amount).scaleb(-4))
 
 
 def plain(value: Decimal) -> Decimal:
-    """The value without trailing zeros, and without an exponent."""
+    """Return a number without trailing zeros or exponent."""
     return Decimal(f"{value.normalize():f}")

@@ -1,5 +1,5 @@
-"""Reports made ready and added up: those that are about the same days read the paths together, piece by
-piece, each column once. And the money that their sums leave out.
+"""Plan reports and sum them up. Reports over the same days share one pass over the paths, which reads each
+column once. Also finds the money that the sums leave out.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from headwater.spaces.known_values import refuse_source
 
 @dataclass(frozen=True)
 class PeriodPlan:
-    """A report over one period, made ready."""
+    """The plan of a report over one period."""
 
     plan: Plan
     period: ReportPeriod
     dimensions: tuple[ReportDimension, ...]
-    """The groups in their order, steps as the period is cut."""
+    """The dimensions of the report in order."""
     days: tuple[date, date]
-    """The first and the last day, in UTC, of the events to read."""
+    """The first and last UTC day of the events to read."""
 
 
 def subject_of(query: ReportQuery) -> ReportQuery:
-    """Return what a report has in common with those that differ by groups and measures alone."""
+    """Return the query without everything that reports of the same events and credit may differ in."""
     return replace(
         query,
         measures=(),
@@ -58,12 +58,12 @@ def subject_of(query: ReportQuery) -> ReportQuery:
 
 
 class PlanLoader:
-    """Loads what the reports of one subject need of the database besides paths."""
+    """Load the data besides paths that reports of one subject need."""
 
     def __init__(
         self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
     ) -> None:
-        """The queries have one subject; events meet some more conditions than theirs."""
+        """All queries must have one subject. `also` are further conditions on events."""
         self._also = also
         self._reader, self._subject = reader, subject_of(queries[0])
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
@@ -78,8 +78,8 @@ class PlanLoader:
         self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
-        """Return the report over its range made ready, and over the one that it is compared with.
-        Raises Invalid for too many steps, and for a comparison that the calendar has not.
+        """Return the plans of a report over its range and over the compared one. Raises Invalid for too many
+        time buckets and for a comparison before the calendar begins.
         """
         plans = [await self._plan(query, self._span, Comparison.NONE)]
         if query.compare is not Comparison.NONE:
@@ -88,7 +88,6 @@ class PlanLoader:
         return plans
 
     async def _plan(self, query: ReportQuery, span: DateTimeSpan, compare: Comparison) -> PeriodPlan:
-        """Return the report over the range, or over one that it is compared with in some way."""
         buckets = {
             place: cut(span, group, self._reader.space.zone)
             for place, group in enumerate(query.group_by)
@@ -134,7 +133,7 @@ class PlanLoader:
         return frozenset(sources.numbers[name] for name in names)
 
     async def _load_fit(self) -> ChosenFit | None:
-        """Return the fit that credit goes by, if it does. Raises Invalid where there is none."""
+        """Return the trained model for credit, if a model needs one. Raises Invalid if it is missing."""
         subject = self._subject
         if not subject.goes_by_fit:
             return None
@@ -143,7 +142,7 @@ class PlanLoader:
         return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
     async def _selected(self) -> tuple[EventConditions, IntArray | None]:
-        """Return what the filters select in any range: events, and the tag sets of touches."""
+        """Return the conditions on events and the tag sets of touches, which are the same for every range."""
         if self._selection is None:
             await self._reader.bound_time()
             filters, tag_sets = self._subject.filters, None
@@ -156,7 +155,7 @@ class PlanLoader:
         return self._selection
 
     def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
-        """Return the days, weeks or months of a range, the same for all reports."""
+        """Return the time buckets of a range, the same object for all reports."""
         group = buckets.group
         if (span, group) not in self._known_steps:
             dimension = steps(buckets, of_touch=self._of_touch_dates)
@@ -169,7 +168,7 @@ PLAN_SUMS = Addition[Plan, PieceSums | None]("report", add_up, nothing=None)
 
 
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
-    """Return what each plan adds up, piece by piece. Raises ReportTooLarge."""
+    """Return the sums of each plan, one item per batch. Raises ReportTooLarge."""
     sums: list[list[PieceSums]] = [[] for _ in plans]
     for together in _passes(plans):
         of_pass = [plans[place] for place in together]
@@ -183,13 +182,12 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
 
 
 def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
-    """Return the reader of the paths that some plans are about, which are of one kind."""
+    """Return a reader of the paths of some plans, all by contact or all by company."""
     columns = dict.fromkeys(column for plan in plans for column in plan.columns)
     return reader.path_reader(columns, by_company=plans[0].paths_of_companies)
 
 
-# Reports of June, of each day of June, and of the same compared with May, in one pass; one of March
-# alone would have its own:
+# Reports of June, by day of June and of June compared with May share one pass; a report of March has its own:
 #
 #     plan        March ─── April ─── May ─── June ───
 #     channels                               ████████
@@ -197,10 +195,9 @@ def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
 #     days                                   ████████
 #     countries   ████████
 #     passes      1═══════          2═════════════════
-#
 def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
-    """Return the places of the plans that are read together: those whose days overlap or meet, and
-    whose paths are of the same kind.
+    """Return the indexes of the plans of each pass: their days overlap or meet, and their paths are all by
+    contact or all by company.
     """
     passes: list[list[int]] = []
     until = None
@@ -227,15 +224,15 @@ _NONE = np.array([], dtype=np.int64)
 
 
 class LeftOutLoader:
-    """Loads what reports of one moment leave out, once for those that are about the same events."""
+    """Load the money that reports of one snapshot leave out, once per scope."""
 
     def __init__(self, reader: ReportReader) -> None:
         self._reader = reader
         self._loaded: dict[ReportScope, tuple[LeftOutMoney, ...]] = {}
 
     async def load(self, planned: PeriodPlan) -> tuple[LeftOutMoney, ...]:
-        """Return the money of a report's events that its sums leave out: of those that meet its
-        conditions on events, and by the dates of touches, of those with a touch that counts.
+        """Return the money that a report's sums leave out: from all its events, or for a period of touches
+        from events with a counted touch.
         """
         scope = planned.plan.scope
         if scope not in self._loaded:
@@ -246,7 +243,7 @@ class LeftOutLoader:
 async def load_left_out(
     reader: ReportReader, planned: PeriodPlan, without: frozenset[int] = frozenset()
 ) -> tuple[LeftOutMoney, ...]:
-    """Return what a report leaves out, `without` that of some events. Comes after its sums."""
+    """Return the money that a report leaves out, `without` some events. Call it after the sums are loaded."""
     if not reader.leaves_out_money:
         return ()
     plan = _plan_of(planned.plan)
@@ -262,7 +259,7 @@ async def load_left_out(
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
-    """Return the ids of a piece's events whose amounts are left out, for each plan."""
+    """Return the ids of the events in a batch whose amounts are left out, for each plan."""
     some = _select_left_out(paths)
     return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
 
@@ -282,7 +279,7 @@ def _ids_of(plan: Plan, paths: PathData) -> IntArray:
 
 
 def _plan_of(plan: Plan) -> Plan:
-    """Return a plan of the same events, whatever its groups and measures."""
+    """Return a plan of the same events without groups and measures."""
     return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
 
 

@@ -1,6 +1,5 @@
-"""The groups of a report by the path before an event: its sequence of sources or channels, where it
-begins and ends, how many touches it has and how long it took. They are about the touches in the
-window; an event without any has no key. Pure.
+"""Dimensions of the path before an event: its sequence of sources or channels, its first and last source,
+its length and duration. Only touches in the window count; an event without any has no key. Pure.
 """
 
 from __future__ import annotations
@@ -21,13 +20,15 @@ from headwater.sources.catalogue import CHANNEL_IDS, CHANNELS
 from headwater.sources.source_names import SourceNames
 
 MOST_STEPS = 10
-"""Steps of a path that are told apart; those after them are only counted."""
+"""The steps of a path that are distinguished; further steps are only counted."""
 MOST_MORE = 9
-"""So far they are counted: a path fits a number, and of paths in words the lesser is first."""
+"""The highest count of further steps: a path must fit one integer, and one digit keeps texts in numeric
+order.
+"""
 STEP_SEPARATOR = " > "
 _MORE = "+"
 TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
-"""Ranges of the number of touches in the window, each with its least."""
+"""Ranges of the number of touches in the window, each with its minimum."""
 DAYS: Mapping[str, int] = {
     "0": 0,
     "1": 1,
@@ -39,26 +40,26 @@ DAYS: Mapping[str, int] = {
     "61-90": 61,
     "90+": 91,
 }
-"""Ranges of the whole days from the first touch in the window, each with its least."""
+"""Ranges of the whole days since the first touch in the window, each with its minimum."""
 _COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}
 
 
 @dataclass(frozen=True)
 class TouchPath:
-    """A sequence of sources or channels, equal neighbours being one step."""
+    """A sequence of sources or channels; equal neighbours are one step."""
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
     more: int
-    """The number of steps after them, at most MOST_MORE."""
+    """The number of further steps, at most MOST_MORE."""
 
     def __str__(self) -> str:
-        """The path in words, such as `email > direct`, with ` > +3` for three more steps."""
+        """Format the path, such as `email > direct`, with ` > +3` for three more steps."""
         return STEP_SEPARATOR.join([*self.steps, *([f"{_MORE}{self.more}"] if self.more else [])])
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Return the path of some words, whose steps may be anything; None where they are none."""
+        """Parse a path with any steps; None for an invalid count."""
         *steps, last = text.split(STEP_SEPARATOR)
         if not last.startswith(_MORE):
             return cls((*steps, last), 0)
@@ -71,31 +72,31 @@ _KEYS = 1 << 63
 
 
 class StepNames:
-    """The names that steps may have, numbered from 1 in their order. Paths as numbers are in the
-    order of their steps.
+    """The possible names of steps, numbered from 1 in alphabetical order, so that paths as integers sort
+    by their steps.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        """`names` are by the number of a source."""
+        """`names` are by source number."""
         self._names = sorted(set(names.values()))
         self.values = len(self._names) + 1
-        """The numbers that a step may have: 0 is none."""
+        """The number of values of a step, including 0 for no step."""
         self.most_steps = max(
             steps for steps in range(1, 1 + MOST_STEPS) if self.values**steps * _MORE_VALUES <= _KEYS
         )
-        """The steps that are told apart. A Space with many networks of its own has fewer, because
-        a path has to fit a number.
+        """The number of distinguished steps: fewer in a Space with many custom networks, because a path
+        must fit one integer.
         """
         self._numbers = np.zeros(1 + max(names), dtype=np.min_scalar_type(self.values))
         for source_id, name in names.items():
             self._numbers[source_id] = 1 + self._names.index(name)
 
     def numbers(self, source_ids: IntArray) -> IntArray:
-        """Return the numbers of the steps that touches are."""
+        """Return the step numbers of touches."""
         return self._numbers.take(source_ids)
 
     def path(self, key: int) -> TouchPath:
-        """Return the path that a key stands for."""
+        """Return the path of a key."""
         code, more = divmod(key, _MORE_VALUES)
         steps: list[str] = []
         while code:
@@ -104,7 +105,7 @@ class StepNames:
         return TouchPath(tuple(reversed(steps)), more)
 
     def key(self, path: TouchPath) -> int | None:
-        """Return the key of a path; None for one that no event can have."""
+        """Return the key of a path; None if no event can have that path."""
         steps, more = path.steps, path.more
         if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
@@ -119,7 +120,7 @@ class StepNames:
 
 @lru_cache(maxsize=256)
 def name_steps(group: Group, sources: SourceNames) -> StepNames:
-    """Return the names of steps in a Space with these sources."""
+    """Return the names of steps in a Space."""
     if group is Group.PATH:
         return StepNames({number: name for name, number in sources.numbers.items()})
     return _CHANNEL_STEPS
@@ -127,16 +128,16 @@ def name_steps(group: Group, sources: SourceNames) -> StepNames:
 
 _CHANNEL_STEPS = StepNames({number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()})
 _Number = Callable[[PathData, TouchSlices], IntArray]
-"""Numbers events, each of which has a touch in the window."""
+"""Numbers events that each have a touch in the window."""
 
 
 @dataclass(frozen=True)
 class OfPath:
-    """A group by the touches in the window before an event."""
+    """A dimension of the touches in the window before an event."""
 
     window_days: int
     read: tuple[Column, ...]
-    """The columns that it reads besides those of the window."""
+    """The columns needed besides those of the window."""
     number: _Number
     of_touch: bool = False
 
@@ -156,18 +157,18 @@ class OfPath:
 
 
 def path_dimension(group: Group, window_days: int, sources: SourceNames) -> OfPath:
-    """Return one of the groups OF_PATHS, made ready for a Space with these sources."""
+    """Return one of the dimensions in OF_PATHS."""
     if group in (Group.PATH, Group.CHANNEL_PATH):
         return OfPath(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
     return OfPath(window_days, *_DIMENSIONS[group])
 
 
 def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
-    """Return the key of every event's path. `window` has the touches of each, one at least."""
+    """Return the key of every event's path. Each event needs a touch in `window`."""
     steps = names.numbers(source_ids)
     begins = np.ones(len(steps), dtype=np.bool_)
     begins[1:] = steps[1:] != steps[:-1]
-    of_runs = steps[begins]  # equal neighbours, whoever's they are
+    of_runs = steps[begins]  # across the borders of paths
     runs = np.cumsum(begins, dtype=np.int32)
     first, last = runs[window.begins] - 1, runs[window.ends - 1] - 1
     codes = np.zeros(len(first), dtype=np.int64)

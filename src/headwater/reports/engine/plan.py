@@ -1,4 +1,4 @@
-"""Reports made ready: everything that adding up needs, once for all pieces of the data. Pure."""
+"""Report plans: everything needed to sum up a batch of paths, prepared once per report. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from headwater.reports.query import CREDITED, TOUCHED, Comparison, DateBasis, Fi
 
 @dataclass(frozen=True)
 class KeyFilter:
-    """A condition that events, or touches, are in a group with one of some keys."""
+    """A condition that events or touches have one of some keys in a dimension."""
 
     dimension: Dimension
     keys: IntArray
@@ -47,48 +47,46 @@ class KeyFilter:
 
     @property
     def of_touch(self) -> bool:
-        """True when it is a condition on touches."""
+        """True for a condition on touches."""
         return self.dimension.of_touch
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return which events, or touches, meet it."""
+        """Return a mask of the events or touches that meet the condition."""
         return are_among(self.keys, self.dimension.keys(paths))
 
 
 @dataclass(frozen=True)
 class EventConditions:
-    """Conditions on events, made ready to be held against many."""
+    """Conditions on events, prepared for many batches."""
 
     filters: Filters
-    """Of these, the conditions on events."""
+    """Only the conditions on events are used."""
     contacts: IntArray | None = None
-    """The contacts whose events count, ascending; None is all."""
+    """The contacts whose events count, ascending; None means all."""
     seconds: range | None = None
-    """The seconds since 1970 in which an event counts; None is all of time."""
+    """The Unix seconds in which events count; None means all time."""
     keys: tuple[KeyFilter, ...] = ()
-    """The groups that they are in."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of paths that the conditions read."""
         of_contacts = () if self.contacts is None else (Column.CONTACTS,)
         of_keys = (column for each in self.keys for column in each.dimension.columns)
         return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *of_contacts, *of_keys)
 
     def within(self, seconds: range | None) -> EventConditions:
-        """Return the same conditions, within a time."""
+        """Return the conditions with another time range."""
         return replace(self, seconds=seconds)
 
     def named(self, event_names: tuple[str, ...]) -> EventConditions:
-        """Return the same conditions on events with some names alone."""
+        """Return the conditions with other event names."""
         return replace(self, filters=replace(self.filters, event_names=event_names))
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
-        """Return the same conditions with those of the keys that are of events."""
+        """Return the conditions with the filters on events among some filters."""
         return replace(self, keys=tuple(each for each in keys if not each.of_touch))
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return which events meet the conditions."""
+        """Return a mask of the events that meet the conditions."""
         filters = self.filters
         chosen = np.ones(paths.events, dtype=np.bool_)
         seconds = paths[Column.SECONDS]
@@ -105,7 +103,7 @@ class EventConditions:
         return chosen
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
-        """Return which events have an amount that counts and is within the bounds."""
+        """Return a mask of the events with an amount that counts and is within the bounds."""
         least, most = self.filters.amount_min, self.filters.amount_max
         amounts, stored = amounts_of(paths), paths[Column.AMOUNTS]
         chosen = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
@@ -117,32 +115,32 @@ class EventConditions:
 
 
 def are_named(event_names: Collection[str], paths: PathData) -> BoolArray:
-    """Return which events have one of these names."""
+    """Return a mask of the events with one of these names."""
     wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
     return wanted[paths[Column.NAMES]] if len(wanted) else np.zeros(paths.events, dtype=np.bool_)
 
 
 def window_columns(days: int) -> tuple[Column, ...]:
-    """Return the columns of paths that tell the touches in a window."""
+    """Return the path columns needed to find the touches in a window."""
     older = (OLDER[days],) if days else ()
     return Column.STARTS, Column.LENGTHS, *older
 
 
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
-    """Return the touches of every event that are in the window; 0 days is no limit."""
+    """Return the touches of every event in the window; 0 days means no limit."""
     starts = paths[Column.STARTS]
     begins = starts + paths[OLDER[days]] if days else starts
     return TouchSlices(begins, starts + paths[Column.LENGTHS])
 
 
 def amounts_of(paths: PathData) -> IntArray:
-    """Return the amounts of events in ten-thousandths, 0 where there is none that counts."""
+    """Return the amounts of events in ten-thousandths, 0 if missing or left out."""
     stored = paths[Column.AMOUNTS]
     return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
 
 
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
-    """Return how many events have each name, of all or of some."""
+    """Return the number of events by name."""
     places = paths[Column.NAMES] if counted is None else paths[Column.NAMES][counted]
     counts = np.bincount(places, minlength=len(paths.event_names))
     named = zip(paths.event_names, counts.tolist(), strict=False)
@@ -150,40 +148,36 @@ def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, 
 
 
 def join_counts(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the counts by name of several pieces as those of all."""
+    """Add up counts by name."""
     joined: Counter[str] = Counter()
     for counts in several:
         joined.update(counts)
     return dict(joined)
 
 
-_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - in place of a local time
+_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - stands for a local time
 NEVER = (1 << 63) - 1
-"""The second of an order that does not exist."""
+"""The time of a missing order."""
 NO_MARK = -(1 << 63)
-"""The mark of a contact without an order: no time, and no id."""
+"""The mark of a contact without an order: neither a time nor an id."""
 
 
 @dataclass(frozen=True)
 class FirstOrders:
-    """The first order of every customer."""
-
     marks: NumberMap
-    """The mark by which each customer's is known among its orders."""
+    """The mark of each customer's first order."""
     marked_by: Column
-    """The column of the marks: times, or ids where some customer has several orders at its first
-    time.
-    """
+    """The column of the marks: times, or ids if a customer has several orders at its first time."""
     scan: ScanPlan
-    """The scan that found them."""
+    """The scan that found the orders."""
     customers: Customers = CONTACTS
     event_names: frozenset[str] = frozenset()
-    """The names of orders; empty is all."""
+    """The names of orders; empty means all."""
     seconds: tuple[NumberMap, NumberMap] | None = None
-    """The seconds of every customer's first and second order; NEVER without one."""
+    """The Unix seconds of each customer's first and second order, NEVER if missing."""
 
     def orders_until(self, paths: PathData) -> IntArray:
-        """Return how many orders the customer of each event has up to its second, counted to 2."""
+        """Return the number of orders each event's customer has up to that second: 0, 1 or 2 for more."""
         if paths.orders_until is not None:
             return paths.orders_until
         assert self.seconds is not None
@@ -192,7 +186,7 @@ class FirstOrders:
         return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
-        """Return which events are the first order of their customer."""
+        """Return a mask of the events that are their customer's first order."""
         firsts = paths.first_orders
         if firsts is None:
             marks = self.marks.find(self.customers.keys(paths))
@@ -202,33 +196,33 @@ class FirstOrders:
 
 @dataclass(frozen=True, eq=False)
 class ReportScope:
-    """The events that some reports are about over one period, and the touches whose credit counts:
-    reports that differ by their groups and measures alone have it in common.
+    """The events of some reports over one period, and the touches whose credit counts. Reports that differ
+    only in groups and measures share it.
     """
 
     query: ReportQuery
-    """What they have in common; of measures and groups it says nothing."""
+    """The common query, without measures and groups."""
     period: range
-    """The seconds of the period, since 1970."""
+    """In Unix seconds."""
     conditions: EventConditions
     source_ids: frozenset[int] = frozenset()
-    """The sources whose credit counts; empty is all."""
+    """The sources whose credit counts; empty means all."""
     tag_sets: IntArray | None = None
-    """The tag sets whose credit counts, ascending; None is all."""
+    """The tag sets whose credit counts, ascending; None means all."""
     touch_keys: tuple[KeyFilter, ...] = ()
-    """The groups that the touches whose credit counts are in."""
+    """The conditions on the touches whose credit counts."""
     kinds: KindOfEvent = EVERY_NAME
-    """How events are told apart as conversions, orders, upsells and refunds."""
+    """The kinds of events: conversions, orders, upsells and refunds."""
     first_orders: FirstOrders | None = None
-    """Only for counting new customers."""
+    """Only for new customers."""
     half_life_days: int | None = None
-    """Of the Space; only where credit goes by the age of touches."""
+    """The Space's half-life, if credit depends on the age of touches."""
     fit: ChosenFit | None = None
-    """Only where credit goes by one."""
+    """The trained model, if credit depends on one."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
-        """The columns of paths that tell which touches count."""
+        """The path columns that decide which touches count."""
         columns = [column for each in self.touch_keys for column in each.dimension.columns]
         if self.tag_sets is not None:
             columns.append(Column.TAG_SETS)
@@ -239,7 +233,7 @@ class ReportScope:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything that a report adds up over one period."""
+    """The inputs of one report over one period."""
 
     query: ReportQuery
     scope: ReportScope
@@ -251,7 +245,7 @@ class Plan:
 
     @property
     def paths_of_companies(self) -> bool:
-        """True when an event's path is that of its whole company."""
+        """True if an event's path is the path of its company."""
         return self.query.by_company and self.is_about_touches
 
     def needs(self, *measures: Measure) -> bool:
@@ -260,13 +254,13 @@ class Plan:
 
     @property
     def event_sums(self) -> tuple[Sum, ...]:
-        """The sums of whole events that its measures are made of."""
+        """The sums over whole events that the measures need."""
         forms = [FORMS[measure] for measure in self.query.measures if measure in FORMS]
         return tuple(dict.fromkeys(part for form in forms for part in form.sums))
 
     @property
     def status_sums(self) -> tuple[Sum, ...]:
-        """The same for everything together, where credit is also that of nobody."""
+        """The sums over whole events needed for totals, including those that give unattributed credit."""
         basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
         basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
         basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
@@ -274,7 +268,7 @@ class Plan:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of paths that the report reads."""
+        """The path columns that the report reads."""
         columns = [
             *self.scope.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
@@ -299,12 +293,11 @@ class Plan:
 
     @property
     def credits(self) -> bool:
-        """True when credit is added up."""
         return self.needs(*CREDITED)
 
     @property
     def is_weighed(self) -> bool:
-        """True when some credit goes by the weights of touches."""
+        """True if some credit depends on the weights of touches."""
         return self.credits and any(MODELS[model].is_weighted for model in self.query.models)
 
     @property
@@ -313,8 +306,8 @@ class Plan:
 
     @property
     def timeless(self) -> Plan:
-        """The plan without its period and time buckets, as far as `clip` says the same of a block,
-        and without the order and number of rows.
+        """The plan without order and limit, and without the parts of its period that `clip` returns for a
+        block.
         """
         of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
         of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
@@ -327,14 +320,13 @@ class Plan:
         dimensions = tuple(each.timeless if isinstance(each, Step) else each for each in self.dimensions)
         return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
 
-    # A report by day of 3 to 30 June, and one of 1 June to 31 July, over a block of 1 to 30 June: the
-    # first has the seconds from the 3rd on, the second has no bounds in the block. Their time buckets
-    # have other numbers, so they have other keys; without buckets the sums of July serve all ranges
-    # that have the whole block.
+    # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first
+    # is clipped to the seconds from 3 June; the second covers the block. Their time buckets have different
+    # numbers, and so other cache keys. Without buckets, cached sums serve every range that covers the block.
 
     def clip(self, block: Block) -> Key | None:
-        """Return the part of the period within a block, and the time buckets there; None if no event
-        of the block counts.
+        """Return the part of the period within a block, and its time buckets; None if no event of the block
+        counts.
         """
         seconds, period = block.seconds, self.scope.conditions.seconds
         if period is None:

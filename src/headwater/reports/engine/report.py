@@ -1,6 +1,4 @@
-"""A report: the groups of a time, the unattributed events, and everything; and the same of the time
-it is compared with.
-"""
+"""Build reports: grouped rows, unattributed events and totals, each with its comparison period."""
 
 from __future__ import annotations
 
@@ -35,90 +33,84 @@ from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Repor
 
 @dataclass(frozen=True)
 class GroupKey:
-    """One property that a group has in common."""
+    """The value of one dimension of a row."""
 
     value: str | None
-    """An id or a name; the first day for days, weeks and months. None: has none."""
+    """An id or a name; the first day of a day, week or month. None for a missing value."""
     label: str | None
-    """The name that people know it by."""
+    """The display name."""
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """A group, or everything, and its figures."""
+    """The figures of a group, or of everything."""
 
     keys: tuple[GroupKey, ...]
-    """One key for each of `group_by`; empty for rows that are not of one group."""
+    """One key for each of `group_by`; empty for total rows."""
     figures: Figures
     compared: Figures | None = None
-    """None without a comparison, and where the other time has no counterpart."""
+    """None without a comparison or without a counterpart in the compared period."""
     changes: Mapping[FigureColumn, MeasureChange] | None = None
-    """The changes of the measures that both have."""
 
 
 @dataclass(frozen=True)
 class Unattributed:
-    """The events without a credited touch, as credited to nobody. Where several models are
-    compared, it has only the figures that each of them has of its own.
+    """Events without a credited touch. When several models are compared, only the figures that depend on the
+    model.
     """
 
     row: ReportRow
     reasons: Mapping[NoCredit, ReportRow]
-    """Its parts by reason; those that add up, add up to it."""
+    """The same events by reason."""
 
 
 @dataclass(frozen=True)
 class ReportResult:
-    """The result of a query, the listed groups first."""
-
     columns: tuple[FigureColumn, ...]
     rows: tuple[ReportRow, ...]
     left_out: int
-    """Groups beyond the limit."""
+    """The number of groups beyond the limit."""
     total: ReportRow
-    """Over everything that counts, listed or not, and each event once."""
+    """Over everything that counts, listed or not, with each event counted once."""
     unattributed: Unattributed | None
-    """None when the query is not about credit, is only about that of some touches, or has a period
-    of touches. Otherwise credit in total and here is the overall one.
+    """None when the query needs no credit, selects touches, or has a period of touches. Otherwise the credit
+    here and in `total` adds up to `overall`.
     """
     overall: ReportRow | None
-    """Over every event of the period, whatever its touches; None for a period of touches."""
+    """Over every event of the period, whatever its touches. None for a period of touches."""
     event_counts: Mapping[str, int]
-    """The names of the events that were added up, and how many there are of each."""
+    """The number of counted events by name."""
     conversion_names: tuple[str, ...]
-    """Those of them that convert and bring revenue."""
+    """The names in `event_counts` that convert and bring revenue."""
     first_event: datetime | None
     last_event: datetime | None
-    """The times of the Space's first and last event on its clock, where the range, or the one that
-    it is compared with, reaches past them.
+    """The local times of the Space's first and last event, if the range or the compared range reaches past
+    them.
     """
     began: bool
-    """False where the range ends before the Space's first event."""
+    """False if the range ends before the Space's first event."""
     span: DateTimeSpan
     compared_span: DateTimeSpan | None
     is_comparable: bool
-    """False where the range compared with ends before the Space's first event: then rows have no
-    compared figures.
-    """
+    """False if the compared range ends before the Space's first event; rows then have no compared figures."""
     timezone: str
     currency: str
-    """Of all amounts."""
     reading: str
-    """The moment that it is of: with another of the same question it tells what has changed."""
+    """The report snapshot, to find later what has changed."""
     ripeness: Ripeness | None = None
-    """Where the query asks for it: of the first measure, in total."""
+    """Based on the total of the first measure, if the query asks for it."""
     fit: ChosenFit | None = None
-    """The fit that credit depends on."""
+    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Of the events of the period, that no sum includes."""
+    """Money of the period's events that no sum includes."""
     compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
-    """Likewise of the period that it is compared with."""
+    """The same for the compared period."""
 
 
 def make_row(
     query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
 ) -> ReportRow:
-    """Return a row; `then` has the compared sums, and what shares of them are of."""
+    """Return a row. `then` has its compared sums and those that shares are relative to."""
     figures = figures_of(query, now, whole)
     if then is None:
         return ReportRow(keys, figures)
@@ -127,7 +119,7 @@ def make_row(
 
 
 def make_unattributed(query: ReportQuery, now: PeriodSums, then: PeriodSums | None) -> Unattributed | None:
-    """Return the events without credit, and their parts by reason."""
+    """Return the events without credit, in total and by reason."""
     if not query.is_about_touches or query.of_some_touches:
         return None
     return Unattributed(
@@ -154,15 +146,15 @@ def _unattributed_row(
 
 
 MANY_GROUPS = 250_000
-"""Groups, and pairs of a group and a contact, that take some ten megabytes when they are joined."""
+"""Above this many groups and group/contact pairs, joining them needs about 10 MB."""
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> ReportResult:
-    """The report of a query. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS.
+    """Return the report of a query. Needs a transaction that hasn't read anything yet, on a connection
+    available for CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
-    when it takes longer than SECONDS.
+    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
+    SECONDS.
     """
     (report,) = await query_reports(connection, space_id, [query])
     return report
@@ -171,9 +163,9 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
 async def query_reports(
     connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
 ) -> list[ReportResult]:
-    """The reports of several queries, all of the same moment, so that what they have in common is
-    equal, and is read and worked out once. Needs the same, raises the same, and takes no longer
-    than SECONDS for all together.
+    """Return the reports of several queries from one snapshot. Shared data is read and computed once, so it
+    is equal in all of them. The conditions and errors of `query_report` apply; SECONDS limits all reports
+    together.
     """
     for query in queries:
         check(query)
@@ -192,27 +184,26 @@ async def query_reports(
 async def _with_left_out(
     report: ReportResult, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
 ) -> ReportResult:
-    """Return a report with the money that it leaves out, of its own time and the one compared."""
+    """Return a report with the money left out of its period and of the compared one."""
     now, *then = [await left_out.load(planned) for planned in plans]
     return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
 
 
 def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
-    """Return the sums of all pieces together."""
     if sum(piece.groups.size for piece in pieces) > MANY_GROUPS:
-        give_freed_memory_back()  # arrays of pieces leave gaps, and those of all need others
+        give_freed_memory_back()  # freed batches leave gaps too small for the joined arrays
     return PeriodSums.join(query, period, pieces)
 
 
 def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
-    """Return the currency that all of some reports are in, and whether any of them is of money."""
+    """Return the common currency of some reports, and whether any of them has amounts."""
     currencies = {query.currency for query in queries}
     assert len(currencies) == 1, "reports of one moment are in one currency"
     return currencies.pop(), any(query.is_about_money for query in queries)
 
 
 async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
-    """Return the plans of each query, one for every period."""
+    """Return the plans of each query, one per period."""
     subjects = [subject_of(query) for query in queries]
     firsts = [subjects.index(subject) for subject in subjects]
     loaders = {
@@ -229,7 +220,7 @@ async def _make_report(
     now: PeriodSums,
     then: PeriodSums | None = None,
 ) -> ReportResult:
-    """Return the report of what was added up, `then` over the range that is compared with."""
+    """Build a report from its sums; `then` has those of the compared period."""
     dimensions = planned.dimensions
     places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
     keys_of = {place: now.keys(place) for place in places}
@@ -279,7 +270,7 @@ async def name_keys(
     dimensions: Sequence[ReportDimension],
     listed: Collection[Keys],
 ) -> dict[Keys, tuple[GroupKey, ...]]:
-    """Return the keys of groups that are listed, in words."""
+    """Return the keys of listed groups with their labels."""
     labels = [
         await _labels(reader, period, dimension, at, {keys[at] for keys in listed})
         for at, dimension in enumerate(dimensions)
@@ -293,7 +284,6 @@ async def name_keys(
 async def _labels(
     reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, at: int, keys: Collection[int]
 ) -> dict[int, GroupKey]:
-    """Return some keys of one group in words."""
     if at in period.steps:
         return {key: GroupKey(*named(key, period.steps[at])) for key in keys}
     labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
@@ -303,8 +293,8 @@ async def _labels(
 def _compared(
     now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
 ) -> dict[int, tuple[Sums, Sums]]:
-    """Return, for each listed group that is compared with one, the sums of that and what shares of
-    them are of.
+    """Return, for each listed group with a counterpart, its compared sums and those that shares are relative
+    to.
     """
     if then is None:
         return {}

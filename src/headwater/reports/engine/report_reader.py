@@ -1,5 +1,5 @@
-"""The data that a report of a Space is made of, in one snapshot and until a deadline. Paths are
-read piece by piece, and worked on in threads meanwhile.
+"""Read the data of a Space's reports from one snapshot, with a deadline. Paths are read in batches that
+threads process meanwhile.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from headwater.spend.rates.store import RatePoint
 queries = Queries(__name__, "reports.sql")
 
 LATEST_EVENTS = 50_000
-"""The events that say whether a Space sells."""
+"""The number of latest events that decide whether a Space sells."""
 SECONDS = 19.0
-"""The longest time of a report, with the time its request has spent on the database before."""
+"""The longest time of a report, including the time that its request has already spent on the database."""
 CONNECTION_SECONDS = SECONDS + 0.5
-"""The time for which a caller should have its connection."""
+"""The time for which a caller should hold its connection."""
 _PATIENCE_STEP = 0.2
-"""The seconds by which a statement may take longer than the report still may."""
+"""The statement timeout is lowered in steps of this many seconds."""
 _AT_ONCE = 3
-"""Pieces of the paths that are in memory at once: in work, and read ahead."""
+"""The number of batches in memory, in work or read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
 S = TypeVar("S", bound=Subject)
@@ -63,12 +63,11 @@ T = TypeVar("T")
 async def open_reader(
     connection: AsyncConnection, space_id: int, currency: str | None = None, *, money: bool = True
 ) -> AsyncGenerator[ReportReader]:
-    """Yield the reader of a Space. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS. Amounts are in `currency`, the Space's if it
-    is None; without `money` nobody looks at them but for their sign.
+    """Yield the report reader of a Space. Needs a transaction that hasn't read anything yet, on a connection
+    available for CONNECTION_SECONDS. Amounts are in `currency`, by default the Space's. Without `money` only
+    their sign is used.
 
-    Raises NotFound without such a Space, and ReportTooLarge when all that is done with it takes
-    longer than SECONDS.
+    Raises NotFound for an unknown Space, and ReportTooLarge if all work together takes longer than SECONDS.
     """
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
@@ -83,7 +82,7 @@ async def open_reader(
             yield ReportReader(connection, reported, deadline, target)
     except QueryCanceled:
         raise ReportTooLarge from None
-    except InternalError:  # psycopg's name for rows with a cancellation right behind them
+    except InternalError:  # psycopg raises this for rows directly followed by a cancellation
         if time.monotonic() < deadline:
             raise
         raise ReportTooLarge from None
@@ -91,30 +90,28 @@ async def open_reader(
 
 @dataclass(frozen=True)
 class PeriodBounds:
-    """A range of a Space's clock as paths know it."""
+    """A local time range in Unix seconds and UTC days."""
 
     seconds: range
-    """Since 1970."""
     first_day: date
-    """In UTC, as the last one."""
     last_day: date
 
 
 @dataclass(frozen=True)
 class ReportedSpace:
-    """A Space as a report finds it."""
+    """A Space at the time of a report."""
 
     space: Space
     source: PathSource
-    """What its paths are known by."""
+    """The cache key of its paths."""
     ends: tuple[datetime | None, datetime | None]
     """The times of the first and the last event."""
     sells: bool
-    """True with a purchase among its LATEST_EVENTS."""
+    """True if its LATEST_EVENTS include a purchase."""
 
 
 class ReportReader:
-    """Reads what reports are made of, until a deadline."""
+    """Read the data of reports until a deadline."""
 
     def __init__(
         self,
@@ -124,8 +121,8 @@ class ReportReader:
         currency: str | None,
         rates_at: RatePoint | None = None,
     ) -> None:
-        """`deadline` is on the monotonic clock. Without `currency` amounts are what the events say.
-        With `rates_at` rates are those of that point.
+        """`deadline` is on the monotonic clock. Without `currency` amounts aren't converted. `rates_at`
+        selects past exchange rates.
         """
         self.connection, self._reported = connection, reported
         self.space, self._source, self._ends = reported.space, reported.source, reported.ends
@@ -134,14 +131,12 @@ class ReportReader:
         self._rates_at = rates_at
         self._deadline = deadline
         self.first_orders: dict[tuple[Hashable, date], FirstOrders] = {}
-        """The first orders of a scope, until a day, that some report has read."""
+        """By scope and last day."""
         self._patience = float("inf")
-        """The seconds that a statement may take."""
+        """The current statement timeout in seconds."""
 
     async def bound_time(self) -> None:
-        """Let the statements from now on take as long as the report still may. Raises
-        ReportTooLarge when no time is left.
-        """
+        """Limit further statements to the time left. Raises ReportTooLarge if no time is left."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise ReportTooLarge
@@ -151,32 +146,30 @@ class ReportReader:
             await self.connection.execute(queries["patience"], patience)
 
     def bounds(self, span: DateTimeSpan) -> PeriodBounds:
-        """Return the instants of a range."""
         instants = between(span.start, span.end, self.space.zone)
         start, end = (moment.astimezone(UTC) for moment in (instants.start, instants.end))
         seconds = range(int(start.timestamp()), int(end.timestamp()))
         return PeriodBounds(seconds, start.date(), (end - timedelta(seconds=1)).date())
 
     async def load_conditions(self, filters: Filters) -> EventConditions:
-        """Return conditions on events, of all of time, made ready for the Space's."""
+        """Return the conditions on events for all time."""
         if not filters.conditions:
             return EventConditions(filters)
         contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
         return EventConditions(filters, contacts)
 
     def conversion_names(self, filters: Filters) -> tuple[str, ...]:
-        """Return the names of the events that convert and bring revenue under some filters."""
+        """Return the names of the events that convert and bring revenue."""
         return conversion_names(filters, sells=self._reported.sells)
 
     def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
-        """Return a reader of some columns of the Space's paths."""
         return PathReader(self.connection, self._source, columns, by_company=by_company)
 
     async def pieces(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
-        """Yield what the work on each piece of the paths of some days comes to, in any order.
-        Raises ReportTooLarge.
+        """Yield the results of work on each batch of the paths of some days, in any order. Raises
+        ReportTooLarge.
         """
         scan = await self.plan_scan(paths, days)
         conversion = await self._conversion(scan.first_day, scan.last_day)
@@ -196,8 +189,8 @@ class ReportReader:
         *,
         signs: bool = False,
     ) -> AsyncIterator[Sequence[T]]:
-        """Yield the sums of every subject over each block of a scan, in any order. With `signs` only
-        the sign of amounts matters. Sums are cached. Raises ReportTooLarge.
+        """Yield the sums of every subject over each block of a scan, in any order, and cache them. Use
+        `signs` if only the sign of amounts matters. Raises ReportTooLarge.
         """
         conversion = None if signs else await self._conversion(scan.first_day, scan.last_day)
         sums = BlockSums(self._source, subjects, addition, conversion)
@@ -212,12 +205,12 @@ class ReportReader:
             yield values
 
     async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
-        """Return the cached value of a key, or make it and cache it. None is no key."""
+        """Return the cached value of a key, or make and cache it. Nothing is cached for None."""
         value: T | None = self.find_cached(key)
         return self.put_cached(key, await make()) if value is None else value
 
     def find_cached(self, key: Key | None) -> Any:
-        """Return the cached value of a key, None if there is none."""
+        """Return the cached value of a key, or None."""
         if key is None or (self._source, *key) not in cache:
             return None
         return cache.get((self._source, *key))
@@ -229,8 +222,8 @@ class ReportReader:
         return value
 
     async def make_key(self, scan: ScanPlan, subject: object) -> Key | None:
-        """Return the key of a value that depends on a subject and on all paths of a scan, None if it
-        cannot be cached.
+        """Return the cache key of a value that depends on a subject and on all paths of a scan; None if it
+        can't be cached.
         """
         conversion = await self._conversion(scan.first_day, scan.last_day)
         fingerprint = Fingerprint((subject, conversion))
@@ -238,7 +231,7 @@ class ReportReader:
         return None if history is None or orders is None else (fingerprint.digest, history, orders)
 
     async def plan_scan(self, paths: PathReader, days: tuple[date, date]) -> ScanPlan:
-        """Return the plan of a scan of some days, from the Space's first event to its last."""
+        """Return the scan plan of some days, limited to those between the Space's first and last event."""
         first, last = self._ends
         if first is None or last is None:
             return ScanPlan.empty()
@@ -249,7 +242,6 @@ class ReportReader:
     async def _worked_on(
         self, pieces: AsyncIterator[Piece], work: Callable[[Block, PathData], T]
     ) -> AsyncIterator[T]:
-        """Yield what the work on each piece comes to, in any order."""
         under_way: set[asyncio.Future[T]] = set()
         async for block, piece in pieces:
             await self.bound_time()
@@ -262,7 +254,7 @@ class ReportReader:
             yield result
 
     async def in_one_currency(self, paths: PathData) -> PathData:
-        """Return paths that were not read by `pieces`, with amounts in the report's currency."""
+        """Convert the amounts of paths that `pieces` hasn't read to the report's currency."""
         if not paths.events:
             return paths
         seconds = paths[Column.SECONDS]
@@ -282,41 +274,37 @@ class ReportReader:
         return self._conversions[days]
 
     def by_rates(self, at: RatePoint | None) -> ReportReader:
-        """Return a reader of the same, by rates as they were at a point; None is now."""
+        """Return the same reader with the exchange rates at a point; None means now."""
         if at is None:
             return self
         return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
 
     @property
     def leaves_out_money(self) -> bool:
-        """True when amounts of the days that were read so far are left out."""
+        """True if amounts of the days read so far are left out."""
         loaded = [each for each in self._conversions.values() if each is not None]
         return any(len(conversion.left_out.event_ids) for conversion in loaded)
 
     async def left_out_amounts(self, scan: ScanPlan) -> LeftOutAmounts:
-        """Return the amounts of a scan's days that are left out."""
         conversion = await self._conversion(scan.first_day, scan.last_day)
         return LeftOutAmounts.of({}) if conversion is None else conversion.left_out
 
     @property
     def is_about_money(self) -> bool:
-        """True when amounts count for more than their sign."""
+        """True if more than the sign of amounts matters."""
         return self._currency is not None
 
     @property
     def currency(self) -> str:
-        """The currency of all amounts."""
         return self._currency or self.space.currency
 
     def began_by(self, moment: datetime) -> bool:
-        """Return whether the Space's first event was at or before a second on its clock."""
+        """Return whether the Space's first event was at or before a local second."""
         first, _ = self._ends
         return first is not None and first < between(moment, moment, self.space.zone).end
 
     def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
-        """Return the times of the first and the last event on the Space's clock, where a range
-        reaches past them.
-        """
+        """Return the local times of the first and last event, each only if the range reaches past it."""
         first, last = self._ends
         if first is None or last is None:
             return None, None
@@ -336,5 +324,5 @@ def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData
 
 
 def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
-    """Return the future of work that would hold up everything else."""
+    """Run CPU-bound work in a thread."""
     return asyncio.get_running_loop().run_in_executor(_threads, work, *arguments)

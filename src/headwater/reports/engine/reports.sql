@@ -1,14 +1,14 @@
 -- name: snapshot
--- Both periods, and everything that is pending, must be read as of one moment.
+-- Both periods and all pending paths must come from one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: patience
--- How long each statement from now on may take, in milliseconds.
+-- Set the statement timeout in milliseconds.
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: ends
--- The times of the first and the last event, and whether the Space sells: whether there is a purchase
--- among its latest %(latest)s events.
+-- The times of the first and last event, and whether the Space sells: whether its latest %(latest)s events
+-- include a purchase.
 SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
        (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s

@@ -1,6 +1,4 @@
-"""Turn the sums of one or two periods into a report: choose and order the groups, name their keys,
-compare figures. Pure.
-"""
+"""Turn the sums of one or two periods into a report: select, order and compare the groups. Pure."""
 
 from __future__ import annotations
 
@@ -34,23 +32,22 @@ from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
 from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
 
 Keys = tuple[int, ...]
-"""The keys of a group, in numbers; steps of the period by their place in it."""
+"""A group's key numbers; time buckets by their number in the period."""
 
 
 @dataclass(frozen=True)
 class PeriodSums:
-    """Everything that was added up over a period."""
+    """The sums of a report over a period."""
 
     query: ReportQuery
     period: ReportPeriod
     groups: Tally
     statuses: Mapping[str, Tally]
-    """By model: sums by what became of the events."""
+    """By model: sums by event status."""
     names: Mapping[str, int]
 
     @classmethod
     def join(cls, query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> Self:
-        """Return the sums of all pieces together."""
         statuses = {model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models}
         groups = Tally.join([piece.groups for piece in pieces])
         names = join_counts(piece.names for piece in pieces)
@@ -68,7 +65,7 @@ class PeriodSums:
 
     @cached_property
     def total(self) -> Sums:
-        """Over all events that count, with the credit of all groups together."""
+        """Over all events that count, with the credit of all groups."""
         by_status = self._statuses
         counted = total_of(by_status)
         if self.query.of_some_touches:
@@ -82,13 +79,13 @@ class PeriodSums:
 
     @property
     def event_count(self) -> int | None:
-        """The number of events of the period; None for one of touches."""
+        """The number of events in the period; None for a period of touches."""
         of_touches = self.query.date_basis is DateBasis.TOUCH
         return None if of_touches else self.overall[Sum.EVENTS]
 
     @property
     def whole(self) -> Sums:
-        """The sums that shares are of."""
+        """The sums that shares are relative to."""
         return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
 
     def at(self, place: int) -> Sums:
@@ -98,7 +95,7 @@ class PeriodSums:
         return tuple(int(keys[place]) for keys in self.groups.keys)
 
     def find(self, wanted: Sequence[Keys]) -> dict[Keys, Sums]:
-        """Return the sums of the groups with these keys, as far as there are any."""
+        """Return the sums of the existing groups with these keys."""
         near = np.ones(self.groups.groups, dtype=np.bool_)
         for at, keys in enumerate(self.groups.keys):
             near &= np.isin(keys, [group[at] for group in wanted])
@@ -106,11 +103,11 @@ class PeriodSums:
         return {keys: self.at(places[keys]) for keys in wanted if keys in places}
 
     def credited(self, model: str) -> Sums:
-        """Return the sums of the whole events of which a touch that counts is credited."""
+        """Return the sums over whole events with a credited touch that counts."""
         return self._by_status(model).get(None, Sums({}))
 
     def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
-        """Return the sums of the events without credit for some reasons, as credited to nobody."""
+        """Return the sums of the events without credit for some reasons, all as credit."""
         by_status = self._by_status(model)
         parts = [by_status[reason] for reason in reasons if reason in by_status]
         names = {name for part in parts for name in part.by_name}
@@ -126,7 +123,6 @@ class PeriodSums:
         return len(distinct_values(tally.contacts[1][of_reason]))
 
     def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
-        """Return the sums of whole events by what became of them."""
         tally = self.statuses[model]
         contacts = tally.contact_counts().tolist()
         statuses: list[int] = tally.keys[0].tolist() if tally.groups else []
@@ -146,9 +142,7 @@ class Ranking:
         self._by = self._query.order_by or self._query.measures[0]
 
     def first(self) -> list[int]:
-        """Return the places of the groups to list, in order; of a tie those whose keys come first,
-        compared octet by octet.
-        """
+        """Return the indexes of the groups to list, in order. Ties are ordered by key, byte by byte."""
         texts = {place: self._texts(place) for place in self._candidates()}
         places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
         if isinstance(self._by, Group):
@@ -166,15 +160,14 @@ class Ranking:
         return [*having, *rest][: self._query.limit]
 
     def _texts(self, place: int) -> list[str | None]:
-        """Return a group's keys as they are ordered by."""
         return [
             dimension.key_text(key)
             for dimension, key in zip(self._dimensions, self._sums.keys(place), strict=True)
         ]
 
     def _candidates(self) -> list[int]:
-        """Return the places of all groups that could be among the first. Of very many, those whose
-        figure, roughly, is not too small.
+        """Return the indexes of the groups that could be listed. With many groups, skip those whose
+        approximate figure is clearly too small.
         """
         groups, limit = self._sums.groups, self._query.limit
         every = list(range(groups.groups))
@@ -197,13 +190,11 @@ _ROUGHLY = 1e-9
 _COUNTS = frozenset(
     {Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT}
 )
-"""Measures whose rough figures are exact."""
+"""Measures whose approximate figures are exact."""
 
 
 def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
-    """Return the keys with which listed groups are compared; those that are compared with nothing
-    are left out.
-    """
+    """Return the keys that listed groups are compared with, without groups that have no counterpart."""
     keys_of: dict[int, Keys] = {}
     for place in places:
         keys: list[int | None] = list(now.keys(place))

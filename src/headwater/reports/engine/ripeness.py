@@ -1,10 +1,10 @@
-"""The ripeness of recent days: the share of a day's final figure that is usually in by its age, and
-the final figure to expect, with an interval. By the Space's own past days alone. Pure.
+"""Data completeness of recent days: the share of a day's final figure that has usually arrived by its age,
+and the expected final figure with an interval. Based on the Space's own past days. Pure.
 
-    came in at age   0    1    2    3    final    history: days of which everything is in
-    Mon 2 Nov        60   25   10    5     100    by age 1, 85 were in
-    Tue 3 Nov        80   21   12    7     120    by age 1, 101
-    Sat 21 Nov       44   20    ·    ·       ?    84.5 % are usually in by age 1; expected 76
+    arrived at age   0    1    2    3    final    history: days with complete data
+    Mon 2 Nov        60   25   10    5     100    85 had arrived by age 1
+    Tue 3 Nov        80   21   12    7     120    101 had arrived by age 1
+    Sat 21 Nov       44   20    ·    ·       ?    84.5 % usually arrive by age 1; expected 76
 """
 
 from __future__ import annotations
@@ -32,80 +32,81 @@ from headwater.reports.engine.result import PeriodSums
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
 
 LEVEL = 0.8
-"""Of the interval: so many of the days end up in it."""
+"""The share of days that end up in the interval."""
 LEAST_HISTORY = 28
-"""The past days, of which everything is in, from which something can be said."""
+"""The fewest past days with complete data for an estimate."""
 MOST_HISTORY = 120
 RIPE = 0.999
-"""The usual share from which a day counts as ripe."""
+"""The usual share at which a day counts as complete."""
 Numbers = NDArray[np.float64]
 
 
 class NotJudged(StrEnum):
-    """The reasons for which nothing is said."""
+    """The reasons for no estimate."""
 
     TOO_LITTLE_HISTORY = "too_little_history"
-    """Fewer than LEAST_HISTORY days with anything are old enough."""
+    """Fewer than LEAST_HISTORY days with data are old enough."""
 
 
 @dataclass(frozen=True)
 class DayRipeness:
-    """A day that is not ripe."""
+    """An incomplete day."""
 
     day: date
     value: float
-    """The figure as it was at the last midnight."""
+    """The figure as of the last midnight."""
     share_in: float
-    """The share of the final figure that is usually in by this age."""
+    """The share of the final figure that has usually arrived by this age."""
     expected: float
-    """The final figure."""
+    """The expected final figure."""
     low: float
     high: float
-    """Between these two it ends up on LEVEL of days."""
+    """`low` and `high` are the ends of the LEVEL interval."""
 
 
 @dataclass(frozen=True)
 class Ripeness:
-    """The final figures to expect of a report's days, as of the last midnight."""
+    """The expected final figures of a report's days, as of the last midnight."""
 
     as_of: date
-    """The day that began then, which is not over and not judged."""
+    """The current day, which has no estimate."""
     horizon_days: int
-    """The age from which everything counts as in."""
+    """The age from which data counts as complete."""
     history_days: int
-    """The past days that it is judged by."""
+    """The number of past days used for the estimate."""
     days: tuple[DayRipeness, ...] = ()
-    """Those that are not ripe, the earliest first."""
+    """The incomplete days, the earliest first."""
     reason: NotJudged | None = None
-    """The reason for which nothing is said."""
+    """The reason for no estimate."""
 
     @property
     def value(self) -> float:
-        """The figures of the days that are not ripe, together."""
+        """The current total of the incomplete days."""
         return sum(day.value for day in self.days)
 
     @property
     def expected(self) -> float:
-        """Their final figures."""
+        """Their expected final total."""
         return sum(day.expected for day in self.days)
 
     @property
     def share_in(self) -> float | None:
-        """The part of these that is in; None of nothing."""
+        """The share of the expected total that has arrived; None if nothing is expected."""
         return self.value / self.expected if self.expected > 0 else None
 
 
 @dataclass(frozen=True)
 class ArrivedFigures:
-    """A figure by the day that it belongs to, and by the age of that day when it came in."""
+    """A figure by day and by the age of the day at which it arrived."""
 
     days: Sequence[date]
     """All days until yesterday, the earliest first."""
     by_age: Numbers
-    """A row for each day; a column for each age in whole days, from 0 to the horizon. What came in
-    later stands in the last column, and ages that a day has not reached are 0."""
+    """A row for each day, a column for each age in whole days from 0 to the horizon. The last column
+    includes later arrivals. Ages that a day hasn't reached are 0.
+    """
     known_from: int = 0
-    """The place of the first day that was seen as it came in."""
+    """The index of the first day whose arrivals were observed."""
 
     @property
     def horizon(self) -> int:
@@ -113,7 +114,7 @@ class ArrivedFigures:
 
 
 def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ripeness:
-    """Return the final figures to expect of those of the wanted days that are not ripe."""
+    """Return the expected final figures of the incomplete days among some days."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
     ripe = last - horizon + 1
@@ -131,13 +132,12 @@ def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ri
     return Ripeness(as_of, horizon, len(history), unripe)
 
 
-# What is left to come is taken to grow with what is in, and with what usually comes: a day of which
-# nearly everything should be in is judged by itself, one of which hardly anything is by the others.
-# In history, what was left is measured in this unit; the rank of the measures gives the interval,
-# whatever their distribution.
+# The missing part of a figure is assumed to grow with the part that has arrived and with the usual missing
+# part. A day that should be nearly complete is estimated from itself, a new day from the others. For each
+# past day the missing part is measured in this unit; the quantiles give the interval without assuming a
+# distribution.
 #
-#     unit = in + (1 - share) · mean       left = unit · measure
-#
+#     unit = arrived + (1 - share) · mean       missing = unit · measure
 def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipeness:
     reached, final = history[:, age], history[:, -1]
     share = min(1.0, float(reached.sum() / final.sum()))
@@ -150,16 +150,15 @@ def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipene
     return DayRipeness(day, value, share, value + unit * mean, low, high)
 
 
-# Where many days have nothing left, the lowest measures are equal, and no day falls below them:
-# then the upper end has that tail, too, and the other way round.
+# If many days have nothing missing, the lowest measures are equal and no day falls below them. The upper end
+# then gets both tails, and the other way round.
 #
 #     0 0 0 0 0 0 .1 .2 .2 .4        of ten, one should be below and one above; none is below 0,
 #     └─ low      └─ high            so two may be above
-#
 def _middle(measures: Numbers) -> tuple[float, float]:
-    """Return the ends between which LEVEL of further measures are, of measures in order."""
+    """Return the ends of the LEVEL interval of sorted measures."""
     count = len(measures)
-    tail = (1 - LEVEL) / 2 * (count + 1)  # more than one, as there are LEAST_HISTORY measures
+    tail = (1 - LEVEL) / 2 * (count + 1)  # above 1, because there are at least LEAST_HISTORY measures
 
     def at(place: float) -> float:
         return float(np.interp(place, np.arange(count), measures))
@@ -175,21 +174,21 @@ queries = Queries(__name__, "arrivals.sql")
 _LATE = "late events"
 _NO_LATE = np.empty((2, 0), dtype=np.int64)
 LATENESS = 30
-"""The days within which events that are late come in."""
+"""The number of days within which late events arrive."""
 LONGEST_LAG = 90
-"""The days from a touch to the conversions that are waited for, where the window has no end."""
+"""The number of days from a touch to its last conversions, for a window without a limit."""
 
 
 @dataclass(frozen=True)
 class LateEvents:
-    """The events that came in on a later day than theirs."""
+    """The events that arrived on a later day than their own."""
 
     ids: IntArray
     """Ascending."""
     places: IntArray
-    """The place of the day on which each came in, from 1; after the last for what came in later."""
+    """The number of each event's arrival day, from 1. Arrivals after the last day get the next number."""
     known_from: int
-    """The place of the first day that was seen as it came in."""
+    """The index of the first day whose arrivals were observed."""
 
 
 @dataclass(frozen=True)
@@ -197,30 +196,30 @@ class BlockArrivals:
     """The arrivals of the events of a block of days."""
 
     late: IntArray
-    """Columns of the late events' ids, and of the places of the days on which they came in."""
+    """Rows of late event ids and the numbers of their arrival days."""
     received: datetime | None
-    """When the first of all came in, None where none did."""
+    """The first arrival, if any."""
 
 
 class _DayArrivals(NamedTuple):
-    """The arrivals of the events of a day, on one day."""
+    """The events of one day that arrived on one day."""
 
     day: date
-    """In UTC, of the events."""
+    """The UTC day of the events."""
     place: int
-    """The place of the day on which they came in; 0 is for those that came in in time."""
+    """The number of the arrival day; 0 for events that arrived in time."""
     late: bytes | None
-    """The ids of those that did not."""
+    """The packed ids of late events."""
     received: datetime
-    """When the first of them came in."""
+    """The first arrival."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalDay:
-    """The day on which an event came in, by its place among the days."""
+    """The dimension of the day on which an event arrived."""
 
     of_event: Step
-    """The days of events, which are those of arrival but for the late ones."""
+    """The days of the events, which are the arrival days of all but the late ones."""
     late: LateEvents
     of_touch = False
     columns = (Column.SECONDS, Column.EVENT_IDS)
@@ -231,15 +230,15 @@ class ArrivalDay:
 
 
 def horizon_of(query: ReportQuery) -> int:
-    """Return the age in days from which a report's days count as ripe."""
+    """Return the age in days at which a report's days count as complete."""
     if query.date_basis is DateBasis.TOUCH:
         return query.window_days or LONGEST_LAG
     return LATENESS
 
 
 async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Ripeness:
-    """Return the final figures to expect of a report's days, of its first measure in total, as of
-    the beginning of a day. Raises ReportTooLarge.
+    """Return the expected final totals of a report's first measure by day, as of the beginning of a day.
+    Raises ReportTooLarge.
     """
     horizon = horizon_of(query)
     days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
@@ -257,7 +256,7 @@ async def _load_arrivals(
     (step,) = planned.plan.dimensions
     assert isinstance(step, Step)
     seconds = reader.bounds(span).seconds
-    # After the days of the range comes everything later, which is not of the past.
+    # The last step collects everything later than the past.
     of_event = Step(np.append(step.starts, seconds.stop))
     cut = planned.period.steps[0].days
     late = await _load_late(reader, of_event)
@@ -269,9 +268,7 @@ async def _load_arrivals(
 
 
 def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
-    """Return the report whose arrivals are looked at: one for all models and windows where it is
-    not about touches.
-    """
+    """Return the report of past arrivals. Reports without touches share one for all models and windows."""
     past = ReportQuery(
         span.start,
         span.end,
@@ -293,9 +290,7 @@ def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
 
 
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
-    """Return the late events of some days, block by block: those of one stay the same until a path
-    of theirs changes.
-    """
+    """Return the late events of some days. Those of a block are cached until one of its paths changes."""
     starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
     paths = reader.path_reader(ArrivalDay.columns)
     scan = await reader.plan_scan(paths, (starts[0].date(), starts[-1].date()))
@@ -318,7 +313,7 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
 async def _read_days(
     reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
 ) -> list[_DayArrivals]:
-    """Return what came in of each day from the first of some blocks to the last."""
+    """Return the arrivals of the events from the first of some blocks to the last."""
     first = min(block.seconds.start for block in blocks)
     after = max(block.seconds.stop for block in blocks)
     values = {
@@ -328,7 +323,7 @@ async def _read_days(
         "end": min(starts[-1], datetime.fromtimestamp(after, UTC)),
     }
     await reader.bound_time()
-    # Not prepared: a plan that does not know the days may search an index for nearly all events.
+    # Not prepared: a generic plan doesn't know the days and may search an index for nearly all events.
     cursor = reader.connection.cursor(binary=True)
     await cursor.execute(queries["arrivals"], values, prepare=False)
     return [_DayArrivals(*row) for row in await cursor.fetchall()]
@@ -344,7 +339,7 @@ def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
 
 
 def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
-    """Return a figure by its day and by the age at which it came in."""
+    """Return a figure by day and age at arrival."""
     (measure,), (model,) = sums.query.measures, sums.query.models
     column = FigureColumn(measure, model)
     by_age = np.zeros((days, 1 + horizon))

@@ -1,5 +1,5 @@
-"""Snapshots of reports: what a report was about and the data it had seen, in 64 characters (`reading` in the
-API). Two snapshots of one question can be compared. Nothing is stored for them.
+"""Report snapshots: the question and the data version of a report in 64 characters (`reading` in the API).
+Two snapshots of one question can be compared. They aren't stored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SnapshotRefused(ReportRefused):
     """422: a snapshot that can't be compared."""
 
     def __init__(self, field: str, reason: ReportProblem) -> None:
-        """`field` is the parameter that names the snapshot."""
+        """`field` is the request parameter with the snapshot."""
         super().__init__(_REASONS[reason].format(field), 422, {"reason": reason, "field": field})
 
 
@@ -53,16 +53,15 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Present(NamedTuple):
-    """The latest revisions that the transaction sees."""
+    """The latest revisions visible to the transaction."""
 
     latest: Latest
-    """Of the Space."""
     reference: int
-    """Of the exchange rates for all Spaces."""
+    """The revision of the exchange rates shared by all Spaces."""
 
 
 async def fetch_present(connection: AsyncConnection, space_id: int) -> Present:
-    """Return the latest revisions that the transaction sees."""
+    """Return the latest revisions visible to the transaction."""
     latest = await fetch_latest(connection, space_id)
     return Present(latest, await fetch_reference_revision(connection))
 
@@ -72,17 +71,17 @@ class ReportSnapshot:
     """A report at one moment."""
 
     point: Point
-    """The latest revision it has seen."""
+    """The latest visible revision."""
     taken_at: int
-    """Microseconds since 1970."""
+    """In Unix microseconds."""
     fit_id: int
-    """The trained model used for credit; 0 for none."""
+    """The trained model used for credit, or 0."""
     half_life_days: int
-    """The Space's half-life; 0 when credit doesn't depend on it."""
+    """The Space's half-life; 0 if credit doesn't depend on it."""
     reference: int
-    """The latest revision of the exchange rates for all Spaces."""
+    """The latest visible revision of the shared exchange rates."""
     events: int | None
-    """The number of events in the period; None when unknown."""
+    """The number of events in the period; None if unknown."""
     subject: bytes
     """A digest of the Space and the question, without groups and measures."""
     settings: bytes
@@ -105,7 +104,7 @@ class ReportSnapshot:
 
     @property
     def rates_at(self) -> RatePoint:
-        """The exchange rates it has seen."""
+        """The visible exchange rates."""
         return RatePoint(self.point.revision, self.reference)
 
     @property
@@ -116,7 +115,6 @@ class ReportSnapshot:
 def make_snapshot(
     present: Present, scope: ReportScope, space: Space, currency: str, events: int | None
 ) -> ReportSnapshot:
-    """Return the snapshot of a report with a number of events and a currency."""
     latest = present.latest
     return ReportSnapshot(
         latest.point,
@@ -131,7 +129,7 @@ def make_snapshot(
 
 
 def parse_snapshot(text: str) -> ReportSnapshot:
-    """Return the snapshot that a text encodes. Raises ValueError."""
+    """Decode a snapshot. Raises ValueError."""
     try:
         version, revision, era, taken_at, fit_id, half_life, *latest = _FORM.unpack(
             base64.b64decode(text, altchars=b"-_", validate=True)
@@ -159,8 +157,8 @@ _UNKNOWN = (1 << 32) - 1
 
 
 def _subject(query: ReportQuery) -> list[tuple[str, object]]:
-    """Return the question without groups and measures. Fields with their defaults are left out, so that a new
-    field doesn't invalidate old snapshots.
+    """Return the question without groups and measures. Default values are left out, so that a new field
+    doesn't invalidate old snapshots.
     """
     subject = replace(
         query,
@@ -183,7 +181,7 @@ def _digest(value: object, size: int) -> bytes:
 
 
 class Snapshots(NamedTuple):
-    """The compared snapshots and the present one."""
+    """The compared snapshots and the current one."""
 
     start: ReportSnapshot
     end: ReportSnapshot
@@ -196,8 +194,8 @@ async def find_snapshots(
     until: ReportSnapshot | datetime | None,
     planned: PeriodPlan,
 ) -> Snapshots:
-    """Return the snapshots that a question compares. A time is on the Space's clock, None is now. Raises
-    Invalid, and a ReportRefused for a snapshot that can't be compared with the present.
+    """Return the snapshots that a question compares. A time is local; None means now. Raises Invalid, and
+    ReportRefused for a snapshot that can't be compared with the current one.
     """
     present = await fetch_present(reader.connection, reader.space.id)
     now = make_snapshot(present, planned.plan.scope, reader.space, reader.currency, None)
@@ -213,7 +211,7 @@ async def find_snapshots(
 async def _find_snapshot(
     reader: ReportReader, field: str, point: ReportSnapshot | datetime, now: ReportSnapshot
 ) -> ReportSnapshot:
-    """Return the snapshot itself, or for a time the present question's snapshot at that time."""
+    """Return the given snapshot, or the current question's snapshot at a time."""
     if isinstance(point, ReportSnapshot):
         return point
     if not now.point.revision:  # nothing has ever changed

@@ -1,5 +1,5 @@
-"""Exact sums by group, over any number of blocks. Events and touches are numbered by their groups first,
-so that sums are made in bulk. Pure.
+"""Exact sums by group, over any number of blocks. Events and touches get integer group codes first, so that
+numpy can sum them in bulk. Pure.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _NOTHING = np.array([], dtype=np.int64)
 _LARGEST = (1 << 63) - 1
 
 Numbers = NDArray[Any]
-"""Whole numbers: of 64 bits, or Python's where a sum may need more."""
+"""int64, or Python integers where a sum may overflow."""
 
 
 def sum_by_cell(cells: IntArray, values: IntArray, size: int) -> Numbers:
-    """Return the sums of values by their cell, of `size` cells."""
+    """Return the sums of values by their group code, from 0 to `size` - 1."""
     fitting = _widen(values, len(values))
     sums = np.zeros(size, dtype=fitting.dtype)
     np.add.at(sums, cells, fitting)
@@ -32,25 +32,21 @@ def sum_by_cell(cells: IntArray, values: IntArray, size: int) -> Numbers:
 
 
 def multiply(numbers: Numbers, factor: int) -> Numbers:
-    """Return numbers multiplied by a factor."""
     return _widen(numbers, factor) * factor
 
 
 def sum_all(numbers: Numbers) -> int:
-    """Return the sum of all numbers."""
     return int(_widen(numbers, len(numbers)).sum())
 
 
 def _sum_runs(several: Sequence[Numbers], order: IntArray, starts: IntArray) -> Numbers:
-    """Return the sums of the runs that begin at `starts` of all numbers in an order."""
+    """Return the sum of each run of ordered numbers; runs begin at `starts`."""
     numbers = np.concatenate(several)[order]
     return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else _NOTHING
 
 
 def _widen(numbers: Numbers, factor: int) -> Numbers:
-    """Return numbers that can be multiplied by a factor, or so many of them added: Python's where 64
-    bits may be too few.
-    """
+    """Return numbers that can be multiplied by a factor, or added up `factor` times, without overflow."""
     if numbers.dtype == object or not len(numbers):
         return numbers
     largest = max(int(numbers.max()), -int(numbers.min()))
@@ -60,20 +56,18 @@ def _widen(numbers: Numbers, factor: int) -> Numbers:
 
 @dataclass(frozen=True)
 class Tally:
-    """Sums by group. A group is identified by as many keys as the report has groups."""
+    """Sums by group. A group has one key for each dimension of the report."""
 
     keys: tuple[IntArray, ...]
-    """The keys of the groups, one array for each place."""
+    """The keys of the groups, one array for each dimension."""
     groups: int
     sums: Mapping[str, Numbers]
     contacts: tuple[IntArray, IntArray]
-    """Pairs of a group's place in `keys` and a contact, each once; empty unless counted."""
+    """Distinct pairs of a group index and a contact; empty unless contacts are counted."""
 
     @classmethod
     def join(cls, pieces: Sequence[Tally]) -> Tally:
-        """Return several as one, in which each group is once, ordered by its keys. Sums that one
-        does not have are 0 there.
-        """
+        """Merge sums: each group appears once, ordered by its keys. A missing sum counts as 0."""
         if not pieces:
             return Tally((), 0, {}, NO_PAIRS)
         keys = tuple(
@@ -93,24 +87,24 @@ class Tally:
 
     @property
     def size(self) -> int:
-        """The number of groups, and of pairs of a group and a contact."""
+        """The number of groups and of group/contact pairs."""
         return self.groups + len(self.contacts[0])
 
     def sum(self, name: str) -> Numbers:
-        """Return the sums of a name, zeros if there are none."""
+        """Return the sums with a name, or zeros."""
         return self.sums[name] if name in self.sums else np.zeros(self.groups, dtype=np.int64)
 
     def negated(self) -> Tally:
-        """Return what takes these sums away from others; contacts cannot be."""
+        """Return the sums negated, to subtract them from others. Contacts can't be subtracted."""
         sums = {name: -values for name, values in self.sums.items()}
         return Tally(self.keys, self.groups, sums, NO_PAIRS)
 
     def contact_counts(self) -> IntArray:
-        """Return how many contacts each group has."""
+        """Return the number of contacts of each group."""
         return np.bincount(self.contacts[0], minlength=self.groups)
 
     def contact_total(self) -> int:
-        """Return how many contacts there are in all groups together."""
+        """Return the number of distinct contacts."""
         return len(distinct_values(self.contacts[1]))
 
 
@@ -118,7 +112,7 @@ NO_PAIRS = (_NOTHING, _NOTHING)
 
 
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
-    """Return an order in which equal keys are neighbours, and where each run of them begins."""
+    """Return an order that makes equal keys neighbours, and the start of each run of equal keys."""
     if not count:
         return _NOTHING, _NOTHING
     if not keys:
@@ -136,34 +130,33 @@ def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArr
     ]
     if len(pairs) > 1:
         return distinct(*pairs)
-    return pairs[0] if pairs else NO_PAIRS  # groups are there once, and so are pairs
+    return pairs[0] if pairs else NO_PAIRS  # pairs of one part are already distinct
 
 
 _FEW = 255
-"""Keys up to here are their own numbers."""
+"""Keys up to here are used as codes unchanged."""
 _DENSE = 1 << 16
-"""Keys that span no more than this are counted from the least; others are sorted first."""
+"""Keys that span at most this are offset from the least; others are sorted."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of some events or touches, or of pairs of them."""
+    """The group codes of some events or touches, or of pairs of them."""
 
     codes: IntArray
-    """The cell of each."""
     size: int
-    """The number of cells, of which some may be empty."""
+    """The number of codes, including unused ones."""
     keys: Mapping[int, IntArray]
-    """The key of every cell, by the place of the group in the report."""
+    """The key of every code, by the position of the dimension in the report."""
 
     def at_place(self, place: int) -> Cells:
-        """Return the cells by one group as those at a place of a report."""
+        """Return the codes of a single dimension at a position of a report."""
         (keys,) = self.keys.values()
         return Cells(self.codes, self.size, {place: keys})
 
     def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, Numbers]:
-        """Return the sums by cell of what each event adds. `members` has the event of each code;
-        None is all events, in order.
+        """Return the sums of event values by code. `members` has the event of each code; None means all
+        events in order.
         """
         return {
             name: sum_by_cell(self.codes, of if members is None else of[members], self.size)
@@ -171,7 +164,9 @@ class Cells:
         }
 
     def tally(self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
-        """Return sums by cell as those by group; `contacts` are pairs of a cell and a contact."""
+        """Return sums by code as sums by group, without unused codes. `contacts` are pairs of a code and a
+        contact.
+        """
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         places = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
         places[present] = np.arange(len(present))
@@ -184,9 +179,7 @@ class Cells:
         )
 
     def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
-        """Return every pair of an event and a cell once; `events` has the event of each code, in
-        order.
-        """
+        """Return distinct pairs of an event and a code. `events` has the event of each code, ascending."""
         if len(events) < 2 or (events[1:] > events[:-1]).all():
             return events, self
         pairs = distinct_values(events * self.size + self.codes)
@@ -196,27 +189,27 @@ class Cells:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of an event and a touch on its path, by event."""
+    """Pairs of an event and a touch on its path, ordered by event."""
 
     events: IntArray
     touches: IntArray
 
 
 class EventCells:
-    """The cells of events by groups of events; those of one group are made once for all reports."""
+    """The group codes of events. The codes of one dimension are computed once for all reports."""
 
     def __init__(self, paths: PathData) -> None:
         self._paths = paths
         self._known: dict[Dimension, Cells] = {}
 
     def of(self, dimension: Dimension) -> Cells:
-        """Return the cells by one group, which is in no place of a report."""
+        """Return the codes of one dimension, at position 0."""
         if dimension not in self._known:
             self._known[dimension] = _numbered(dimension.keys(self._paths))
         return self._known[dimension]
 
     def by(self, dimensions: Sequence[Dimension]) -> Cells:
-        """Return the cells by those groups that are of events."""
+        """Return the codes of the event dimensions among some dimensions."""
         cells = [
             self.of(dimension).at_place(place)
             for place, dimension in enumerate(dimensions)
@@ -226,15 +219,14 @@ class EventCells:
 
 
 class PairCells:
-    """The cells of pairs of an event and a touch on its path, by any groups; each is made once."""
+    """The group codes of pairs of an event and a touch on its path, computed once per set of dimensions."""
 
     def __init__(self, paths: PathData, pairs: Pairs, events: EventCells) -> None:
-        """`events` are the cells of the paths."""
         self._paths, self._pairs, self._events = paths, pairs, events
         self._known: dict[tuple[Dimension, ...], Cells] = {}
 
     def by(self, dimensions: tuple[Dimension, ...]) -> Cells:
-        """Return the cells by groups of events and of touches."""
+        """Return the codes of event and touch dimensions."""
         if dimensions not in self._known:
             self._known[dimensions] = self._made(dimensions)
         return self._known[dimensions]
@@ -250,18 +242,18 @@ class PairCells:
         return _together(cells, len(self._pairs.events))
 
     def _touches(self, dimension: Dimension) -> PathData:
-        """Return the touch of every pair, with the columns of a group."""
+        """Return the touch of every pair, with the columns of a dimension."""
         columns = {column: self._paths[column][self._pairs.touches] for column in dimension.columns}
         return PathData(columns, (), 0, len(self._pairs.touches))
 
 
 def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
-    """Return the cells of so many events or pairs by their keys, place by place."""
+    """Return the group codes of `count` events or pairs from their keys by position."""
     return _together([_numbered(of).at_place(place) for place, of in keys.items()], count)
 
 
 def crossed(first: Cells, second: Cells) -> Cells:
-    """Return the cells of what is in two at once."""
+    """Combine two groupings of the same rows."""
     codes = first.codes.astype(np.int64) * second.size + second.codes
     if first.size * second.size <= _DENSE:
         used = np.arange(first.size * second.size)
@@ -274,12 +266,12 @@ def crossed(first: Cells, second: Cells) -> Cells:
 
 
 def _together(cells: Sequence[Cells], count: int) -> Cells:
-    """Return the cells of what is in several at once; in none, everything is in one."""
+    """Combine groupings of the same rows. Without any, all rows form one group."""
     return reduce(crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
 
 
 def _numbered(keys: IntArray) -> Cells:
-    """Return the cells by one group, at the first place."""
+    """Return the codes of one dimension, at position 0."""
     if not len(keys):
         return Cells(keys, 1, {0: np.zeros(1, dtype=np.int64)})
     least, most = int(keys.min()), int(keys.max())

@@ -1,5 +1,5 @@
-"""Days, weeks and months of a range on a Space's clock, and the times that ranges are compared
-with. Pure; the database only ever sees the instants at which they begin.
+"""The local days, weeks and months of a range, and the ranges that reports compare with. Pure; the
+database only sees the instants at which buckets begin.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headwater.reports.query import Comparison, DateTimeSpan, Group, ReportQuery
 MOST_STEPS = 4_000
 """Eleven years of days."""
 SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
-"""The groups that are times, by their least number of days."""
+"""The time groups with their least number of days."""
 _SECOND = timedelta(seconds=1)
 _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
@@ -29,14 +29,14 @@ class TimeBuckets:
 
     group: Group
     days: list[date]
-    """The first of each."""
+    """The first day of each bucket."""
     starts: list[datetime]
-    """The instant at which each begins."""
+    """The instant at which each bucket begins."""
 
 
 def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by") -> TimeBuckets:
-    """The steps of a range, without days that the zone skipped. Raises Invalid for too many, naming
-    the field that asks for them.
+    """Return the buckets of a range, without days that the zone skipped. Raises Invalid for too many,
+    naming the requesting `field`.
     """
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
@@ -47,7 +47,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
     starts: list[datetime] = []
     while first <= last:
         start = max(first_instant(datetime.combine(first, time()), zone), instants.start)
-        if starts and start <= starts[-1]:  # the one before had no extent in the range
+        if starts and start <= starts[-1]:  # the previous bucket is empty in the range
             days.pop()
             starts.pop()
         days.append(first)
@@ -60,8 +60,8 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
 
 
 def compared_span(query: ReportQuery) -> DateTimeSpan:
-    """Return the range that a query's own is compared with. A range that the present second is in
-    is compared with the earlier one up to the same time. Raises Invalid when the calendar has none.
+    """Return the range that a query is compared with. A range in progress is compared with the earlier
+    range up to the same time. Raises Invalid for a range before the calendar begins.
     """
     try:
         move = _move_back(query)
@@ -82,7 +82,7 @@ def compared_span(query: ReportQuery) -> DateTimeSpan:
 
 
 def _move_back(query: ReportQuery) -> Callable[[datetime], datetime]:
-    """Return what makes a moment of the range the corresponding one of the earlier range."""
+    """Return a function that maps a moment of the range to the earlier range."""
     if not _is_previous(query):
         return _year_before
     months = _MONTHS.get(query.unit, 0) if query.unit else _whole_months(query.span)
@@ -97,10 +97,10 @@ def _is_previous(query: ReportQuery) -> bool:
 
 
 def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets) -> int | None:
-    """The place among `others`, from 1, of the step that the step at a place is compared with.
+    """Return the number, from 1, of the bucket in `others` that a bucket is compared with.
 
-    In the period before, it is the same place. In the year before, it is the same date, month or
-    ISO week; a leap day and a 53rd week may have none.
+    In the previous period it is the same number. In the previous year it is the same date, month or ISO week;
+    None for some leap days and 53rd weeks.
     """
     if compare is Comparison.PREVIOUS_PERIOD:
         return place if place <= len(others.days) else None
@@ -117,9 +117,7 @@ def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: Tim
 
 
 def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
-    """The first day of the step at a place, and its name: `2026-05-13`, `2026-W20` or
-    `2026-05`.
-    """
+    """Return the first day of a bucket and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
     day = steps.days[place - 1]
     if steps.group is Group.WEEK:
         year, week, _ = day.isocalendar()
@@ -128,7 +126,7 @@ def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
 
 
 def key_of(place: int, steps: TimeBuckets) -> str:
-    """Return the key of the step at a place: `2026-05-13`, for a week its Monday, or `2026-05`."""
+    """Return the key of a bucket: `2026-05-13` (for a week, its Monday) or `2026-05`."""
     day, name = named(place, steps)
     return name if steps.group is Group.MONTH else day
 
@@ -140,7 +138,7 @@ def _first_of(day: date, group: Group) -> date:
 
 
 def _next(day: date, group: Group) -> date | None:
-    """The first day of the next step; None at the calendar's end."""
+    """Return the first day of the next bucket; None at the end of the calendar."""
     try:
         if group is Group.MONTH:
             return (day + timedelta(days=31)).replace(day=1)
@@ -150,7 +148,7 @@ def _next(day: date, group: Group) -> date | None:
 
 
 def _whole_months(span: DateTimeSpan) -> int:
-    """Return how many calendar months a range is; 0 when it is not of whole ones."""
+    """Return the number of calendar months of a range; 0 if they aren't whole."""
     first, after = span.start, span.end + _SECOND
     if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
         return 0
@@ -158,7 +156,7 @@ def _whole_months(span: DateTimeSpan) -> int:
 
 
 def _months_before(moment: datetime, months: int) -> datetime:
-    """Return the same time so many months earlier; of a day that month lacks, its last second."""
+    """Return the same time some months earlier; the last second of the month if it has no such day."""
     years, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
     last = monthrange(years, month + 1)[1]
     if moment.day > last:
@@ -174,8 +172,8 @@ def _year_before(moment: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class ReportPeriod:
-    """A time, and the days, weeks or months it is cut into where those are the groups."""
+    """A period with its time buckets."""
 
     span: DateTimeSpan
     steps: Mapping[int, TimeBuckets]
-    """By the place of the group."""
+    """By the position of the dimension."""
