@@ -1,6 +1,5 @@
-"""Customers from their first order on: when and by which touches they were acquired, and their revenue.
-Every event gets the path of its customer's first order, so a touch credited with that order gets the same
-share of all events.
+"""Cohorts: customers by the month and the touches that acquired them. Every event gets the path of its
+customer's first order, so a touch with credit for that order gets the same share of all.
 """
 
 from __future__ import annotations
@@ -37,45 +36,37 @@ class Acquisition:
     """The condition that an event's customer was acquired in a month, by some touches."""
 
     month: date
-    """The first day of the month."""
     only: tuple[KeyCondition, ...] = ()
-    """A touch that meets these has credit for the first order; empty means any order."""
+    """The touches credited with the first order; empty means any."""
     unattributed: bool = False
     """True if no touch has credit for the first order."""
 
 
 def last_second(day: date) -> datetime:
-    """Return the last second of the month of a day."""
     last = months_after(day, 1) - date.resolution
     return datetime(last.year, last.month, last.day, 23, 59, 59)  # noqa: DTZ001 - as above
 
 
 PAIRS = 1_000_000
-"""The number of event/touch pairs processed at once."""
+"""Event/touch pairs processed at once."""
 _NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The part of a batch of paths needed for cohorts."""
-
     firsts: PathData
-    """The first orders in the acquisition months, with the touches in the window before them."""
+    """First orders in the acquisition months, with their windows."""
     events: IntArray
-    """Rows of customer, second and amount of every event with an amount."""
+    """Rows of customer, second and amount."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Extracts the data for cohorts from batches."""
-
     conditions: EventConditions
-    """On all events of the observed range."""
     orders: FirstOrders
     acquired: range
     """The Unix seconds of the acquisition months."""
     columns: tuple[Column, ...]
-    """The columns of first orders to keep."""
     window_days: int
 
     def observe(self, paths: PathData) -> Observation:
@@ -92,14 +83,14 @@ class Observer:
 
 @dataclass(frozen=True)
 class FollowedCustomers:
-    """Some customers and their revenue, with the paths of their first orders."""
+    """Customers and their revenue, with the paths of their first orders."""
 
     paths: PathData
-    """Every event with an amount, ordered by customer and month."""
+    """Events with an amount, by customer and month."""
     acquired: IntArray
-    """The acquisition month of every event's customer, from 1."""
+    """The acquisition month of each event's customer, from 1."""
     since: IntArray
-    """The months from acquisition to the event."""
+    """Months since acquisition."""
     is_buying: IntArray
     """The indexes of each customer's first order in every month."""
 
@@ -117,7 +108,7 @@ class FollowedCustomers:
 def follow(
     firsts: Sequence[PathData], events: Sequence[IntArray], customers: Customers, months: Step
 ) -> list[FollowedCustomers]:
-    """Return all customers and their revenue since acquisition, in parts small enough to process at once."""
+    """Return customers with their revenue, in parts small enough to process at once."""
     first_orders = PathData.join(firsts)
     numbers = customers.keys(first_orders)
     order = np.argsort(numbers, kind="stable")
@@ -141,7 +132,7 @@ def follow(
 
 
 def _some(paths: PathData, start: int, end: int) -> PathData:
-    """Return a range of events whose paths are contiguous."""
+    """Return a range of events with contiguous paths."""
     starts, lengths = paths[Column.STARTS][start:end], paths[Column.LENGTHS][start:end]
     first, touches = int(starts[0]), int(lengths.sum())
     columns = {
@@ -153,7 +144,7 @@ def _some(paths: PathData, start: int, end: int) -> PathData:
 
 
 def _runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield ranges of customers with about PAIRS pairs of an event and a touch."""
+    """Yield ranges of customers with about PAIRS pairs."""
     events = np.bincount(places, minlength=len(lengths))
     pairs = np.cumsum(events * np.maximum(lengths, 1))
     start = 0
@@ -181,20 +172,16 @@ def _followed(
 
 @dataclass(frozen=True)
 class Observed:
-    """The customers acquired in some months, and the revenue of all customers."""
-
     planned: PeriodPlan
     customers: Customers
     firsts: Sequence[PathData]
-    """Their first orders, with the touches in the window before them."""
+    """First orders, with their windows."""
     events: Sequence[IntArray]
-    """Rows of customer, second and amount of every event with an amount."""
+    """Rows of customer, second and amount."""
 
 
 @dataclass(frozen=True)
 class ObservationPlan:
-    """The plan to observe customers."""
-
     query: ReportQuery
     planned: PeriodPlan
     observer: Observer
@@ -223,14 +210,13 @@ async def plan_observation(
 
 
 async def make_key(reader: ReportReader, observation: ObservationPlan, subject: object) -> Key | None:
-    """Return the cache key of a value that depends on a subject and on the observed events."""
     paths = reader.path_reader((), by_company=observation.query.by_company)
     scan = await reader.plan_scan(paths, observation.planned.days)
     return await reader.make_key(scan, (observation.planned.plan, observation.observer, subject))
 
 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
-    """Observe the customers. Raises ReportTooLarge."""
+    """Raises ReportTooLarge."""
     observer, planned = observation.observer, observation.planned
     # Paths by company are slow to read from the tables, so only those before first orders are read, below.
     paths = reader.path_reader(observer.columns)
@@ -244,9 +230,7 @@ async def observe(reader: ReportReader, observation: ObservationPlan) -> Observe
 async def _with_paths_of_companies(
     reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
 ) -> list[PathData]:
-    """Return first orders with the paths of their companies, limited to the window. Orders without a
-    company stay unchanged.
-    """
+    """Replace the paths of orders that have a company with the company's."""
     paths = reader.path_reader(observer.columns, by_company=True)
     own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
     event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
@@ -259,8 +243,8 @@ async def _with_paths_of_companies(
 
 
 async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:
-    """Return the condition that an event's customer was acquired this way, by the model and window of a
-    report.
+    """Return the condition that an event's customer was acquired this way, by the report's model and
+    window.
     """
     first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
     span = DateTimeSpan(first, last_second(acquisition.month))
@@ -284,7 +268,6 @@ async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: A
 
 
 def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
-    """Return the acquired customers, ascending."""
     if not observed.firsts:
         return np.array([], dtype=np.int64)
     plan: Plan = observed.planned.plan

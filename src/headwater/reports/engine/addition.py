@@ -1,5 +1,5 @@
-"""Sum up a batch of paths: events and their credit, by group. Pure, and without Python objects per event or
-touch, for speed.
+"""Sum up a batch of paths: events and their credit, by group. Pure, and fast: no Python objects per event or
+touch.
 """
 
 from __future__ import annotations
@@ -19,24 +19,21 @@ from headwater.reports.engine.tally import NO_PAIRS, Cells, Tally
 from headwater.reports.query import CREDITED, Measure
 
 MOST_TOUCHES = 300_000
-"""About the number of touches processed at once; a day may have any number of them."""
+"""The approximate number of touches processed at once."""
 MOST_WEIGHED = 128_000
-"""The same for weighted touches, which need twice the memory."""
+"""Weighted touches need twice the memory."""
 
 
 @dataclass(frozen=True)
 class PieceSums:
-    """The sums of a batch of paths."""
-
     groups: Tally
     statuses: Mapping[str, Tally]
-    """By model: sums over whole events, keyed by their index in STATUSES."""
+    """Sums over whole events by model, keyed by index in STATUSES."""
     names: Mapping[str, int]
-    """The number of events by name."""
+    """Event counts by name."""
 
     @classmethod
     def join(cls, parts: Sequence[PieceSums]) -> PieceSums | None:
-        """Merge the sums of several batches; None without any."""
         if len(parts) <= 1:
             return parts[0] if parts else None
         statuses = {
@@ -46,7 +43,7 @@ class PieceSums:
         return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
 
     def negated(self) -> PieceSums:
-        """Return the sums negated, to subtract them from others. Event names are left out."""
+        """Return the sums to subtract these from others. Names aren't subtracted."""
         statuses = {model: tally.negated() for model, tally in self.statuses.items()}
         return PieceSums(self.groups.negated(), statuses, {})
 
@@ -61,16 +58,13 @@ def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
 
 
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
-    """Return the sums of a batch for each plan. Plans of one scope share the selected events and their
-    credit.
-    """
+    """Plans of one scope share the selected events and their credit."""
     uses = Counter(plan.scope for plan in plans)
     chosen = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
     return [add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None for plan in plans]
 
 
 def add_up_events(plan: Plan, events: ChosenEvents) -> PieceSums:
-    """Return the sums of the events in the plan's scope."""
     return _Addition(plan, events).sums()
 
 
@@ -79,7 +73,7 @@ class _Addition:
         self._plan, self._events = plan, events
         self._by_group: list[Tally] = []
         self._counted: BoolArray | None = None
-        """The events that are counted: those with a selected touch. None means all."""
+        """A mask of events with a selected touch; None means all."""
         if events.counted_touches is not None:
             self._counted = np.zeros(events.count, dtype=np.bool_)
 
@@ -98,9 +92,7 @@ class _Addition:
         return PieceSums(Tally.join(self._by_group), statuses, names)
 
     def _add_whole_events(self, first: ModelCredit | None) -> None:
-        """Add sums over whole events by group. A touch dimension uses the touches that the first model
-        credits.
-        """
+        """Add sums over whole events by group. Touch dimensions use the touches of the first model."""
         plan, events, groups = self._plan, self._events, self._plan.dimensions
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
             cells, members = events.cells.by(groups), None
@@ -136,7 +128,6 @@ class _Addition:
         self._by_group.append(cells.tally(cells.sums(events.touched_values, members)))
 
     def _by_status(self, credit: ModelCredit | None) -> Tally:
-        """Return sums over whole events by status, shared by the plans of a scope."""
         model, sums = credit.model if credit else None, self._plan.status_sums
         wanted = StatusSums(model, sums, self._plan.touched)
         by_status = self._events.by_status
@@ -159,9 +150,7 @@ class _Addition:
         return chosen.tally(chosen.sums(self._events.touched_values, touched))
 
     def _whole_events(self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]) -> Tally:
-        """Return sums over events in one or more groups. `members` has the event of each code; None means all
-        events in order.
-        """
+        """Sum events in one or more groups. `members` has the event of each code; None means all in order."""
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):
             of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds

@@ -1,8 +1,7 @@
 -- name: arrivals
--- Late arrivals: the events of some days that arrived on a later day, by their UTC day and the number of the
--- arrival day among %(starts)s, the starts of the days and the end of the last. Ids are packed, 8 bytes each.
--- Number 0, without ids, is for events that arrived in time. Also the first arrival of each. Imports bring in
--- past events at once, so their events are left out.
+-- Events that arrived on a later day, by UTC day and number of the arrival day among %(starts)s, the starts
+-- of the days and the end of the last. Packed ids, 8 bytes each. Number 0, without ids, is for events in
+-- time. Imports bring in past events at once, so they are left out.
 SELECT e.day,
        CASE WHEN e.received_at >= e.day_end
             THEN width_bucket(e.received_at, %(starts)s::timestamptz[]) ELSE 0 END AS place,

@@ -24,14 +24,12 @@ from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.plan import FirstOrders
 
 _PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composable, type(None))
-"""Types whose `repr` determines the value."""
 
 
 class Fingerprint:
-    """A digest of a value of plain data and arrays: equal digests mean equal values.
+    """A digest of plain data and arrays: equal digests mean equal values.
 
-    First orders are too large to digest. Their scope, which is digested, and the history of paths determine
-    them.
+    First orders are too large to digest; their scope and the history of paths determine them.
     """
 
     def __init__(self, value: object) -> None:
@@ -41,9 +39,7 @@ class Fingerprint:
         self.digest = self._hash.digest()
 
     def history(self, last_day: date) -> bytes | None:
-        """Return the version of the orders up to a day, None if unknown, empty if the value depends on no
-        orders.
-        """
+        """Return the version of the orders up to a day; None if unknown, empty without orders."""
         return b"" if self.first_orders is None else self.first_orders.scan.history(last_day)
 
     def _add(self, value: object) -> None:
@@ -83,15 +79,15 @@ class Fingerprint:
 
 
 class Subject(Protocol):
-    """A report or query that is summed up block by block."""
+    """An object that is summed up block by block."""
 
     @property
     def timeless(self) -> object:
-        """The inputs of its sums that are the same in every block."""
+        """Everything its sums depend on in every block."""
         ...
 
     def clip(self, block: Block, /) -> Key | None:
-        """Return the further inputs of its sums in one block; None if it has no sums there."""
+        """Return what else its sums depend on in one block; None if it has no sums there."""
         ...
 
 
@@ -101,17 +97,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Addition(Generic[S, T]):
-    """A way to sum up subjects."""
-
     name: str
-    """Distinguishes several sums of one subject in the cache."""
+    """Distinguishes sums of one subject in the cache."""
     add_up: Callable[[Sequence[S], PathData], Sequence[T]]
     nothing: T
     """The result for a block without sums."""
 
 
 class BlockSums(Generic[S, T]):
-    """The cached sums of some subjects over blocks."""
+    """Cached sums of subjects over blocks."""
 
     def __init__(
         self,
@@ -120,15 +114,14 @@ class BlockSums(Generic[S, T]):
         addition: Addition[S, T],
         conversion: ConvertedAmounts | None = None,
     ) -> None:
-        """`conversion` has the amounts that replace the stored ones."""
+        """`conversion` replaces stored amounts."""
         self._source, self._subjects, self._addition = source, subjects, addition
         self._amounts = Fingerprint(conversion).digest
         self._fingerprints = [Fingerprint(subject.timeless) for subject in subjects]
         self._cached: dict[Block, dict[int, T]] = {}
-        """By block and index of the subject."""
+        """By block and subject index."""
 
     def is_cached(self, block: Block) -> bool:
-        """Return whether the sums of all subjects over a block are cached."""
         return len(self._find(block)) == len(self._subjects)
 
     def cached(self) -> Iterator[Sequence[T]]:
@@ -138,13 +131,13 @@ class BlockSums(Generic[S, T]):
                 yield [subject_sums[index] for index in range(len(self._subjects))]
 
     def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
-        """Return the sums over a block that are not cached."""
+        """Sum up the subjects that aren't cached."""
         subject_sums = self._find(block)
         missing = [subject for index, subject in enumerate(self._subjects) if index not in subject_sums]
         return self._addition.add_up(missing, paths)
 
     def complete(self, block: Block, added: Sequence[T]) -> Sequence[T]:
-        """Return all sums over a block, and cache the `added` ones."""
+        """Return all sums over a block, and cache the added ones."""
         subject_sums, values = self._find(block), iter(added)
         sums: list[T] = []
         for index, subject in enumerate(self._subjects):
@@ -170,7 +163,7 @@ class BlockSums(Generic[S, T]):
         return self._cached[block]
 
     def _key(self, index: int, block: Block, clip: Key | None) -> Key | None:
-        """Return the key of a subject's sums over a block, None if they cannot be cached."""
+        """Return a cache key, or None if the sums can't be cached."""
         fingerprint = self._fingerprints[index]
         history = fingerprint.history(block.last_day)
         if block.version is None or history is None:

@@ -32,8 +32,6 @@ from headwater.reports.query import DateBasis, Measure
 
 
 class NoCredit(StrEnum):
-    """The reasons why no touch of an event gets credit."""
-
     NO_TOUCH = "no_touch"
     OUTSIDE_WINDOW = "outside_window"
     """All touches are older than the window."""
@@ -42,38 +40,35 @@ class NoCredit(StrEnum):
 
 
 WEIGHED_EVENT = 5 * lcm(*range(1, 21))
-"""The units of an event with weighted touches, whose shares are rarely whole numbers: about a billion, so
-that the product with a weight fits 64 bits. A divisor of WHOLE_EVENT.
+"""The units of an event with weighted touches: about a billion, so that the product with a weight fits 64
+bits. A divisor of WHOLE_EVENT.
 """
 STATUSES = (None, *NoCredit, "left_out")
-"""The status of an event: None if it counts; `left_out` if no touch that counts gets credit."""
+"""None if the event counts; `left_out` if no touch that counts gets credit."""
 COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
 
 
 class StatusSums(NamedTuple):
-    """The cache key of sums over whole events by status."""
-
     model: str | None
-    """None if no credit is needed."""
+    """None without credit."""
     sums: tuple[Sum, ...]
     touched: bool
-    """True to include the sums of touched events."""
 
 
 class CountedTouches(NamedTuple):
-    """The credited touches whose credit counts."""
+    """Credited touches whose credit counts."""
 
     credited: Credited
     places: IntArray | None
-    """Their indexes among the credited touches; None means all."""
+    """Indexes among the credited touches; None means all."""
     pairs: Pairs
     cells: PairCells
 
 
 class ChosenEvents:
     def __init__(self, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> None:
-        """`paths` are the paths of the selected events only. With `keeps`, computed credit is cached for the
-        next plan, at the memory cost of a model's shares.
+        """`paths` has only the selected events. `keeps` caches computed credit for other plans, at the memory
+        cost of a model's shares.
         """
         self.scope, self.paths, self.keeps = scope, paths, keeps
         self.count = paths.events
@@ -82,15 +77,13 @@ class ChosenEvents:
         self._counted: dict[int, CountedTouches] = {}
         """By the identity of the credited touches, which are referenced here."""
         self.by_status: dict[StatusSums, Tally] = {}
-        """Cached sums by status, shared by the plans of the scope."""
+        """Shared by the plans of the scope."""
 
     @classmethod
     def of(cls, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> Self:
-        """Return the events of a batch in a scope."""
         return cls(scope, paths.select(scope.conditions.chosen(paths)), keeps=keeps)
 
     def credit(self, model: str) -> ModelCredit:
-        """Return the credit of a model."""
         if model in self._credits:
             return self._credits[model]
         credit = ModelCredit(self, model)
@@ -100,7 +93,7 @@ class ChosenEvents:
 
     @cached_property
     def amounts(self) -> IntArray:
-        """In ten-thousandths; 0 if missing or if the event brings no revenue."""
+        """In ten-thousandths; 0 if missing or without revenue."""
         return self.scope.kinds.converting_amounts(self.paths, amounts_of(self.paths))
 
     @cached_property
@@ -118,8 +111,8 @@ class ChosenEvents:
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
-        """The units in which amounts are shared out (hundredths, or tenths or single mills), and the signed
-        value of a unit, per event.
+        """The number of units of each amount (cents, tenths of cents or ten-thousandths), and the signed
+        value of a unit.
         """
         amounts, sizes = self.amounts, np.abs(self.amounts)
         units = sizes // 100
@@ -134,7 +127,7 @@ class ChosenEvents:
 
     @cached_property
     def counted_touches(self) -> BoolArray | None:
-        """A mask of the touches whose credit counts; None means all."""
+        """None means all."""
         scope, paths = self.scope, self.paths
         if not scope.query.of_some_touches:
             return None
@@ -167,7 +160,7 @@ class ChosenEvents:
 
     @cached_property
     def touched(self) -> CountedTouches:
-        """The touches in the windows whose credit would count."""
+        """All touches in the windows whose credit would count."""
         return self.counted_of(self.crediting.every_touch())
 
     @cached_property
@@ -175,7 +168,7 @@ class ChosenEvents:
         return EventCells(self.paths)
 
     def counted_of(self, credited: Credited) -> CountedTouches:
-        """Return the credited touches whose credit counts. Models that credit the same touches share them."""
+        """Return the credited touches that count, shared by models that credit the same touches."""
         same = id(credited.touches)  # shared by models that credit the same touches
         if same not in self._counted:
             counted, events, touches = self.counted_touches, credited.events, credited.touches
@@ -188,31 +181,29 @@ class ChosenEvents:
         return self._counted[same]
 
     def values(self, part: Sum) -> IntArray:
-        """Return the value that each event adds to a sum."""
+        """Return what each event adds to a sum."""
         if part not in self._values:
             self._values[part] = _VALUES[part](self)
         return self._values[part]
 
     @property
     def touched_values(self) -> Mapping[str, IntArray]:
-        """The values that each event adds to the sums of touched events."""
         return {TOUCHED_EVENTS: self.values(Sum.EVENTS), TOUCHED_REVENUE: self.amounts}
 
     def first_orders(self) -> BoolArray:
-        """Return a mask of the events that are their customer's first order."""
         orders = self.scope.first_orders
         assert orders is not None
-        stated = self.paths[Column.AMOUNTS]  # amounts that count as nothing keep their sign
+        stated = self.paths[Column.AMOUNTS]  # left-out and tiny amounts keep their sign
         brings = self.scope.kinds.converting_amounts(self.paths, stated) > 0
         return orders.include(self.paths) & brings
 
     @cached_property
     def led(self) -> BoolArray:
-        """A mask of the conversions with a touch in the window."""
+        """Conversions with a touch in the window."""
         return self.are_conversions & (self.slices.lengths > 0)
 
     def seconds_since_touch(self) -> IntArray:
-        """Return the seconds from the first touch in the window to each conversion; 0 for other events."""
+        """Return the seconds from the first touch in the window to each conversion, else 0."""
         led = np.flatnonzero(self.led)
         seconds = np.zeros(self.count, dtype=np.int64)
         first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led]]
@@ -238,20 +229,16 @@ _VALUES: dict[Sum, Callable[[ChosenEvents], IntArray]] = {
 
 
 class CreditShares(NamedTuple):
-    """The credit of every touch that counts."""
-
     shares: IntArray
-    """In whole units."""
+    """In units."""
     worth: int
     """The value of a unit in ten-thousandths or parts of WHOLE_EVENT."""
 
 
 class ModelCredit:
-    """The credit that a model gives in a batch."""
-
     def __init__(self, events: ChosenEvents, model: str) -> None:
-        # A weak reference: the events refer back to their credit, and a reference cycle would keep the arrays
-        # of every batch in memory until the next garbage collection.
+        # A weak reference: a cycle would keep the arrays of every batch in memory until the next garbage
+        # collection.
         self._events: ChosenEvents = weakref.proxy(events)
         self.model = model
         self._spread = MODELS[model].share.spread
@@ -261,7 +248,7 @@ class ModelCredit:
 
     @cached_property
     def statuses(self) -> IntArray:
-        """The index of every event's status in STATUSES."""
+        """Indexes in STATUSES."""
         events = self._events
         if events.counted_touches is not None:
             statuses = np.full(events.count, _LEFT_OUT)
@@ -272,7 +259,7 @@ class ModelCredit:
         return np.where(self.credited.counts > 0, COUNTS, without)
 
     def sums(self, measure: Measure, cells: Cells) -> Numbers:
-        """Return the sums of a credited measure by group of the touches that count."""
+        """Return a credited measure by group."""
         credit = self._credit_of(measure)
         return multiply(sum_by_cell(cells.codes, credit.shares, cells.size), credit.worth)
 
@@ -308,19 +295,19 @@ class ModelCredit:
         return CreditShares(self._counted(shares * factor[self.credited.events]), 1)
 
     def shares_of_events(self) -> tuple[IntArray, int]:
-        """Return every credited touch's share of its event, and the units of a whole event."""
+        """Return each credited touch's share of its event, and the units of a whole event."""
         unit = self._event_unit()
         units = np.full(self._events.count, unit, dtype=np.int64)
         return self.credited.shares(units, self._spread), unit
 
     def shares_of_amounts(self) -> IntArray:
-        """Return every credited touch's share of its event's amount in ten-thousandths."""
+        """Return each credited touch's share of its event's amount in ten-thousandths."""
         units, factor = self._events.amount_units
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 
     def _event_unit(self) -> int:
-        """Return the number of units of an event: without weights, the smallest that gives the same shares as
-        WHOLE_EVENT for the longest path.
+        """Return the units of an event: without weights, the smallest number that gives the same shares as
+        WHOLE_EVENT.
         """
         if MODELS[self.model].is_weighted:
             return WEIGHED_EVENT

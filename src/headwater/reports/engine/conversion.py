@@ -1,4 +1,4 @@
-"""Convert the amounts of a report to one currency before they are summed up, each at the rate of its day.
+"""Convert the amounts of a report to one currency, each at the rate of its day, before they are summed up.
 Amounts that can't be counted are left out.
 """
 
@@ -24,8 +24,6 @@ from headwater.spend.rates.store import RatePoint, load_rates
 
 
 class LeftOutMoney(NamedTuple):
-    """Money in one currency that is left out for one reason."""
-
     currency: str
     reason: LeftOutReason
     events: int
@@ -33,7 +31,7 @@ class LeftOutMoney(NamedTuple):
     """In that currency."""
     first_day: date
     last_day: date
-    """The local days of the events."""
+    """Local days."""
 
     @property
     def lacks_rate(self) -> bool:
@@ -49,7 +47,7 @@ class LeftOutMoney(NamedTuple):
 
 
 class LeftOutSpend(NamedTuple):
-    """Ad spend in a currency without an exchange rate."""
+    """Ad spend without an exchange rate."""
 
     currency: str
     amount: Decimal
@@ -67,15 +65,13 @@ class LeftOutSpend(NamedTuple):
 
 @dataclass(frozen=True)
 class LeftOutAmounts:
-    """The events whose amounts are left out."""
-
     kinds: tuple[tuple[str, LeftOutReason], ...]
     event_ids: IntArray
     """Ascending."""
     kind_of: IntArray
-    """The index in `kinds` of each event."""
+    """Indexes in `kinds`."""
     amounts: IntArray
-    """The original amounts in ten-thousandths."""
+    """As stated, in ten-thousandths."""
     days: IntArray
     """Ordinals."""
 
@@ -83,7 +79,7 @@ class LeftOutAmounts:
     def of(
         cls, by_kind: Mapping[tuple[str, LeftOutReason], Iterable[tuple[int, int, date]]]
     ) -> LeftOutAmounts:
-        """Build from tuples of event id, amount and day, by currency and reason."""
+        """Build from tuples of event id, amount and day."""
         kinds = tuple(sorted(by_kind))
         rows = [
             (event_id, place, amount, day.toordinal())
@@ -139,16 +135,14 @@ queries = Queries(__name__, "conversion.sql")
 
 @dataclass(frozen=True)
 class ConvertedAmounts:
-    """The amounts of some events in a report's currency."""
-
     event_ids: IntArray
     """Ascending."""
     amounts: IntArray
-    """In the form of Column.AMOUNTS."""
+    """Encoded like Column.AMOUNTS."""
     left_out: LeftOutAmounts
 
     def put_into(self, paths: PathData) -> PathData:
-        """Return paths with these amounts in place of the stored ones."""
+        """Replace the stored amounts."""
         if Column.AMOUNTS not in paths.columns:
             return paths
         places, known = place_among(self.event_ids, paths[Column.EVENT_IDS])
@@ -161,11 +155,9 @@ class ConvertedAmounts:
 
 @dataclass(frozen=True)
 class _Group:
-    """Events of one day and currency, all reported only by a page or not."""
-
     currency: str
     day: date
-    """The local day."""
+    """Local."""
     from_page: bool
     event_ids: IntArray
     amounts: IntArray
@@ -173,21 +165,18 @@ class _Group:
 
 @dataclass(frozen=True)
 class CurrencyExchange:
-    """The exchange of a Space's amounts into one currency."""
-
     space: Space
     target: str
     at: RatePoint | None = None
-    """The revision of the exchange rates; None means now."""
+    """Selects past rates; None means now."""
 
     def rule(self, rates: RateTable, currency: str, day: date) -> AmountRule:
-        """Return the rule for amounts of a currency and a local day."""
         return AmountRule.for_day(rates, day, currency, self.target, self.space.currency)
 
 
 def stored_amount(amount: int, counted: Counted) -> int:
-    """Return an event's amount in the form of Column.AMOUNTS. The sign of the original amount is kept
-    whatever the converted value, because it distinguishes orders from refunds.
+    """Encode an amount for Column.AMOUNTS. A zero or left-out amount keeps its sign, which distinguishes
+    orders from refunds.
     """
     sign = 1 if amount > 0 else -1
     if isinstance(counted, LeftOutReason):
@@ -225,7 +214,7 @@ async def load_conversion(
 async def _days(
     connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
 ) -> Sequence[date]:
-    """Return the days that can have events in a currency other than `target`."""
+    """Return the days that can have events in another currency."""
     first, last = days
     if target != space.currency:  # events without a currency need conversion
         return [first + timedelta(days=number) for number in range((last - first).days + 1)]

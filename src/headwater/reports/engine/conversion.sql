@@ -1,5 +1,5 @@
 -- name: days
--- The UTC days with events in a currency other than the report's.
+-- UTC days with events in another currency than the report's.
 SELECT DISTINCT c.day
 FROM currency_days c
 WHERE c.space_id = %(space_id)s AND c.currency <> %(currency)s
@@ -8,8 +8,8 @@ ORDER BY c.day;
 
 -- name: events
 -- Events whose amount may need conversion or exceeds a bound, by currency, local day and whether only a page
--- reported it: on the given UTC days, events in a currency other than the report's or the Space's; on all
--- days of the range, events beyond a bound in the Space's currency.
+-- reported it: on the given UTC days, those in another currency; on all days of the range, those beyond a
+-- bound in the Space's currency.
 SELECT f.currency, f.day, f.from_page, string_agg(int8send(f.id), ''),
        string_agg(int8send((f.amount * 10000)::bigint), '')
 FROM (

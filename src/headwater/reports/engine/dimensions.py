@@ -1,5 +1,5 @@
-"""The dimensions of a report: each event or touch gets an integer key per dimension, so that numpy can sum
-in bulk. Only the keys of listed groups are converted to names. Pure.
+"""Report dimensions: each event or touch gets an integer key, so that numpy can sum in bulk. Only listed
+groups get names. Pure.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from headwater.sources.source_names import SourceNames
 _QUARTER = 900
 _NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
-"""The key of a missing value: an event without a company, a touch without a campaign."""
+"""The key of a missing value, such as an event's company."""
 
 
 class Dimension(Protocol):
-    """One of a report's dimensions, usable as a cache key."""
+    """A report dimension, usable as a cache key."""
 
     @property
     def of_touch(self) -> bool:
@@ -36,19 +36,13 @@ class Dimension(Protocol):
         ...
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The path columns that the keys depend on."""
-        ...
+    def columns(self) -> tuple[Column, ...]: ...
 
-    def keys(self, paths: PathData) -> IntArray:
-        """Return the key of every event or touch."""
-        ...
+    def keys(self, paths: PathData) -> IntArray: ...
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A dimension whose keys are a stored column."""
-
     column: Column
     of_touch: bool = False
     nothing: int | None = None
@@ -65,11 +59,11 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """A dimension whose keys are looked up by a stored number, of tag sets or contacts."""
+    """A dimension whose keys are looked up by a stored number."""
 
     column: Column
     numbers: IntArray
-    """The numbers with a key, ascending."""
+    """Ascending."""
     key_of: IntArray
     """The key of each number."""
     of_touch: bool = False
@@ -88,7 +82,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class OfEventName:
-    """The dimension of event names; keys are indexes of a list of all names."""
+    """The keys are indexes in `names`."""
 
     names: tuple[str, ...]
     of_touch = False
@@ -102,18 +96,18 @@ class OfEventName:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The dimension of days, weeks or months, numbered from 1 in the period."""
+    """Days, weeks or months, numbered from 1 in the period."""
 
     starts: IntArray
-    """The Unix seconds at which buckets begin."""
+    """In Unix seconds."""
     of_touch: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return (time_column(of_touch=self.of_touch),)
 
-    # Buckets are looked up by quarter of an hour, several times as fast as by binary search. Only the first
-    # bucket of a period may begin within a quarter:
+    # Binary search is several times slower than a lookup by quarter of an hour. Only the first bucket of a
+    # period may begin within a quarter:
     #
     #     quarter         9:30 │ 9:45 │ 10:00 │ …  │ 23:45 │ 0:00 │ …
     #     a start              │   ▲  │       │    │       │ ▲    │
@@ -145,19 +139,19 @@ class Step:
 
     @property
     def timeless(self) -> Step:
-        """The dimension without the starts of event buckets."""
+        """The dimension without the period, if it is of events."""
         return self if self.of_touch else Step(_NO_STARTS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
-        """Return the number of buckets that begin up to the first of some seconds, and the starts of those
-        that begin later within them.
+        """Return the number of buckets that begin up to the first second, and the later starts within the
+        seconds.
         """
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
         return int(before), tuple(self.starts[before:until].tolist())
 
     def seconds_of(self, keys: IntArray, within: range) -> range:
-        """Return the seconds from the first to the last of some buckets, where the period has the seconds
-        `within`. Empty without buckets.
+        """Return the seconds from the first to the last of some buckets of a period; empty without
+        buckets.
         """
         if not len(keys):
             return range(within.start, within.start)
@@ -168,7 +162,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ClockPart:
-    """The dimension of the local weekday (1 is Monday) or hour."""
+    """The local weekday (1 is Monday) or hour."""
 
     zone: ZoneInfo
     weekday: bool
@@ -196,14 +190,13 @@ def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
 
 
 def of_channels() -> Mapped:
-    """Return the dimension of channels."""
     numbers = np.array(list(CHANNEL_IDS), dtype=np.int64)
     channels = np.array(list(CHANNEL_IDS.values()), dtype=np.int64)
     return Mapped(Column.SOURCES, numbers, channels, of_touch=True)
 
 
 def of_platforms(sources: SourceNames) -> Mapped:
-    """Return the dimension of the ad platforms that bill sources, numbered from 1 in the Space's order."""
+    """Return the ad platforms that bill sources, numbered from 1 in the Space's order."""
     places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
     owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
     billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
@@ -212,8 +205,8 @@ def of_platforms(sources: SourceNames) -> Mapped:
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:
-    """Return local seconds since 1970. The offset of a zone is looked up once per hour, or per second in
-    an hour in which it changes.
+    """Convert Unix seconds to local ones. The zone's offset is looked up once per hour, or per second in an
+    hour with a change.
     """
     hours, places = np.unique(seconds // 3_600, return_inverse=True)
     first = _offsets(hours * 3_600, zone)
@@ -236,7 +229,7 @@ def _offsets(seconds: IntArray, zone: ZoneInfo) -> IntArray:
 
 @dataclass(frozen=True)
 class Customers:
-    """The dimension of customers."""
+    """The customers of events."""
 
     by_company: bool = False
     """True if a company is one customer."""
@@ -247,9 +240,7 @@ class Customers:
         return (Column.CONTACTS, *([Column.COMPANIES] if self.by_company else []))
 
     def keys(self, paths: PathData) -> IntArray:
-        """Return the number of every event's customer. By company, contacts have even numbers and
-        companies odd ones.
-        """
+        """Return customer numbers. By company, contacts are even and companies odd."""
         contacts = paths[Column.CONTACTS]
         if not self.by_company:
             return contacts
@@ -258,14 +249,13 @@ class Customers:
 
 
 CONTACTS = Customers()
-"""Each contact is a customer."""
 
 
 class Kind(IntEnum):
-    """The kinds of events. Their names in lower case are the keys of the group `kind`."""
+    """Event kinds; the lower-case names are the keys of the group `kind`."""
 
     ORDER = 0
-    """A purchase that is neither upsell nor refund, whatever its amount."""
+    """A purchase that is neither upsell nor refund."""
     CONVERSION = 1
     """Any other event that converts: a lead, a sign-up."""
     UPSELL = 2
@@ -280,8 +270,8 @@ KIND_KEYS = tuple(kind.key for kind in Kind)
 
 
 def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
-    """Return the names of the events that can convert and bring revenue: the names in the filters, or
-    sales events in a Space that sells, or else all events except funnel steps.
+    """Return the events that can convert and bring revenue: those in the filters, else sales events if the
+    Space sells, else all except funnel steps.
     """
     if filters.event_names:
         return filters.event_names
@@ -293,7 +283,7 @@ _WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
 
 @dataclass(frozen=True)
 class KindOfEvent:
-    """The dimension of the kinds of events with some names. Other events have no key."""
+    """Event kinds of some event names; others have no key."""
 
     names: tuple[str, ...] = ()
     """Empty means all."""
@@ -301,7 +291,7 @@ class KindOfEvent:
     columns = (Column.NAMES, Column.KINDS)
 
     def keys(self, paths: PathData) -> IntArray:
-        """Return the Kind of every event, or NO_KEY."""
+        """Return Kind or NO_KEY."""
         kinds = paths[Column.KINDS]
         keys = np.where(kinds == EventKind.UPSELL, Kind.UPSELL, Kind.REFUND).astype(np.int64)
         is_order = np.array([name == ORDER_NAME for name in paths.event_names], dtype=np.bool_)
@@ -310,11 +300,11 @@ class KindOfEvent:
         return keys if self._has_all(paths) else np.where(self._named(paths), keys, NO_KEY)
 
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
-        """Return amounts, with 0 for events with other names."""
+        """Set the amounts of other events to 0."""
         return amounts if self._has_all(paths) else np.where(self._named(paths), amounts, 0)
 
     def without_other_amounts(self, paths: PathData) -> PathData:
-        """Return paths without the amounts of events with other names."""
+        """Remove the amounts of other events."""
         if self._has_all(paths):
             return paths
         amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)

@@ -1,5 +1,5 @@
-"""Load each dimension of a report once, and the conditions on its keys: an event or touch meets a condition
-exactly if it belongs to the row with that key.
+"""Load each dimension of a report once, and the filters on its keys. An event or touch meets a filter exactly
+if it belongs to the row with that key.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
 
 _SPARSE = 16
-"""Contact ids count as dense with at least one order per this many ids."""
+"""Contact ids are dense with at least one order per this many ids."""
 NEW, RETURNING = range(2)
 
 
 @dataclass(frozen=True, eq=False)
 class OfCustomer:
-    """The dimension of new and returning customers. A paid event is its customer's first order or a later
-    one. A refund belongs to the group of its customer's latest order before it. Other events have no key.
+    """New and returning customers. A paid event is its customer's first order or a later one; a refund
+    follows its customer's latest order before it. Other events have no key.
     """
 
     first_orders: FirstOrders
@@ -71,8 +71,6 @@ class OfCustomer:
 
 @dataclass(frozen=True)
 class OrderScope:
-    """Orders with some event names."""
-
     event_names: frozenset[str]
     """Empty means all."""
     customers: Customers = CONTACTS
@@ -86,11 +84,11 @@ class OrderScope:
         return self
 
     def clip(self, _block: Block, /) -> Key:
-        """Return an empty key: the orders of a block depend on no period."""
+        """Return an empty key: orders depend on no period."""
         return ()
 
     def orders(self, paths: PathData) -> IntArray:
-        """Return the orders of a batch as rows of customers, seconds and event ids."""
+        """Return rows of customers, seconds and event ids."""
         chosen = paths[Column.AMOUNTS] > 0
         if self.event_names:
             chosen &= are_named(self.event_names, paths)
@@ -99,7 +97,6 @@ class OrderScope:
 
 
 def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
-    """Return the orders of a batch for each scope."""
     return [scope.orders(paths) for scope in scopes]
 
 
@@ -107,7 +104,7 @@ ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empt
 
 
 def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
-    """Return the earliest order of each customer in a scan. The lowest id wins within a second."""
+    """Find the earliest order of each customer; the lowest id wins within a second."""
     contacts, seconds = (_together(orders, place) for place in (0, 1))
     numbers, places = _numbered(contacts)
     earliest = _least(places, seconds, len(numbers))
@@ -124,7 +121,7 @@ def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderSc
 
 
 def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray) -> IntArray:
-    """Return the time of each customer's second order, which equals the first if two share a second."""
+    """Return the time of each customer's second order, which may equal the first."""
     later = np.flatnonzero(~at_first)
     second = _least(places[later], seconds[later], len(earliest))
     shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
@@ -132,8 +129,8 @@ def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earlies
 
 
 def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the contacts, ascending, and the index of each input contact among them. Dense ids, the usual
-    case in a Space, give the full range of ids without sorting.
+    """Return the contacts, ascending, and the index of each order's contact. Dense ids, the usual case, give
+    the full id range without sorting.
     """
     least, most = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
     if most - least < _SPARSE * len(contacts):
@@ -154,13 +151,11 @@ def _together(orders: Sequence[IntArray], place: int) -> IntArray:
 
 
 FIELD = "only"
-"""The request field with the conditions on keys."""
+"""The request field of key filters."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The events and touches of a report."""
-
     span: DateTimeSpan
     filters: Filters
     window_days: int
@@ -169,15 +164,13 @@ class Subject:
 
 
 class GroupLoader:
-    """Load the dimensions and key filters of a report."""
-
     def __init__(self, reader: ReportReader, subject: Subject) -> None:
         self._reader, self._subject = reader, subject
         self._loaded: dict[Group, ReportDimension] = {}
 
     @property
     def kinds(self) -> KindOfEvent:
-        """The kinds of the events. A query with event names has only such events."""
+        """The kinds of the events; a query with event names has only those."""
         filters = self._subject.filters
         return KindOfEvent(() if filters.event_names else self._reader.conversion_names(filters))
 
@@ -188,8 +181,8 @@ class GroupLoader:
         return self._loaded[group]
 
     async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
-        """Return the first order of every customer up to the end of the range. A compared range is earlier
-        and uses the same.
+        """Return the first order of every customer up to the end of the range, which is later than any
+        compared range.
         """
         last_day = self.last_day(self._subject.span)
         names = self._reader.conversion_names(self._subject.filters)
@@ -200,7 +193,7 @@ class GroupLoader:
         return read[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
-        """Return the last UTC day of the events of a range. A range of touches ends one window later."""
+        """Return the last UTC day of the events; a range of touches ends one window later."""
         bounds, days = self._reader.bounds(span), self._subject.window_days
         if not self._subject.of_touch_dates:
             return bounds.last_day
@@ -209,7 +202,7 @@ class GroupLoader:
         return bounds.last_day + timedelta(days=days)
 
     def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
-        """Return the first and last UTC day of the events of a range that can meet conditions on keys."""
+        """Return the first and last UTC day of events that can meet some filters."""
         bounds = self._reader.bounds(span)
         first, last = bounds.first_day, self.last_day(span)
         for each in only:
@@ -222,8 +215,8 @@ class GroupLoader:
     async def filters(
         self, span: DateTimeSpan, compare: Comparison = Comparison.NONE
     ) -> tuple[KeyFilter, ...]:
-        """Return the conditions on keys for the range, or for a range that it is compared with. Raises
-        Invalid for too many time buckets.
+        """Return the key filters of the range, or of a compared range. Raises Invalid for too many time
+        buckets.
         """
         wanted: dict[Group, set[str | None]] = {}
         for condition in self._subject.filters.only:
@@ -273,8 +266,8 @@ class GroupLoader:
     def _steps(
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
     ) -> tuple[Dimension, IntArray]:
-        """Return the time buckets of a range and the numbers of the selected ones. In a compared range,
-        select their counterparts.
+        """Return the time buckets of a range and the selected ones, or their counterparts in a compared
+        range.
         """
         subject, zone = self._subject, self._reader.space.zone
         main = cut(subject.span, group, zone, FIELD)

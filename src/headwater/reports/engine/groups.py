@@ -1,6 +1,4 @@
-"""Load the dimensions of a report for a Space: the numbers that events and touches have in them, and the text
-and label of each number.
-"""
+"""Load the dimensions of a report for a Space: numbers of events and touches, and their texts and labels."""
 
 from __future__ import annotations
 
@@ -49,8 +47,6 @@ _ID = re.compile("[1-9][0-9]{0,17}", re.ASCII)
 
 
 class GroupKeys(Protocol):
-    """The possible keys of events or touches in a dimension."""
-
     in_order: ClassVar[bool]
     """True if keys sort like their texts."""
 
@@ -58,9 +54,7 @@ class GroupKeys(Protocol):
         """Return the text of a key other than NO_KEY."""
         ...
 
-    def find(self, text: str) -> int | None:
-        """Return the key of a text, or None."""
-        ...
+    def find(self, text: str) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -85,8 +79,6 @@ class ListedKeys:
 
 @dataclass(frozen=True)
 class SourceKeys:
-    """Keys that are the Space's source numbers."""
-
     sources: SourceNames
     in_order: ClassVar[bool] = False
 
@@ -98,8 +90,6 @@ class SourceKeys:
 
 
 class IdKeys:
-    """Keys that are ids."""
-
     in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
@@ -116,7 +106,7 @@ HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 
 def step_keys(steps: TimeBuckets) -> ListedKeys:
-    """Return the keys of time buckets: their numbers, from 1."""
+    """Return the keys of time buckets, from 1."""
     return ListedKeys([key_of(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
 
 
@@ -144,14 +134,14 @@ queries = Queries(__name__, "labels.sql")
 
 @dataclass(frozen=True)
 class TagProperty:
-    """A property of tag sets that is a dimension."""
+    """A property of tag sets."""
 
     key: str
-    """The column of the key."""
+    """Column of the key."""
     name: str | None = None
-    """The column of the name, which is also the key of a row without one."""
+    """Column of the name, which replaces a missing key."""
     kind: str = ""
-    """The kind in the Space's ad catalogue."""
+    """In the Space's ad catalogue."""
 
     @property
     def sql(self) -> tuple[Composable, Composable]:
@@ -174,13 +164,11 @@ TAG_PROPERTIES = {
 
 @dataclass(frozen=True)
 class ReportDimension:
-    """A dimension of a report with the texts of its keys."""
-
     group: Group
     dimension: Dimension
     keys: GroupKeys
     names: Sequence[str | None] | None = None
-    """The name of each key, for dimensions whose names are in tag sets."""
+    """The name of each key, if tag sets have names."""
 
     def key_text(self, key: int) -> str | None:
         return None if key == NO_KEY else self.keys.text(key)
@@ -235,7 +223,7 @@ _STORED = {
         ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), IdKeys()),
     )
 }
-"""Dimensions that are the same in every Space."""
+"""The same in every Space."""
 
 
 async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
@@ -248,7 +236,7 @@ async def _countries(connection: AsyncConnection, space: Space) -> ReportDimensi
 
 
 async def _self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
-    """Return the self-reported source of contacts, from their last answer."""
+    """Return the source of each contact's last answer."""
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
     numbers, places = _ascending([read_numbers(packed) for _, packed in rows])
@@ -268,7 +256,7 @@ async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) 
 
 
 def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the numbers of all sets, ascending, and the index of each number's set."""
+    """Return the numbers of all sets, ascending, and the index of each one's set."""
     numbers = np.concatenate([np.array([], dtype=np.int64), *members])
     keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
     order = np.argsort(numbers)
@@ -278,7 +266,6 @@ def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 async def fetch_labels(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
 ) -> dict[int, str | None]:
-    """Return the display names of keys."""
     texts = {key: dimension.keys.text(key) for key in set(keys) if key != NO_KEY}
     names = await _names(connection, space_id, dimension, list(texts.values()))
     own = dimension.names
@@ -320,7 +307,7 @@ async def fetch_contacts_meeting(
 async def fetch_tag_sets_of_campaign(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
     """Return the tag sets of campaigns whose id or name contains a text, ignoring case, ascending.
 
-    Python compares, because the database's locale may know only English letters.
+    Python compares: the database's locale may know only English letters.
     """
     rows = await fetch_all(connection, queries["campaigns"], {"space_id": space_id})
     folded = part.lower()

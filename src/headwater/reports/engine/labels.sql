@@ -1,5 +1,5 @@
 -- name: tag_sets
--- Tag sets by one property: its values, the least name of each, and the tag sets that have it.
+-- Tag sets by one property, with the least name of each value.
 SELECT {key} AS key, min({name} COLLATE "C"), array_agg(s.id ORDER BY s.id)
 FROM tag_sets s
 WHERE s.space_id = %(space_id)s AND {key} IS NOT NULL

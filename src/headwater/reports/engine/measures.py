@@ -1,4 +1,4 @@
-"""The sums that each measure needs, and the figures computed from them. Pure."""
+"""The sums and formulas of each measure. Pure."""
 
 from __future__ import annotations
 
@@ -16,23 +16,21 @@ from headwater.reports.engine.tally import Tally, sum_all
 from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""The units in which an event is shared out. Every model's shares of a path of up to 40 touches are whole
-numbers of units, of a longer one nearly so. Either way they add up to the event.
+"""The units of an event. Shares of a path of up to 40 touches are whole numbers of units, longer ones nearly
+so; either way they add up to the event.
 """
 
 
 class Sum(StrEnum):
-    """The sums over whole events."""
-
     EVENTS = "events"
     CONVERSIONS = "conversions"
     ORDERS = "orders"
     UPSELLS = "upsells"
     REFUND_COUNT = "refund_count"
     GROSS = "gross"
-    """The positive amounts, in ten-thousandths like all amounts."""
+    """Positive amounts, in ten-thousandths like all."""
     REFUNDS = "refunds"
-    """The negative amounts, as a positive number."""
+    """Negative amounts, as a positive number."""
     FIRST_ORDERS = "first_orders"
     REACHED = "reached"
     """Events with a touch in the window."""
@@ -40,27 +38,24 @@ class Sum(StrEnum):
     LED = "led"
     """Conversions with a touch in the window."""
     SECONDS = "seconds"
-    """From the first touch in the window to the conversion, over LED."""
+    """From the first touch in the window, over LED."""
     TOUCHES = "touches"
-    """Touches in the window, over LED."""
+    """In the window, over LED."""
 
 
 BY_KIND = frozenset(
     {Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT, Sum.LED, Sum.SECONDS, Sum.TOUCHES}
 )
-"""The sums that depend on the kind of an event."""
+"""The sums that depend on event kinds."""
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
-"""The sums over events reached by a group's touches."""
+"""Sums over the events reached by a group's touches."""
 
 
 def credit_sum(measure: Measure, model: str) -> str:
-    """Return the sum name of a credited measure."""
     return f"{measure}.{model}"
 
 
 class Unit(Enum):
-    """The units of figures."""
-
     COUNT = "count"
     MONEY = "money"
     """In ten-thousandths."""
@@ -72,7 +67,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class MeasureForm:
-    """The formula of a measure: `(plus - minus) / (per * scale)`."""
+    """The formula `(plus - minus) / (per * scale)`."""
 
     unit: Unit
     plus: str
@@ -82,7 +77,6 @@ class MeasureForm:
 
     @property
     def sums(self) -> tuple[Sum, ...]:
-        """The sums over whole events in the formula."""
         return tuple(part for part in (self.plus, self.minus, self.per) if isinstance(part, Sum))
 
 
@@ -103,11 +97,10 @@ FORMS = {
     Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.LED, scale=_DAY_SECONDS),
     Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.LED),
 }
-"""The formulas of measures that don't depend on the model. Contacts and shares have no formula."""
+"""Formulas that don't depend on the model. Contacts and shares have no formula."""
 
 
 def form_of(measure: Measure, model: str) -> MeasureForm:
-    """Return the formula of a measure."""
     if measure in CREDITED:
         unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
@@ -115,25 +108,19 @@ def form_of(measure: Measure, model: str) -> MeasureForm:
 
 
 Figure = int | Decimal | Fraction | None
-"""Counts are int, credited events and conversions Fraction, other figures Decimal. None for a ratio whose
-denominator is 0.
-"""
+"""int for counts, Fraction for credited events and conversions, else Decimal. None for a ratio over 0."""
 Figures = Mapping[FigureColumn, Figure]
 
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """The change from the compared figure to the current one."""
-
     difference: Decimal | Fraction | int
     ratio: Decimal | None
-    """The difference over the absolute compared figure, to four decimals; None if that is 0."""
+    """Relative to the absolute compared figure, to four decimals; None if that is 0."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of one group, or of everything."""
-
     by_name: Mapping[str, int]
     contacts: int = 0
 
@@ -145,7 +132,7 @@ class Sums:
         return self[Sum.GROSS] - self[Sum.REFUNDS]
 
     def with_credit_of_all(self, models: Iterable[str]) -> Sums:
-        """Return the sums with all events credited, and touched if a touch reaches them."""
+        """Return the sums with all events credited, and reached events touched."""
         sums = dict(self.by_name)
         for model in models:
             sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
@@ -157,7 +144,6 @@ class Sums:
 
 
 def sums_at(tally: Tally, at: int, contacts: int) -> Sums:
-    """Return the sums of the group at an index."""
     return Sums({name: int(sums[at]) for name, sums in tally.sums.items()}, contacts)
 
 
@@ -169,7 +155,7 @@ def total_of(tally: Tally) -> Sums:
 def figures_of(
     query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
-    """Return the figures of all or some columns. Shares are relative to `whole`."""
+    """Shares are relative to `whole`."""
     chosen = columns_of(query) if columns is None else columns
     return {column: figure_of(query, column, sums, whole) for column in chosen}
 
@@ -210,7 +196,6 @@ def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray
 
 
 def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureChange]:
-    """Return the change of each figure that is defined in both sets."""
     changes: dict[FigureColumn, MeasureChange] = {}
     for column, new in now.items():
         old = then[column]
@@ -241,10 +226,10 @@ def rounded(value: Fraction) -> Decimal:
 
 
 def as_money(amount: int) -> Decimal:
-    """Convert ten-thousandths to an amount."""
+    """Convert from ten-thousandths."""
     return plain(Decimal(amount).scaleb(-4))
 
 
 def plain(value: Decimal) -> Decimal:
-    """Return a number without trailing zeros or exponent."""
+    """Remove trailing zeros and the exponent."""
     return Decimal(f"{value.normalize():f}")

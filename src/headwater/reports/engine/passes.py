@@ -1,5 +1,5 @@
 """Plan reports and sum them up. Reports over the same days share one pass over the paths, which reads each
-column once. Also finds the money that the sums leave out.
+column once. Also finds the money left out.
 """
 
 from __future__ import annotations
@@ -31,18 +31,15 @@ from headwater.spaces.known_values import refuse_source
 
 @dataclass(frozen=True)
 class PeriodPlan:
-    """The plan of a report over one period."""
-
     plan: Plan
     period: ReportPeriod
     dimensions: tuple[ReportDimension, ...]
-    """The dimensions of the report in order."""
     days: tuple[date, date]
     """The first and last UTC day of the events to read."""
 
 
 def subject_of(query: ReportQuery) -> ReportQuery:
-    """Return the query without everything that reports of the same events and credit may differ in."""
+    """Return the query without fields in which reports of the same events and credit may differ."""
     return replace(
         query,
         measures=(),
@@ -58,12 +55,12 @@ def subject_of(query: ReportQuery) -> ReportQuery:
 
 
 class PlanLoader:
-    """Load the data besides paths that reports of one subject need."""
+    """Load the data besides paths for reports of one subject."""
 
     def __init__(
         self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
     ) -> None:
-        """All queries must have one subject. `also` are further conditions on events."""
+        """All queries must have one subject. `also` filters events further."""
         self._also = also
         self._reader, self._subject = reader, subject_of(queries[0])
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
@@ -78,8 +75,8 @@ class PlanLoader:
         self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
-        """Return the plans of a report over its range and over the compared one. Raises Invalid for too many
-        time buckets and for a comparison before the calendar begins.
+        """Return the plans of a report's range and of the compared one. Raises Invalid for too many time
+        buckets and for a comparison before the calendar begins.
         """
         plans = [await self._plan(query, self._span, Comparison.NONE)]
         if query.compare is not Comparison.NONE:
@@ -125,7 +122,7 @@ class PlanLoader:
         )
 
     def _source_ids(self, names: Sequence[str]) -> frozenset[int]:
-        """Return the numbers of sources. Raises Invalid for an unknown one."""
+        """Raises Invalid for an unknown source."""
         sources = self._reader.space.sources
         for name in names:
             if name not in sources.numbers:
@@ -133,7 +130,7 @@ class PlanLoader:
         return frozenset(sources.numbers[name] for name in names)
 
     async def _load_fit(self) -> ChosenFit | None:
-        """Return the trained model for credit, if a model needs one. Raises Invalid if it is missing."""
+        """Return the trained model if needed. Raises Invalid if it is missing."""
         subject = self._subject
         if not subject.goes_by_fit:
             return None
@@ -142,7 +139,7 @@ class PlanLoader:
         return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
     async def _selected(self) -> tuple[EventConditions, IntArray | None]:
-        """Return the conditions on events and the tag sets of touches, which are the same for every range."""
+        """Return the conditions and tag sets that all ranges share."""
         if self._selection is None:
             await self._reader.bound_time()
             filters, tag_sets = self._subject.filters, None
@@ -155,7 +152,6 @@ class PlanLoader:
         return self._selection
 
     def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
-        """Return the time buckets of a range, the same object for all reports."""
         group = buckets.group
         if (span, group) not in self._known_steps:
             dimension = steps(buckets, of_touch=self._of_touch_dates)
@@ -182,12 +178,11 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
 
 
 def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
-    """Return a reader of the paths of some plans, all by contact or all by company."""
     columns = dict.fromkeys(column for plan in plans for column in plan.columns)
     return reader.path_reader(columns, by_company=plans[0].paths_of_companies)
 
 
-# Reports of June, by day of June and of June compared with May share one pass; a report of March has its own:
+# June, June by day and June compared with May share one pass; March has its own:
 #
 #     plan        March ─── April ─── May ─── June ───
 #     channels                               ████████
@@ -196,8 +191,8 @@ def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
 #     countries   ████████
 #     passes      1═══════          2═════════════════
 def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
-    """Return the indexes of the plans of each pass: their days overlap or meet, and their paths are all by
-    contact or all by company.
+    """Return the plan indexes of each pass: their days overlap or meet, and all paths are by contact or by
+    company.
     """
     passes: list[list[int]] = []
     until = None
@@ -224,15 +219,15 @@ _NONE = np.array([], dtype=np.int64)
 
 
 class LeftOutLoader:
-    """Load the money that reports of one snapshot leave out, once per scope."""
+    """Loads the money left out, once per scope."""
 
     def __init__(self, reader: ReportReader) -> None:
         self._reader = reader
         self._loaded: dict[ReportScope, tuple[LeftOutMoney, ...]] = {}
 
     async def load(self, planned: PeriodPlan) -> tuple[LeftOutMoney, ...]:
-        """Return the money that a report's sums leave out: from all its events, or for a period of touches
-        from events with a counted touch.
+        """Return the money left out of a report's events, or for a period of touches, of events with a
+        counted touch.
         """
         scope = planned.plan.scope
         if scope not in self._loaded:
@@ -243,7 +238,7 @@ class LeftOutLoader:
 async def load_left_out(
     reader: ReportReader, planned: PeriodPlan, without: frozenset[int] = frozenset()
 ) -> tuple[LeftOutMoney, ...]:
-    """Return the money that a report leaves out, `without` some events. Call it after the sums are loaded."""
+    """Return the money left out, `without` some events. Call it after the sums are loaded."""
     if not reader.leaves_out_money:
         return ()
     plan = _plan_of(planned.plan)
@@ -259,7 +254,7 @@ async def load_left_out(
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
-    """Return the ids of the events in a batch whose amounts are left out, for each plan."""
+    """Return the ids of events whose amounts are left out, for each plan."""
     some = _select_left_out(paths)
     return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
 

@@ -1,5 +1,5 @@
-"""Dimensions of the path before an event: its sequence of sources or channels, its first and last source,
-its length and duration. Only touches in the window count; an event without any has no key. Pure.
+"""Dimensions of the path before an event: sequence of sources or channels, first and last source, length,
+duration. Only touches in the window count; an event without any has no key. Pure.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from headwater.sources.catalogue import CHANNEL_IDS, CHANNELS
 from headwater.sources.source_names import SourceNames
 
 MOST_STEPS = 10
-"""The steps of a path that are distinguished; further steps are only counted."""
+"""Further steps are only counted."""
 MOST_MORE = 9
-"""The highest count of further steps: a path must fit one integer, and one digit keeps texts in numeric
-order.
-"""
+"""The highest count of further steps: one digit sorts like text, and the path must fit one integer."""
 STEP_SEPARATOR = " > "
 _MORE = "+"
 TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
-"""Ranges of the number of touches in the window, each with its minimum."""
+"""Ranges of the number of touches, with their minimum."""
 DAYS: Mapping[str, int] = {
     "0": 0,
     "1": 1,
@@ -40,7 +38,7 @@ DAYS: Mapping[str, int] = {
     "61-90": 61,
     "90+": 91,
 }
-"""Ranges of the whole days since the first touch in the window, each with its minimum."""
+"""Ranges of days since the first touch in the window, with their minimum."""
 _COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}
 
 
@@ -51,10 +49,10 @@ class TouchPath:
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
     more: int
-    """The number of further steps, at most MOST_MORE."""
+    """Further steps, at most MOST_MORE."""
 
     def __str__(self) -> str:
-        """Format the path, such as `email > direct`, with ` > +3` for three more steps."""
+        """Format as `email > direct`, with ` > +3` for three more steps."""
         return STEP_SEPARATOR.join([*self.steps, *([f"{_MORE}{self.more}"] if self.more else [])])
 
     @classmethod
@@ -72,31 +70,27 @@ _KEYS = 1 << 63
 
 
 class StepNames:
-    """The possible names of steps, numbered from 1 in alphabetical order, so that paths as integers sort
-    by their steps.
+    """The names of steps, numbered from 1 in alphabetical order, so that integer paths sort by their
+    steps.
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
         """`names` are by source number."""
         self._names = sorted(set(names.values()))
         self.values = len(self._names) + 1
-        """The number of values of a step, including 0 for no step."""
+        """Including 0 for no step."""
         self.most_steps = max(
             steps for steps in range(1, 1 + MOST_STEPS) if self.values**steps * _MORE_VALUES <= _KEYS
         )
-        """The number of distinguished steps: fewer in a Space with many custom networks, because a path
-        must fit one integer.
-        """
+        """Fewer in a Space with many custom networks, because a path must fit one integer."""
         self._numbers = np.zeros(1 + max(names), dtype=np.min_scalar_type(self.values))
         for source_id, name in names.items():
             self._numbers[source_id] = 1 + self._names.index(name)
 
     def numbers(self, source_ids: IntArray) -> IntArray:
-        """Return the step numbers of touches."""
         return self._numbers.take(source_ids)
 
     def path(self, key: int) -> TouchPath:
-        """Return the path of a key."""
         code, more = divmod(key, _MORE_VALUES)
         steps: list[str] = []
         while code:
@@ -105,7 +99,7 @@ class StepNames:
         return TouchPath(tuple(reversed(steps)), more)
 
     def key(self, path: TouchPath) -> int | None:
-        """Return the key of a path; None if no event can have that path."""
+        """Return the key of a path, or None if no event can have it."""
         steps, more = path.steps, path.more
         if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
@@ -120,7 +114,6 @@ class StepNames:
 
 @lru_cache(maxsize=256)
 def name_steps(group: Group, sources: SourceNames) -> StepNames:
-    """Return the names of steps in a Space."""
     if group is Group.PATH:
         return StepNames({number: name for name, number in sources.numbers.items()})
     return _CHANNEL_STEPS
@@ -133,11 +126,9 @@ _Number = Callable[[PathData, TouchSlices], IntArray]
 
 @dataclass(frozen=True)
 class OfPath:
-    """A dimension of the touches in the window before an event."""
-
     window_days: int
     read: tuple[Column, ...]
-    """The columns needed besides those of the window."""
+    """Columns besides the window's."""
     number: _Number
     of_touch: bool = False
 
@@ -157,14 +148,14 @@ class OfPath:
 
 
 def path_dimension(group: Group, window_days: int, sources: SourceNames) -> OfPath:
-    """Return one of the dimensions in OF_PATHS."""
+    """Return a dimension in OF_PATHS."""
     if group in (Group.PATH, Group.CHANNEL_PATH):
         return OfPath(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
     return OfPath(window_days, *_DIMENSIONS[group])
 
 
 def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
-    """Return the key of every event's path. Each event needs a touch in `window`."""
+    """Return the key of every event's path. Each event needs a touch in the window."""
     steps = names.numbers(source_ids)
     begins = np.ones(len(steps), dtype=np.bool_)
     begins[1:] = steps[1:] != steps[:-1]
@@ -180,8 +171,6 @@ def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> I
 
 @dataclass(frozen=True)
 class _BySequence:
-    """Numbers events by the steps of their paths."""
-
     names: StepNames
 
     def __call__(self, paths: PathData, window: TouchSlices) -> IntArray:

@@ -1,4 +1,4 @@
-"""Report plans: everything needed to sum up a batch of paths, prepared once per report. Pure."""
+"""Report plans: the inputs to sum up batches of paths, prepared once per report. Pure."""
 
 from __future__ import annotations
 
@@ -39,32 +39,28 @@ from headwater.reports.query import CREDITED, TOUCHED, Comparison, DateBasis, Fi
 
 @dataclass(frozen=True)
 class KeyFilter:
-    """A condition that events or touches have one of some keys in a dimension."""
+    """A condition that events or touches have one of some keys."""
 
     dimension: Dimension
     keys: IntArray
-    """Ascending."""
 
     @property
     def of_touch(self) -> bool:
-        """True for a condition on touches."""
         return self.dimension.of_touch
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return a mask of the events or touches that meet the condition."""
+        """Return a mask of events or touches."""
         return are_among(self.keys, self.dimension.keys(paths))
 
 
 @dataclass(frozen=True)
 class EventConditions:
-    """Conditions on events, prepared for many batches."""
-
     filters: Filters
-    """Only the conditions on events are used."""
+    """Only conditions on events are used."""
     contacts: IntArray | None = None
-    """The contacts whose events count, ascending; None means all."""
+    """Ascending; None means all."""
     seconds: range | None = None
-    """The Unix seconds in which events count; None means all time."""
+    """In Unix seconds; None means all time."""
     keys: tuple[KeyFilter, ...] = ()
 
     @property
@@ -74,19 +70,17 @@ class EventConditions:
         return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *of_contacts, *of_keys)
 
     def within(self, seconds: range | None) -> EventConditions:
-        """Return the conditions with another time range."""
         return replace(self, seconds=seconds)
 
     def named(self, event_names: tuple[str, ...]) -> EventConditions:
-        """Return the conditions with other event names."""
         return replace(self, filters=replace(self.filters, event_names=event_names))
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
-        """Return the conditions with the filters on events among some filters."""
+        """Add the filters on events among some filters."""
         return replace(self, keys=tuple(each for each in keys if not each.of_touch))
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return a mask of the events that meet the conditions."""
+        """Return a mask of events."""
         filters = self.filters
         chosen = np.ones(paths.events, dtype=np.bool_)
         seconds = paths[Column.SECONDS]
@@ -103,7 +97,6 @@ class EventConditions:
         return chosen
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
-        """Return a mask of the events with an amount that counts and is within the bounds."""
         least, most = self.filters.amount_min, self.filters.amount_max
         amounts, stored = amounts_of(paths), paths[Column.AMOUNTS]
         chosen = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
@@ -115,32 +108,29 @@ class EventConditions:
 
 
 def are_named(event_names: Collection[str], paths: PathData) -> BoolArray:
-    """Return a mask of the events with one of these names."""
     wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
     return wanted[paths[Column.NAMES]] if len(wanted) else np.zeros(paths.events, dtype=np.bool_)
 
 
 def window_columns(days: int) -> tuple[Column, ...]:
-    """Return the path columns needed to find the touches in a window."""
     older = (OLDER[days],) if days else ()
     return Column.STARTS, Column.LENGTHS, *older
 
 
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
-    """Return the touches of every event in the window; 0 days means no limit."""
+    """Return the touches in each event's window; 0 days means no limit."""
     starts = paths[Column.STARTS]
     begins = starts + paths[OLDER[days]] if days else starts
     return TouchSlices(begins, starts + paths[Column.LENGTHS])
 
 
 def amounts_of(paths: PathData) -> IntArray:
-    """Return the amounts of events in ten-thousandths, 0 if missing or left out."""
+    """Return amounts in ten-thousandths, 0 if missing or left out."""
     stored = paths[Column.AMOUNTS]
     return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
 
 
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
-    """Return the number of events by name."""
     places = paths[Column.NAMES] if counted is None else paths[Column.NAMES][counted]
     counts = np.bincount(places, minlength=len(paths.event_names))
     named = zip(paths.event_names, counts.tolist(), strict=False)
@@ -148,18 +138,17 @@ def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, 
 
 
 def join_counts(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Add up counts by name."""
     joined: Counter[str] = Counter()
     for counts in several:
         joined.update(counts)
     return dict(joined)
 
 
-_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - stands for a local time
+_NO_TIME = datetime(1970, 1, 1)  # noqa: DTZ001 - a local time
 NEVER = (1 << 63) - 1
 """The time of a missing order."""
 NO_MARK = -(1 << 63)
-"""The mark of a contact without an order: neither a time nor an id."""
+"""The mark of a contact without an order."""
 
 
 @dataclass(frozen=True)
@@ -167,17 +156,16 @@ class FirstOrders:
     marks: NumberMap
     """The mark of each customer's first order."""
     marked_by: Column
-    """The column of the marks: times, or ids if a customer has several orders at its first time."""
+    """Times, or ids if a customer has several orders at its first time."""
     scan: ScanPlan
-    """The scan that found the orders."""
     customers: Customers = CONTACTS
     event_names: frozenset[str] = frozenset()
-    """The names of orders; empty means all."""
+    """Empty means all."""
     seconds: tuple[NumberMap, NumberMap] | None = None
-    """The Unix seconds of each customer's first and second order, NEVER if missing."""
+    """When each customer placed its first and second order, in Unix seconds; NEVER if missing."""
 
     def orders_until(self, paths: PathData) -> IntArray:
-        """Return the number of orders each event's customer has up to that second: 0, 1 or 2 for more."""
+        """Return the number of orders each event's customer has by then: 0, 1 or 2 for more."""
         if paths.orders_until is not None:
             return paths.orders_until
         assert self.seconds is not None
@@ -186,7 +174,7 @@ class FirstOrders:
         return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
-        """Return a mask of the events that are their customer's first order."""
+        """Return a mask of first orders."""
         firsts = paths.first_orders
         if firsts is None:
             marks = self.marks.find(self.customers.keys(paths))
@@ -196,33 +184,30 @@ class FirstOrders:
 
 @dataclass(frozen=True, eq=False)
 class ReportScope:
-    """The events of some reports over one period, and the touches whose credit counts. Reports that differ
-    only in groups and measures share it.
+    """The events of reports over one period, and the touches whose credit counts. Reports that differ only in
+    groups and measures share it.
     """
 
     query: ReportQuery
-    """The common query, without measures and groups."""
+    """Without measures and groups."""
     period: range
     """In Unix seconds."""
     conditions: EventConditions
     source_ids: frozenset[int] = frozenset()
-    """The sources whose credit counts; empty means all."""
+    """Sources whose credit counts; empty means all."""
     tag_sets: IntArray | None = None
-    """The tag sets whose credit counts, ascending; None means all."""
+    """Tag sets whose credit counts, ascending; None means all."""
     touch_keys: tuple[KeyFilter, ...] = ()
-    """The conditions on the touches whose credit counts."""
     kinds: KindOfEvent = EVERY_NAME
-    """The kinds of events: conversions, orders, upsells and refunds."""
     first_orders: FirstOrders | None = None
     """Only for new customers."""
     half_life_days: int | None = None
-    """The Space's half-life, if credit depends on the age of touches."""
+    """Only if credit depends on the age of touches."""
     fit: ChosenFit | None = None
-    """The trained model, if credit depends on one."""
+    """Only if credit depends on a trained model."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
-        """The path columns that decide which touches count."""
         columns = [column for each in self.touch_keys for column in each.dimension.columns]
         if self.tag_sets is not None:
             columns.append(Column.TAG_SETS)
@@ -245,22 +230,20 @@ class Plan:
 
     @property
     def paths_of_companies(self) -> bool:
-        """True if an event's path is the path of its company."""
+        """True if events have the paths of their companies."""
         return self.query.by_company and self.is_about_touches
 
     def needs(self, *measures: Measure) -> bool:
-        """Return whether the report has any of these measures."""
         return not set(measures).isdisjoint(self.query.measures)
 
     @property
     def event_sums(self) -> tuple[Sum, ...]:
-        """The sums over whole events that the measures need."""
         forms = [FORMS[measure] for measure in self.query.measures if measure in FORMS]
         return tuple(dict.fromkeys(part for form in forms for part in form.sums))
 
     @property
     def status_sums(self) -> tuple[Sum, ...]:
-        """The sums over whole events needed for totals, including those that give unattributed credit."""
+        """Sums for totals and unattributed credit."""
         basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
         basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
         basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
@@ -268,7 +251,6 @@ class Plan:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The path columns that the report reads."""
         columns = [
             *self.scope.conditions.columns,
             *(column for dimension in self.dimensions for column in dimension.columns),
@@ -297,7 +279,7 @@ class Plan:
 
     @property
     def is_weighed(self) -> bool:
-        """True if some credit depends on the weights of touches."""
+        """True if some credit depends on weights."""
         return self.credits and any(MODELS[model].is_weighted for model in self.query.models)
 
     @property
@@ -306,9 +288,7 @@ class Plan:
 
     @property
     def timeless(self) -> Plan:
-        """The plan without order and limit, and without the parts of its period that `clip` returns for a
-        block.
-        """
+        """The plan without order, limit and the period parts that `clip` returns."""
         of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
         of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
         scope = replace(
@@ -320,12 +300,12 @@ class Plan:
         dimensions = tuple(each.timeless if isinstance(each, Step) else each for each in self.dimensions)
         return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
 
-    # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first
-    # is clipped to the seconds from 3 June; the second covers the block. Their time buckets have different
-    # numbers, and so other cache keys. Without buckets, cached sums serve every range that covers the block.
+    # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first is
+    # clipped to the seconds from 3 June; the second covers the block. Their buckets have different numbers,
+    # so they have different cache keys. Without buckets, cached sums serve every range that covers the block.
 
     def clip(self, block: Block) -> Key | None:
-        """Return the part of the period within a block, and its time buckets; None if no event of the block
+        """Return the part of the period in a block, with its time buckets; None if no event of the block
         counts.
         """
         seconds, period = block.seconds, self.scope.conditions.seconds

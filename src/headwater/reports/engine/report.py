@@ -33,35 +33,27 @@ from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Repor
 
 @dataclass(frozen=True)
 class GroupKey:
-    """The value of one dimension of a row."""
-
     value: str | None
-    """An id or a name; the first day of a day, week or month. None for a missing value."""
+    """An id, a name, or the first day of a bucket. None if missing."""
     label: str | None
-    """The display name."""
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """The figures of a group, or of everything."""
-
     keys: tuple[GroupKey, ...]
-    """One key for each of `group_by`; empty for total rows."""
+    """One per `group_by`; empty for total rows."""
     figures: Figures
     compared: Figures | None = None
-    """None without a comparison or without a counterpart in the compared period."""
+    """None without a comparison or counterpart."""
     changes: Mapping[FigureColumn, MeasureChange] | None = None
 
 
 @dataclass(frozen=True)
 class Unattributed:
-    """Events without a credited touch. When several models are compared, only the figures that depend on the
-    model.
-    """
+    """Events without a credited touch. With several models, only figures that depend on the model."""
 
     row: ReportRow
     reasons: Mapping[NoCredit, ReportRow]
-    """The same events by reason."""
 
 
 @dataclass(frozen=True)
@@ -69,48 +61,44 @@ class ReportResult:
     columns: tuple[FigureColumn, ...]
     rows: tuple[ReportRow, ...]
     left_out: int
-    """The number of groups beyond the limit."""
+    """Groups beyond the limit."""
     total: ReportRow
-    """Over everything that counts, listed or not, with each event counted once."""
+    """Everything that counts, listed or not, with each event once."""
     unattributed: Unattributed | None
-    """None when the query needs no credit, selects touches, or has a period of touches. Otherwise the credit
-    here and in `total` adds up to `overall`.
+    """None if the query needs no credit, selects touches, or has a period of touches. Otherwise its credit
+    and that in `total` add up to `overall`.
     """
     overall: ReportRow | None
-    """Over every event of the period, whatever its touches. None for a period of touches."""
+    """Every event of the period; None for a period of touches."""
     event_counts: Mapping[str, int]
-    """The number of counted events by name."""
+    """By event name."""
     conversion_names: tuple[str, ...]
-    """The names in `event_counts` that convert and bring revenue."""
+    """Counted events that convert and bring revenue."""
     first_event: datetime | None
     last_event: datetime | None
-    """The local times of the Space's first and last event, if the range or the compared range reaches past
-    them.
-    """
+    """Local times of the Space's first and last event, if the ranges reach past them."""
     began: bool
     """False if the range ends before the Space's first event."""
     span: DateTimeSpan
     compared_span: DateTimeSpan | None
     is_comparable: bool
-    """False if the compared range ends before the Space's first event; rows then have no compared figures."""
+    """False if the compared range ends before the Space's first event."""
     timezone: str
     currency: str
     reading: str
-    """The report snapshot, to find later what has changed."""
+    """The report snapshot, for later comparison."""
     ripeness: Ripeness | None = None
-    """Based on the total of the first measure, if the query asks for it."""
+    """For the total of the first measure, if requested."""
     fit: ChosenFit | None = None
     """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Money of the period's events that no sum includes."""
     compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
-    """The same for the compared period."""
 
 
 def make_row(
     query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
 ) -> ReportRow:
-    """Return a row. `then` has its compared sums and those that shares are relative to."""
+    """`then` has the compared sums and those that shares are relative to."""
     figures = figures_of(query, now, whole)
     if then is None:
         return ReportRow(keys, figures)
@@ -119,7 +107,6 @@ def make_row(
 
 
 def make_unattributed(query: ReportQuery, now: PeriodSums, then: PeriodSums | None) -> Unattributed | None:
-    """Return the events without credit, in total and by reason."""
     if not query.is_about_touches or query.of_some_touches:
         return None
     return Unattributed(
@@ -146,12 +133,12 @@ def _unattributed_row(
 
 
 MANY_GROUPS = 250_000
-"""Above this many groups and group/contact pairs, joining them needs about 10 MB."""
+"""Joining more groups and group/contact pairs needs over 10 MB."""
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> ReportResult:
-    """Return the report of a query. Needs a transaction that hasn't read anything yet, on a connection
-    available for CONNECTION_SECONDS.
+    """Return the report of a query. Needs a fresh transaction on a connection available for
+    CONNECTION_SECONDS.
 
     Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
     SECONDS.
@@ -163,9 +150,8 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
 async def query_reports(
     connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
 ) -> list[ReportResult]:
-    """Return the reports of several queries from one snapshot. Shared data is read and computed once, so it
-    is equal in all of them. The conditions and errors of `query_report` apply; SECONDS limits all reports
-    together.
+    """Return the reports of several queries from one snapshot. Shared data is read and computed once. See
+    `query_report`; SECONDS limits all reports together.
     """
     for query in queries:
         check(query)
@@ -184,7 +170,6 @@ async def query_reports(
 async def _with_left_out(
     report: ReportResult, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
 ) -> ReportResult:
-    """Return a report with the money left out of its period and of the compared one."""
     now, *then = [await left_out.load(planned) for planned in plans]
     return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
 
@@ -196,7 +181,7 @@ def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums
 
 
 def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
-    """Return the common currency of some reports, and whether any of them has amounts."""
+    """Return the common currency, and whether any report has amounts."""
     currencies = {query.currency for query in queries}
     assert len(currencies) == 1, "reports of one moment are in one currency"
     return currencies.pop(), any(query.is_about_money for query in queries)
@@ -220,7 +205,7 @@ async def _make_report(
     now: PeriodSums,
     then: PeriodSums | None = None,
 ) -> ReportResult:
-    """Build a report from its sums; `then` has those of the compared period."""
+    """`then` has the compared period's sums."""
     dimensions = planned.dimensions
     places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
     keys_of = {place: now.keys(place) for place in places}
@@ -270,7 +255,7 @@ async def name_keys(
     dimensions: Sequence[ReportDimension],
     listed: Collection[Keys],
 ) -> dict[Keys, tuple[GroupKey, ...]]:
-    """Return the keys of listed groups with their labels."""
+    """Return the labelled keys of listed groups."""
     labels = [
         await _labels(reader, period, dimension, at, {keys[at] for keys in listed})
         for at, dimension in enumerate(dimensions)
@@ -293,9 +278,7 @@ async def _labels(
 def _compared(
     now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
 ) -> dict[int, tuple[Sums, Sums]]:
-    """Return, for each listed group with a counterpart, its compared sums and those that shares are relative
-    to.
-    """
+    """Return the compared sums of listed groups, with those that shares are relative to."""
     if then is None:
         return {}
     wanted = counterparts(now, then.period, places)

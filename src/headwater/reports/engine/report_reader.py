@@ -1,6 +1,4 @@
-"""Read the data of a Space's reports from one snapshot, with a deadline. Paths are read in batches that
-threads process meanwhile.
-"""
+"""Read the data of a Space's reports from one snapshot, with a deadline. Threads process paths in batches."""
 
 from __future__ import annotations
 
@@ -44,15 +42,15 @@ from headwater.spend.rates.store import RatePoint
 queries = Queries(__name__, "reports.sql")
 
 LATEST_EVENTS = 50_000
-"""The number of latest events that decide whether a Space sells."""
+"""These decide whether a Space sells."""
 SECONDS = 19.0
-"""The longest time of a report, including the time that its request has already spent on the database."""
+"""The longest time of a report, including the time its request already spent on the database."""
 CONNECTION_SECONDS = SECONDS + 0.5
 """The time for which a caller should hold its connection."""
 _PATIENCE_STEP = 0.2
-"""The statement timeout is lowered in steps of this many seconds."""
+"""The smallest change of the statement timeout in seconds."""
 _AT_ONCE = 3
-"""The number of batches in memory, in work or read ahead."""
+"""Batches in memory, in work or read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
 
 S = TypeVar("S", bound=Subject)
@@ -63,11 +61,11 @@ T = TypeVar("T")
 async def open_reader(
     connection: AsyncConnection, space_id: int, currency: str | None = None, *, money: bool = True
 ) -> AsyncGenerator[ReportReader]:
-    """Yield the report reader of a Space. Needs a transaction that hasn't read anything yet, on a connection
-    available for CONNECTION_SECONDS. Amounts are in `currency`, by default the Space's. Without `money` only
-    their sign is used.
+    """Yield a Space's report reader. Needs a fresh transaction on a connection available for
+    CONNECTION_SECONDS. Amounts are in `currency`, by default the Space's. Without `money` only their sign is
+    used.
 
-    Raises NotFound for an unknown Space, and ReportTooLarge if all work together takes longer than SECONDS.
+    Raises NotFound for an unknown Space, and ReportTooLarge if everything together takes longer than SECONDS.
     """
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
@@ -90,7 +88,7 @@ async def open_reader(
 
 @dataclass(frozen=True)
 class PeriodBounds:
-    """A local time range in Unix seconds and UTC days."""
+    """A local range in Unix seconds and UTC days."""
 
     seconds: range
     first_day: date
@@ -99,20 +97,16 @@ class PeriodBounds:
 
 @dataclass(frozen=True)
 class ReportedSpace:
-    """A Space at the time of a report."""
-
     space: Space
     source: PathSource
     """The cache key of its paths."""
     ends: tuple[datetime | None, datetime | None]
-    """The times of the first and the last event."""
+    """Times of the first and last event."""
     sells: bool
     """True if its LATEST_EVENTS include a purchase."""
 
 
 class ReportReader:
-    """Read the data of reports until a deadline."""
-
     def __init__(
         self,
         connection: AsyncConnection,
@@ -122,7 +116,7 @@ class ReportReader:
         rates_at: RatePoint | None = None,
     ) -> None:
         """`deadline` is on the monotonic clock. Without `currency` amounts aren't converted. `rates_at`
-        selects past exchange rates.
+        selects past rates.
         """
         self.connection, self._reported = connection, reported
         self.space, self._source, self._ends = reported.space, reported.source, reported.ends
@@ -133,10 +127,10 @@ class ReportReader:
         self.first_orders: dict[tuple[Hashable, date], FirstOrders] = {}
         """By scope and last day."""
         self._patience = float("inf")
-        """The current statement timeout in seconds."""
+        """The statement timeout in seconds."""
 
     async def bound_time(self) -> None:
-        """Limit further statements to the time left. Raises ReportTooLarge if no time is left."""
+        """Limit further statements to the time left. Raises ReportTooLarge if none is left."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise ReportTooLarge
@@ -152,14 +146,12 @@ class ReportReader:
         return PeriodBounds(seconds, start.date(), (end - timedelta(seconds=1)).date())
 
     async def load_conditions(self, filters: Filters) -> EventConditions:
-        """Return the conditions on events for all time."""
         if not filters.conditions:
             return EventConditions(filters)
         contacts = await fetch_contacts_meeting(self.connection, self.space.id, filters.conditions)
         return EventConditions(filters, contacts)
 
     def conversion_names(self, filters: Filters) -> tuple[str, ...]:
-        """Return the names of the events that convert and bring revenue."""
         return conversion_names(filters, sells=self._reported.sells)
 
     def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
@@ -168,9 +160,7 @@ class ReportReader:
     async def pieces(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
-        """Yield the results of work on each batch of the paths of some days, in any order. Raises
-        ReportTooLarge.
-        """
+        """Yield the results of work on each batch of paths, in any order. Raises ReportTooLarge."""
         scan = await self.plan_scan(paths, days)
         conversion = await self._conversion(scan.first_day, scan.last_day)
 
@@ -189,8 +179,8 @@ class ReportReader:
         *,
         signs: bool = False,
     ) -> AsyncIterator[Sequence[T]]:
-        """Yield the sums of every subject over each block of a scan, in any order, and cache them. Use
-        `signs` if only the sign of amounts matters. Raises ReportTooLarge.
+        """Yield every subject's sums over each block, in any order, and cache them. Use `signs` if only the
+        sign of amounts matters. Raises ReportTooLarge.
         """
         conversion = None if signs else await self._conversion(scan.first_day, scan.last_day)
         sums = BlockSums(self._source, subjects, addition, conversion)
@@ -205,33 +195,29 @@ class ReportReader:
             yield values
 
     async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
-        """Return the cached value of a key, or make and cache it. Nothing is cached for None."""
+        """Return a cached value, or make and cache it. Nothing is cached for a None key."""
         value: T | None = self.find_cached(key)
         return self.put_cached(key, await make()) if value is None else value
 
     def find_cached(self, key: Key | None) -> Any:
-        """Return the cached value of a key, or None."""
         if key is None or (self._source, *key) not in cache:
             return None
         return cache.get((self._source, *key))
 
     def put_cached(self, key: Key | None, value: T) -> T:
-        """Cache a value, and return it."""
         if key is not None:
             cache.put((self._source, *key), value)
         return value
 
     async def make_key(self, scan: ScanPlan, subject: object) -> Key | None:
-        """Return the cache key of a value that depends on a subject and on all paths of a scan; None if it
-        can't be cached.
-        """
+        """Return the cache key for a subject and all paths of a scan; None if it can't be cached."""
         conversion = await self._conversion(scan.first_day, scan.last_day)
         fingerprint = Fingerprint((subject, conversion))
         history, orders = scan.history(scan.last_day), fingerprint.history(scan.last_day)
         return None if history is None or orders is None else (fingerprint.digest, history, orders)
 
     async def plan_scan(self, paths: PathReader, days: tuple[date, date]) -> ScanPlan:
-        """Return the scan plan of some days, limited to those between the Space's first and last event."""
+        """Plan to scan some days, limited to those between the Space's first and last event."""
         first, last = self._ends
         if first is None or last is None:
             return ScanPlan.empty()
@@ -254,7 +240,7 @@ class ReportReader:
             yield result
 
     async def in_one_currency(self, paths: PathData) -> PathData:
-        """Convert the amounts of paths that `pieces` hasn't read to the report's currency."""
+        """Convert the amounts of paths read elsewhere."""
         if not paths.events:
             return paths
         seconds = paths[Column.SECONDS]
@@ -274,14 +260,14 @@ class ReportReader:
         return self._conversions[days]
 
     def by_rates(self, at: RatePoint | None) -> ReportReader:
-        """Return the same reader with the exchange rates at a point; None means now."""
+        """Return a reader with the exchange rates at a point; None means now."""
         if at is None:
             return self
         return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
 
     @property
     def leaves_out_money(self) -> bool:
-        """True if amounts of the days read so far are left out."""
+        """True if amounts read so far are left out."""
         loaded = [each for each in self._conversions.values() if each is not None]
         return any(len(conversion.left_out.event_ids) for conversion in loaded)
 
@@ -299,7 +285,7 @@ class ReportReader:
         return self._currency or self.space.currency
 
     def began_by(self, moment: datetime) -> bool:
-        """Return whether the Space's first event was at or before a local second."""
+        """Return whether the Space's first event was by a local second."""
         first, _ = self._ends
         return first is not None and first < between(moment, moment, self.space.zone).end
 
@@ -324,5 +310,4 @@ def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData
 
 
 def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
-    """Run CPU-bound work in a thread."""
     return asyncio.get_running_loop().run_in_executor(_threads, work, *arguments)

@@ -1,5 +1,5 @@
 -- name: snapshot
--- Both periods and all pending paths must come from one snapshot.
+-- Both periods and all pending paths come from one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: patience
@@ -7,8 +7,7 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: ends
--- The times of the first and last event, and whether the Space sells: whether its latest %(latest)s events
--- include a purchase.
+-- The times of the first and last event, and whether the latest %(latest)s events include a purchase.
 SELECT (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s
         ORDER BY e.event_time LIMIT 1),
        (SELECT e.event_time FROM events e WHERE e.space_id = %(space_id)s

@@ -1,4 +1,4 @@
-"""Turn the sums of one or two periods into a report: select, order and compare the groups. Pure."""
+"""Turn the sums of one or two periods into a report: select, order and compare groups. Pure."""
 
 from __future__ import annotations
 
@@ -32,18 +32,16 @@ from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
 from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
 
 Keys = tuple[int, ...]
-"""A group's key numbers; time buckets by their number in the period."""
+"""A group's key numbers; time buckets count from 1 in the period."""
 
 
 @dataclass(frozen=True)
 class PeriodSums:
-    """The sums of a report over a period."""
-
     query: ReportQuery
     period: ReportPeriod
     groups: Tally
     statuses: Mapping[str, Tally]
-    """By model: sums by event status."""
+    """By model and event status."""
     names: Mapping[str, int]
 
     @classmethod
@@ -55,17 +53,17 @@ class PeriodSums:
 
     @cached_property
     def contacts(self) -> IntArray:
-        """The number of contacts of each group."""
+        """By group."""
         return self.groups.contact_counts()
 
     @cached_property
     def overall(self) -> Sums:
-        """Over every event that meets the filters on events."""
+        """Every event that meets the filters on events."""
         return total_of(self._statuses).with_credit_of_all(self.query.models)
 
     @cached_property
     def total(self) -> Sums:
-        """Over all events that count, with the credit of all groups."""
+        """All events that count, with the credit of all groups."""
         by_status = self._statuses
         counted = total_of(by_status)
         if self.query.of_some_touches:
@@ -79,7 +77,7 @@ class PeriodSums:
 
     @property
     def event_count(self) -> int | None:
-        """The number of events in the period; None for a period of touches."""
+        """None for a period of touches."""
         of_touches = self.query.date_basis is DateBasis.TOUCH
         return None if of_touches else self.overall[Sum.EVENTS]
 
@@ -95,7 +93,7 @@ class PeriodSums:
         return tuple(int(keys[place]) for keys in self.groups.keys)
 
     def find(self, wanted: Sequence[Keys]) -> dict[Keys, Sums]:
-        """Return the sums of the existing groups with these keys."""
+        """Return the sums of existing groups with these keys."""
         near = np.ones(self.groups.groups, dtype=np.bool_)
         for at, keys in enumerate(self.groups.keys):
             near &= np.isin(keys, [group[at] for group in wanted])
@@ -103,11 +101,11 @@ class PeriodSums:
         return {keys: self.at(places[keys]) for keys in wanted if keys in places}
 
     def credited(self, model: str) -> Sums:
-        """Return the sums over whole events with a credited touch that counts."""
+        """Sum the events with a credited touch that counts."""
         return self._by_status(model).get(None, Sums({}))
 
     def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
-        """Return the sums of the events without credit for some reasons, all as credit."""
+        """Sum the events without credit for some reasons, all as credit."""
         by_status = self._by_status(model)
         parts = [by_status[reason] for reason in reasons if reason in by_status]
         names = {name for part in parts for name in part.by_name}
@@ -134,15 +132,13 @@ class PeriodSums:
 
 
 class Ranking:
-    """The order of a report's groups."""
-
     def __init__(self, sums: PeriodSums, dimensions: Sequence[ReportDimension]) -> None:
         self._sums, self._dimensions = sums, dimensions
         self._query = sums.query
         self._by = self._query.order_by or self._query.measures[0]
 
     def first(self) -> list[int]:
-        """Return the indexes of the groups to list, in order. Ties are ordered by key, byte by byte."""
+        """Return the indexes of the listed groups in order. Ties are ordered by key, byte by byte."""
         texts = {place: self._texts(place) for place in self._candidates()}
         places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
         if isinstance(self._by, Group):
@@ -166,8 +162,8 @@ class Ranking:
         ]
 
     def _candidates(self) -> list[int]:
-        """Return the indexes of the groups that could be listed. With many groups, skip those whose
-        approximate figure is clearly too small.
+        """Return the indexes of groups that could be listed; with many, skip those whose approximate figure
+        is too small.
         """
         groups, limit = self._sums.groups, self._query.limit
         every = list(range(groups.groups))
@@ -190,11 +186,10 @@ _ROUGHLY = 1e-9
 _COUNTS = frozenset(
     {Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT}
 )
-"""Measures whose approximate figures are exact."""
 
 
 def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
-    """Return the keys that listed groups are compared with, without groups that have no counterpart."""
+    """Return the keys that listed groups are compared with, where they exist."""
     keys_of: dict[int, Keys] = {}
     for place in places:
         keys: list[int | None] = list(now.keys(place))

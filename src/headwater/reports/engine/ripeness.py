@@ -1,5 +1,5 @@
 """Data completeness of recent days: the share of a day's final figure that has usually arrived by its age,
-and the expected final figure with an interval. Based on the Space's own past days. Pure.
+and the expected final figure with an interval, from the Space's own past. Pure.
 
     arrived at age   0    1    2    3    final    history: days with complete data
     Mon 2 Nov        60   25   10    5     100    85 had arrived by age 1
@@ -32,81 +32,74 @@ from headwater.reports.engine.result import PeriodSums
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
 
 LEVEL = 0.8
-"""The share of days that end up in the interval."""
+"""The share of days inside the interval."""
 LEAST_HISTORY = 28
-"""The fewest past days with complete data for an estimate."""
+"""Complete past days needed for an estimate."""
 MOST_HISTORY = 120
 RIPE = 0.999
-"""The usual share at which a day counts as complete."""
+"""A day with this usual share is complete."""
 Numbers = NDArray[np.float64]
 
 
 class NotJudged(StrEnum):
-    """The reasons for no estimate."""
-
     TOO_LITTLE_HISTORY = "too_little_history"
     """Fewer than LEAST_HISTORY days with data are old enough."""
 
 
 @dataclass(frozen=True)
 class DayRipeness:
-    """An incomplete day."""
-
     day: date
     value: float
-    """The figure as of the last midnight."""
+    """As of the last midnight."""
     share_in: float
-    """The share of the final figure that has usually arrived by this age."""
+    """The share that has usually arrived by this age."""
     expected: float
     """The expected final figure."""
     low: float
     high: float
-    """`low` and `high` are the ends of the LEVEL interval."""
+    """`low` to `high` is the LEVEL interval."""
 
 
 @dataclass(frozen=True)
 class Ripeness:
-    """The expected final figures of a report's days, as of the last midnight."""
+    """Expected final figures as of the last midnight."""
 
     as_of: date
-    """The current day, which has no estimate."""
+    """The current day, which isn't estimated."""
     horizon_days: int
-    """The age from which data counts as complete."""
+    """Data is complete at this age."""
     history_days: int
-    """The number of past days used for the estimate."""
+    """Past days used."""
     days: tuple[DayRipeness, ...] = ()
-    """The incomplete days, the earliest first."""
+    """Incomplete days, earliest first."""
     reason: NotJudged | None = None
-    """The reason for no estimate."""
 
     @property
     def value(self) -> float:
-        """The current total of the incomplete days."""
         return sum(day.value for day in self.days)
 
     @property
     def expected(self) -> float:
-        """Their expected final total."""
         return sum(day.expected for day in self.days)
 
     @property
     def share_in(self) -> float | None:
-        """The share of the expected total that has arrived; None if nothing is expected."""
+        """The share that has arrived; None if nothing is expected."""
         return self.value / self.expected if self.expected > 0 else None
 
 
 @dataclass(frozen=True)
 class ArrivedFigures:
-    """A figure by day and by the age of the day at which it arrived."""
+    """A figure by day and by the day's age on arrival."""
 
     days: Sequence[date]
-    """All days until yesterday, the earliest first."""
+    """Until yesterday, earliest first."""
     by_age: Numbers
-    """A row for each day, a column for each age in whole days from 0 to the horizon. The last column
-    includes later arrivals. Ages that a day hasn't reached are 0.
+    """A row per day, a column per age from 0 to the horizon. The last column includes later arrivals; ages in
+    the future are 0.
     """
     known_from: int = 0
-    """The index of the first day whose arrivals were observed."""
+    """The index of the first day with observed arrivals."""
 
     @property
     def horizon(self) -> int:
@@ -114,7 +107,7 @@ class ArrivedFigures:
 
 
 def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ripeness:
-    """Return the expected final figures of the incomplete days among some days."""
+    """Estimate the incomplete days among some days."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
     ripe = last - horizon + 1
@@ -132,10 +125,9 @@ def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ri
     return Ripeness(as_of, horizon, len(history), unripe)
 
 
-# The missing part of a figure is assumed to grow with the part that has arrived and with the usual missing
-# part. A day that should be nearly complete is estimated from itself, a new day from the others. For each
-# past day the missing part is measured in this unit; the quantiles give the interval without assuming a
-# distribution.
+# The missing part is assumed to grow with the part that has arrived and with the usual missing part, so an
+# old day is estimated from itself and a new day from the others. Each past day's missing part is measured in
+# this unit; quantiles give the interval for any distribution.
 #
 #     unit = arrived + (1 - share) · mean       missing = unit · measure
 def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipeness:
@@ -156,9 +148,9 @@ def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipene
 #     0 0 0 0 0 0 .1 .2 .2 .4        of ten, one should be below and one above; none is below 0,
 #     └─ low      └─ high            so two may be above
 def _middle(measures: Numbers) -> tuple[float, float]:
-    """Return the ends of the LEVEL interval of sorted measures."""
+    """Return the LEVEL interval of sorted measures."""
     count = len(measures)
-    tail = (1 - LEVEL) / 2 * (count + 1)  # above 1, because there are at least LEAST_HISTORY measures
+    tail = (1 - LEVEL) / 2 * (count + 1)  # above 1, because of LEAST_HISTORY
 
     def at(place: float) -> float:
         return float(np.interp(place, np.arange(count), measures))
@@ -174,52 +166,48 @@ queries = Queries(__name__, "arrivals.sql")
 _LATE = "late events"
 _NO_LATE = np.empty((2, 0), dtype=np.int64)
 LATENESS = 30
-"""The number of days within which late events arrive."""
+"""Late events arrive within this many days."""
 LONGEST_LAG = 90
-"""The number of days from a touch to its last conversions, for a window without a limit."""
+"""Days from a touch to its last conversions if the window is unlimited."""
 
 
 @dataclass(frozen=True)
 class LateEvents:
-    """The events that arrived on a later day than their own."""
+    """Events that arrived on a later day than their own."""
 
     ids: IntArray
     """Ascending."""
     places: IntArray
-    """The number of each event's arrival day, from 1. Arrivals after the last day get the next number."""
+    """The number of each arrival day, from 1; one more than the last for later arrivals."""
     known_from: int
-    """The index of the first day whose arrivals were observed."""
+    """The index of the first day with observed arrivals."""
 
 
 @dataclass(frozen=True)
 class BlockArrivals:
-    """The arrivals of the events of a block of days."""
-
     late: IntArray
-    """Rows of late event ids and the numbers of their arrival days."""
+    """Rows of event ids and numbers of their arrival days."""
     received: datetime | None
-    """The first arrival, if any."""
+    """The first arrival."""
 
 
 class _DayArrivals(NamedTuple):
-    """The events of one day that arrived on one day."""
-
     day: date
     """The UTC day of the events."""
     place: int
-    """The number of the arrival day; 0 for events that arrived in time."""
+    """The arrival day's number; 0 for events in time."""
     late: bytes | None
-    """The packed ids of late events."""
+    """Packed event ids."""
     received: datetime
     """The first arrival."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalDay:
-    """The dimension of the day on which an event arrived."""
+    """The dimension of arrival days."""
 
     of_event: Step
-    """The days of the events, which are the arrival days of all but the late ones."""
+    """Events that aren't late arrive on their own day."""
     late: LateEvents
     of_touch = False
     columns = (Column.SECONDS, Column.EVENT_IDS)
@@ -230,15 +218,15 @@ class ArrivalDay:
 
 
 def horizon_of(query: ReportQuery) -> int:
-    """Return the age in days at which a report's days count as complete."""
+    """Return a complete day's age."""
     if query.date_basis is DateBasis.TOUCH:
         return query.window_days or LONGEST_LAG
     return LATENESS
 
 
 async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Ripeness:
-    """Return the expected final totals of a report's first measure by day, as of the beginning of a day.
-    Raises ReportTooLarge.
+    """Estimate the final totals of a report's first measure by day, at the beginning of a day. Raises
+    ReportTooLarge.
     """
     horizon = horizon_of(query)
     days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
@@ -256,7 +244,7 @@ async def _load_arrivals(
     (step,) = planned.plan.dimensions
     assert isinstance(step, Step)
     seconds = reader.bounds(span).seconds
-    # The last step collects everything later than the past.
+    # The last step collects everything after the past.
     of_event = Step(np.append(step.starts, seconds.stop))
     cut = planned.period.steps[0].days
     late = await _load_late(reader, of_event)
@@ -268,7 +256,7 @@ async def _load_arrivals(
 
 
 def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
-    """Return the report of past arrivals. Reports without touches share one for all models and windows."""
+    """Reports without touches share one for all models and windows."""
     past = ReportQuery(
         span.start,
         span.end,
@@ -290,7 +278,7 @@ def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
 
 
 async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
-    """Return the late events of some days. Those of a block are cached until one of its paths changes."""
+    """A block's late events are cached until one of its paths changes."""
     starts = tuple(datetime.fromtimestamp(int(second), UTC) for second in of_event.starts)
     paths = reader.path_reader(ArrivalDay.columns)
     scan = await reader.plan_scan(paths, (starts[0].date(), starts[-1].date()))
@@ -313,7 +301,7 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
 async def _read_days(
     reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
 ) -> list[_DayArrivals]:
-    """Return the arrivals of the events from the first of some blocks to the last."""
+    """Return the arrivals from the first block to the last."""
     first = min(block.seconds.start for block in blocks)
     after = max(block.seconds.stop for block in blocks)
     values = {
@@ -339,7 +327,6 @@ def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
 
 
 def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
-    """Return a figure by day and age at arrival."""
     (measure,), (model,) = sums.query.measures, sums.query.models
     column = FigureColumn(measure, model)
     by_age = np.zeros((days, 1 + horizon))

@@ -1,5 +1,5 @@
-"""Report snapshots: the question and the data version of a report in 64 characters (`reading` in the API).
-Two snapshots of one question can be compared. They aren't stored.
+"""Report snapshots: a report's question and data version in 64 characters (`reading` in the API), to compare
+two of one question. They aren't stored.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _REASONS = {
 
 
 class SnapshotRefused(ReportRefused):
-    """422: a snapshot that can't be compared."""
+    """422: a snapshot can't be compared."""
 
     def __init__(self, field: str, reason: ReportProblem) -> None:
-        """`field` is the request parameter with the snapshot."""
+        """`field` is the request parameter."""
         super().__init__(_REASONS[reason].format(field), 422, {"reason": reason, "field": field})
 
 
@@ -53,35 +53,32 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Present(NamedTuple):
-    """The latest revisions visible to the transaction."""
+    """The latest visible revisions."""
 
     latest: Latest
     reference: int
-    """The revision of the exchange rates shared by all Spaces."""
+    """The revision of the shared exchange rates."""
 
 
 async def fetch_present(connection: AsyncConnection, space_id: int) -> Present:
-    """Return the latest revisions visible to the transaction."""
     latest = await fetch_latest(connection, space_id)
     return Present(latest, await fetch_reference_revision(connection))
 
 
 @dataclass(frozen=True)
 class ReportSnapshot:
-    """A report at one moment."""
-
     point: Point
     """The latest visible revision."""
     taken_at: int
     """In Unix microseconds."""
     fit_id: int
-    """The trained model used for credit, or 0."""
+    """The trained model, or 0."""
     half_life_days: int
-    """The Space's half-life; 0 if credit doesn't depend on it."""
+    """0 if credit doesn't depend on it."""
     reference: int
-    """The latest visible revision of the shared exchange rates."""
+    """The revision of the shared exchange rates."""
     events: int | None
-    """The number of events in the period; None if unknown."""
+    """None if unknown."""
     subject: bytes
     """A digest of the Space and the question, without groups and measures."""
     settings: bytes
@@ -104,7 +101,6 @@ class ReportSnapshot:
 
     @property
     def rates_at(self) -> RatePoint:
-        """The visible exchange rates."""
         return RatePoint(self.point.revision, self.reference)
 
     @property
@@ -129,7 +125,7 @@ def make_snapshot(
 
 
 def parse_snapshot(text: str) -> ReportSnapshot:
-    """Decode a snapshot. Raises ValueError."""
+    """Raises ValueError."""
     try:
         version, revision, era, taken_at, fit_id, half_life, *latest = _FORM.unpack(
             base64.b64decode(text, altchars=b"-_", validate=True)
@@ -157,8 +153,8 @@ _UNKNOWN = (1 << 32) - 1
 
 
 def _subject(query: ReportQuery) -> list[tuple[str, object]]:
-    """Return the question without groups and measures. Default values are left out, so that a new field
-    doesn't invalidate old snapshots.
+    """Return the question without groups and measures. Defaults are left out, so that new fields don't
+    invalidate old snapshots.
     """
     subject = replace(
         query,
@@ -181,8 +177,6 @@ def _digest(value: object, size: int) -> bytes:
 
 
 class Snapshots(NamedTuple):
-    """The compared snapshots and the current one."""
-
     start: ReportSnapshot
     end: ReportSnapshot
     now: ReportSnapshot
@@ -194,8 +188,8 @@ async def find_snapshots(
     until: ReportSnapshot | datetime | None,
     planned: PeriodPlan,
 ) -> Snapshots:
-    """Return the snapshots that a question compares. A time is local; None means now. Raises Invalid, and
-    ReportRefused for a snapshot that can't be compared with the current one.
+    """Return the snapshots to compare. A time is local; None means now. Raises Invalid, and ReportRefused for
+    a snapshot that can't be compared with the current one.
     """
     present = await fetch_present(reader.connection, reader.space.id)
     now = make_snapshot(present, planned.plan.scope, reader.space, reader.currency, None)
@@ -211,7 +205,7 @@ async def find_snapshots(
 async def _find_snapshot(
     reader: ReportReader, field: str, point: ReportSnapshot | datetime, now: ReportSnapshot
 ) -> ReportSnapshot:
-    """Return the given snapshot, or the current question's snapshot at a time."""
+    """Return the snapshot, or build the current question's at a time."""
     if isinstance(point, ReportSnapshot):
         return point
     if not now.point.revision:  # nothing has ever changed

@@ -1,5 +1,5 @@
-"""Exact sums by group, over any number of blocks. Events and touches get integer group codes first, so that
-numpy can sum them in bulk. Pure.
+"""Exact sums by group over any number of blocks. Events and touches get integer group codes, so that numpy
+can sum in bulk. Pure.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _NOTHING = np.array([], dtype=np.int64)
 _LARGEST = (1 << 63) - 1
 
 Numbers = NDArray[Any]
-"""int64, or Python integers where a sum may overflow."""
+"""int64, or Python integers if a sum may overflow."""
 
 
 def sum_by_cell(cells: IntArray, values: IntArray, size: int) -> Numbers:
-    """Return the sums of values by their group code, from 0 to `size` - 1."""
+    """Return sums by group code, from 0 to `size` - 1."""
     fitting = _widen(values, len(values))
     sums = np.zeros(size, dtype=fitting.dtype)
     np.add.at(sums, cells, fitting)
@@ -40,13 +40,13 @@ def sum_all(numbers: Numbers) -> int:
 
 
 def _sum_runs(several: Sequence[Numbers], order: IntArray, starts: IntArray) -> Numbers:
-    """Return the sum of each run of ordered numbers; runs begin at `starts`."""
+    """Return the sums of runs, which begin at `starts`."""
     numbers = np.concatenate(several)[order]
     return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else _NOTHING
 
 
 def _widen(numbers: Numbers, factor: int) -> Numbers:
-    """Return numbers that can be multiplied by a factor, or added up `factor` times, without overflow."""
+    """Return numbers that can be multiplied by a factor, or added up that often, without overflow."""
     if numbers.dtype == object or not len(numbers):
         return numbers
     largest = max(int(numbers.max()), -int(numbers.min()))
@@ -56,18 +56,18 @@ def _widen(numbers: Numbers, factor: int) -> Numbers:
 
 @dataclass(frozen=True)
 class Tally:
-    """Sums by group. A group has one key for each dimension of the report."""
+    """Sums by group. A group has one key per dimension."""
 
     keys: tuple[IntArray, ...]
-    """The keys of the groups, one array for each dimension."""
+    """One array per dimension."""
     groups: int
     sums: Mapping[str, Numbers]
     contacts: tuple[IntArray, IntArray]
-    """Distinct pairs of a group index and a contact; empty unless contacts are counted."""
+    """Distinct pairs of group index and contact; empty unless counted."""
 
     @classmethod
     def join(cls, pieces: Sequence[Tally]) -> Tally:
-        """Merge sums: each group appears once, ordered by its keys. A missing sum counts as 0."""
+        """Merge sums, ordered by key. Missing sums count as 0."""
         if not pieces:
             return Tally((), 0, {}, NO_PAIRS)
         keys = tuple(
@@ -95,12 +95,11 @@ class Tally:
         return self.sums[name] if name in self.sums else np.zeros(self.groups, dtype=np.int64)
 
     def negated(self) -> Tally:
-        """Return the sums negated, to subtract them from others. Contacts can't be subtracted."""
+        """Return the sums to subtract these from others. Contacts can't be subtracted."""
         sums = {name: -values for name, values in self.sums.items()}
         return Tally(self.keys, self.groups, sums, NO_PAIRS)
 
     def contact_counts(self) -> IntArray:
-        """Return the number of contacts of each group."""
         return np.bincount(self.contacts[0], minlength=self.groups)
 
     def contact_total(self) -> int:
@@ -112,7 +111,7 @@ NO_PAIRS = (_NOTHING, _NOTHING)
 
 
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
-    """Return an order that makes equal keys neighbours, and the start of each run of equal keys."""
+    """Return an order that groups equal keys, and the start of each run."""
     if not count:
         return _NOTHING, _NOTHING
     if not keys:
@@ -130,41 +129,39 @@ def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArr
     ]
     if len(pairs) > 1:
         return distinct(*pairs)
-    return pairs[0] if pairs else NO_PAIRS  # pairs of one part are already distinct
+    return pairs[0] if pairs else NO_PAIRS  # pairs of one part are distinct
 
 
 _FEW = 255
-"""Keys up to here are used as codes unchanged."""
+"""Keys up to here are their own codes."""
 _DENSE = 1 << 16
-"""Keys that span at most this are offset from the least; others are sorted."""
+"""Keys within this span are offset from the least; others are sorted."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The group codes of some events or touches, or of pairs of them."""
+    """Group codes of events, touches or pairs of them."""
 
     codes: IntArray
     size: int
-    """The number of codes, including unused ones."""
+    """Including unused codes."""
     keys: Mapping[int, IntArray]
-    """The key of every code, by the position of the dimension in the report."""
+    """The key of every code, by position of the dimension."""
 
     def at_place(self, place: int) -> Cells:
-        """Return the codes of a single dimension at a position of a report."""
+        """Move a single dimension to another position."""
         (keys,) = self.keys.values()
         return Cells(self.codes, self.size, {place: keys})
 
     def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, Numbers]:
-        """Return the sums of event values by code. `members` has the event of each code; None means all
-        events in order.
-        """
+        """Sum event values by code. `members` has the event of each code; None means all in order."""
         return {
             name: sum_by_cell(self.codes, of if members is None else of[members], self.size)
             for name, of in values.items()
         }
 
     def tally(self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
-        """Return sums by code as sums by group, without unused codes. `contacts` are pairs of a code and a
+        """Convert sums by code to sums by group, without unused codes. `contacts` are pairs of code and
         contact.
         """
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
@@ -179,7 +176,7 @@ class Cells:
         )
 
     def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
-        """Return distinct pairs of an event and a code. `events` has the event of each code, ascending."""
+        """Return distinct pairs of event and code. `events` has the event of each code, ascending."""
         if len(events) < 2 or (events[1:] > events[:-1]).all():
             return events, self
         pairs = distinct_values(events * self.size + self.codes)
@@ -189,21 +186,21 @@ class Cells:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of an event and a touch on its path, ordered by event."""
+    """Pairs of an event and a touch on its path, by event."""
 
     events: IntArray
     touches: IntArray
 
 
 class EventCells:
-    """The group codes of events. The codes of one dimension are computed once for all reports."""
+    """Group codes of events, computed once per dimension."""
 
     def __init__(self, paths: PathData) -> None:
         self._paths = paths
         self._known: dict[Dimension, Cells] = {}
 
     def of(self, dimension: Dimension) -> Cells:
-        """Return the codes of one dimension, at position 0."""
+        """Return codes at position 0."""
         if dimension not in self._known:
             self._known[dimension] = _numbered(dimension.keys(self._paths))
         return self._known[dimension]
@@ -219,14 +216,13 @@ class EventCells:
 
 
 class PairCells:
-    """The group codes of pairs of an event and a touch on its path, computed once per set of dimensions."""
+    """Group codes of event/touch pairs, computed once per set of dimensions."""
 
     def __init__(self, paths: PathData, pairs: Pairs, events: EventCells) -> None:
         self._paths, self._pairs, self._events = paths, pairs, events
         self._known: dict[tuple[Dimension, ...], Cells] = {}
 
     def by(self, dimensions: tuple[Dimension, ...]) -> Cells:
-        """Return the codes of event and touch dimensions."""
         if dimensions not in self._known:
             self._known[dimensions] = self._made(dimensions)
         return self._known[dimensions]
@@ -242,13 +238,13 @@ class PairCells:
         return _together(cells, len(self._pairs.events))
 
     def _touches(self, dimension: Dimension) -> PathData:
-        """Return the touch of every pair, with the columns of a dimension."""
+        """Return each pair's touch, with the columns of a dimension."""
         columns = {column: self._paths[column][self._pairs.touches] for column in dimension.columns}
         return PathData(columns, (), 0, len(self._pairs.touches))
 
 
 def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
-    """Return the group codes of `count` events or pairs from their keys by position."""
+    """Number `count` rows by their keys at each position."""
     return _together([_numbered(of).at_place(place) for place, of in keys.items()], count)
 
 
@@ -266,12 +262,12 @@ def crossed(first: Cells, second: Cells) -> Cells:
 
 
 def _together(cells: Sequence[Cells], count: int) -> Cells:
-    """Combine groupings of the same rows. Without any, all rows form one group."""
+    """Without groupings, all rows form one group."""
     return reduce(crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
 
 
 def _numbered(keys: IntArray) -> Cells:
-    """Return the codes of one dimension, at position 0."""
+    """Number keys at position 0."""
     if not len(keys):
         return Cells(keys, 1, {0: np.zeros(1, dtype=np.int64)})
     least, most = int(keys.min()), int(keys.max())

@@ -1,5 +1,5 @@
-"""The local days, weeks and months of a range, and the ranges that reports compare with. Pure; the
-database only sees the instants at which buckets begin.
+"""Local days, weeks and months of a range, and the ranges that reports compare with. Pure: the database only
+sees instants.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from headwater.reports.query import Comparison, DateTimeSpan, Group, ReportQuery
 MOST_STEPS = 4_000
 """Eleven years of days."""
 SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
-"""The time groups with their least number of days."""
+"""Least days of each group."""
 _SECOND = timedelta(seconds=1)
 _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """The days, weeks or months that a range touches, oldest first."""
+    """The days, weeks or months of a range, oldest first."""
 
     group: Group
     days: list[date]
     """The first day of each bucket."""
     starts: list[datetime]
-    """The instant at which each bucket begins."""
 
 
 def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by") -> TimeBuckets:
-    """Return the buckets of a range, without days that the zone skipped. Raises Invalid for too many,
-    naming the requesting `field`.
+    """Cut a range, without days that the zone skipped. Raises Invalid for too many buckets, naming
+    `field`.
     """
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
@@ -47,7 +46,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
     starts: list[datetime] = []
     while first <= last:
         start = max(first_instant(datetime.combine(first, time()), zone), instants.start)
-        if starts and start <= starts[-1]:  # the previous bucket is empty in the range
+        if starts and start <= starts[-1]:  # the previous bucket is empty
             days.pop()
             starts.pop()
         days.append(first)
@@ -60,8 +59,8 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
 
 
 def compared_span(query: ReportQuery) -> DateTimeSpan:
-    """Return the range that a query is compared with. A range in progress is compared with the earlier
-    range up to the same time. Raises Invalid for a range before the calendar begins.
+    """Return the range to compare with. A range in progress is compared up to the same time. Raises Invalid
+    for a range before the calendar begins.
     """
     try:
         move = _move_back(query)
@@ -82,7 +81,7 @@ def compared_span(query: ReportQuery) -> DateTimeSpan:
 
 
 def _move_back(query: ReportQuery) -> Callable[[datetime], datetime]:
-    """Return a function that maps a moment of the range to the earlier range."""
+    """Return a function that moves a moment to the earlier range."""
     if not _is_previous(query):
         return _year_before
     months = _MONTHS.get(query.unit, 0) if query.unit else _whole_months(query.span)
@@ -97,7 +96,7 @@ def _is_previous(query: ReportQuery) -> bool:
 
 
 def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets) -> int | None:
-    """Return the number, from 1, of the bucket in `others` that a bucket is compared with.
+    """Return the number, from 1, of the bucket in `others` to compare with.
 
     In the previous period it is the same number. In the previous year it is the same date, month or ISO week;
     None for some leap days and 53rd weeks.
@@ -117,7 +116,7 @@ def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: Tim
 
 
 def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
-    """Return the first day of a bucket and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
+    """Return a bucket's first day and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
     day = steps.days[place - 1]
     if steps.group is Group.WEEK:
         year, week, _ = day.isocalendar()
@@ -126,7 +125,7 @@ def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
 
 
 def key_of(place: int, steps: TimeBuckets) -> str:
-    """Return the key of a bucket: `2026-05-13` (for a week, its Monday) or `2026-05`."""
+    """Return a bucket's key: `2026-05-13` (for a week, its Monday) or `2026-05`."""
     day, name = named(place, steps)
     return name if steps.group is Group.MONTH else day
 
@@ -138,7 +137,7 @@ def _first_of(day: date, group: Group) -> date:
 
 
 def _next(day: date, group: Group) -> date | None:
-    """Return the first day of the next bucket; None at the end of the calendar."""
+    """Return None at the end of the calendar."""
     try:
         if group is Group.MONTH:
             return (day + timedelta(days=31)).replace(day=1)
@@ -156,7 +155,7 @@ def _whole_months(span: DateTimeSpan) -> int:
 
 
 def _months_before(moment: datetime, months: int) -> datetime:
-    """Return the same time some months earlier; the last second of the month if it has no such day."""
+    """Go back some months; to the month's last second if it lacks the day."""
     years, month = divmod(moment.year * 12 + moment.month - 1 - months, 12)
     last = monthrange(years, month + 1)[1]
     if moment.day > last:
@@ -172,8 +171,6 @@ def _year_before(moment: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class ReportPeriod:
-    """A period with its time buckets."""
-
     span: DateTimeSpan
     steps: Mapping[int, TimeBuckets]
-    """By the position of the dimension."""
+    """By position of the dimension."""
