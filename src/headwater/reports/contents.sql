@@ -1,6 +1,6 @@
 -- name: contents
--- The first and the last event, the latest events counted by name, and the latest contacts: the
--- first two and the counts from the covering index of events by time, as far as the bounds go.
+-- The first and last event, the latest events by name and the latest contacts. Events are read from the
+-- covering index by time, up to the bounds.
 SELECT (SELECT min(e.event_time) FROM events e WHERE e.space_id = %(space_id)s) AS first_event,
        (SELECT max(e.event_time) FROM events e WHERE e.space_id = %(space_id)s) AS last_event,
        coalesce((SELECT json_object_agg(n.event_name, n.events ORDER BY n.events DESC, n.event_name)

@@ -1,5 +1,5 @@
-"""One event under every attribution model: its path, and the credit of each touchpoint. The credits
-are those of List Events, from the same definition.
+"""One event under every attribution model: its path and each touchpoint's credit, computed like List
+Events.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from headwater.spaces.networks import fetch_sources
 queries = Queries(__name__, "explanation.sql")
 
 MOST_PER_END = 100
-"""The most touchpoints listed from either end of a path."""
+"""Touchpoints listed from each end of a path."""
 
 NOT_FITTED = "not_fitted"
-"""The reason why a data-driven model credits nothing before its first fit."""
+"""A trained model credits nothing before its first training run."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 
 
 @dataclass
 class Credits:
-    """The credits of one model. A model that credits no touchpoint has none."""
+    """The credits of one model; empty if it credits no touchpoint."""
 
     listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
-    """Touchpoint id → its part of the amount; None when the event has no amount."""
+    """Parts of the amount by touchpoint id; None without an amount."""
     in_space_currency: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
-    """The same of the amount in the Space's currency."""
+    """The same in the Space's currency."""
     touches: int = 0
-    """The number of credited touchpoints, those not listed included."""
+    """Credited touchpoints, including unlisted ones."""
 
     @property
     def left_out(self) -> int:
         return self.touches - len(self.listed)
 
     def amount_left_out(self, amount: Decimal | None) -> Decimal | None:
-        """The part of the event's amount of unlisted touchpoints: all credits add up to it."""
+        """Return the credit of unlisted touchpoints; all credits add up to the amount."""
         if amount is None:
             return None
         return amount - sum((part or Decimal() for part in self.listed.values()), Decimal())
@@ -60,22 +60,18 @@ class EventExplanation:
     """The path to an event, and the credits of its touchpoints."""
 
     event: dict[str, Any]
-    """`id, contact_id, contact_name, company_id, amount, event_name, event_time_utc, sender,
-    currency, amount_in_space_currency`.
-    """
     path: list[dict[str, Any]]
-    """Its touchpoints in the window, the earliest first; of a long path both ends."""
+    """Touchpoints in the window, earliest first; both ends of a long path."""
     left_out: int
-    """The number of touchpoints of the path that are not listed."""
+    """Unlisted touchpoints of the path."""
     credits: dict[str, Credits]
-    """The credits by model."""
     touched: bool
-    """True when there is a touchpoint before the event, in the window or not."""
+    """True if any touchpoint precedes the event, in the window or not."""
     fit: ChosenFit | None
-    """The fit of models that go by one."""
+    """The trained model, if any."""
 
     def unattributed_reason(self, model: str) -> str | None:
-        """The reason for which a model credits nothing; None when it credits something."""
+        """Return why a model credits nothing, or None."""
         if self.credits[model].touches:
             return None
         if self.credits["linear"].touches:
@@ -95,10 +91,10 @@ async def explain_event(
     by_company: bool,
     fit: str | None = None,
 ) -> EventExplanation:
-    """An event under every model, as of one moment; by the fit of a name, or the current one for
-    the event's, if there is one. Needs a transaction that has executed nothing yet.
+    """Explain an event from one snapshot, by the given trained model or the current one for the event name.
+    Needs a fresh transaction.
 
-    Raises NotFound, and Invalid for a name that no fit has.
+    Raises NotFound, and Invalid for an unknown trained model.
     """
     await connection.execute(queries["snapshot"])
     values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}
@@ -142,7 +138,7 @@ async def _is_touched(connection: AsyncConnection, event: dict[str, Any], *, by_
 async def _credits(
     connection: AsyncConnection, event: dict[str, Any], path_of: Attribution
 ) -> dict[str, Credits]:
-    """The credits of every model on a path; without a fit, none of those that go by one."""
+    """Return the credits of all models, without trained ones if no model is trained."""
     attributions = {
         name: replace(path_of, model=name)
         for name, model in MODELS.items()

@@ -1,9 +1,9 @@
 -- name: snapshot
--- Event, credits and path must be of one moment, though a merge may commit between the statements.
+-- The event, its credits and its path must come from one snapshot: a merge may commit in between.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: event
--- The event that is explained, and whose it is.
+-- The explained event and its contact.
 SELECT e.id, e.contact_id, k.name AS contact_name, e.company_id, trim_scale(e.amount) AS amount,
        e.event_name, iso_utc(e.event_time) AS event_time_utc, e.sender
 FROM events e
@@ -11,22 +11,22 @@ JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: this_event
--- The event with its amount in the Space's currency, for the credits of models.
+-- The event with its amount in the Space's currency.
 (SELECT known.*, %(space_amount)s::numeric AS space_amount FROM events known
  WHERE known.space_id = %(space_id)s AND known.id = %(event_id)s)
 
 -- name: of_model
--- Which touches of one event a model credits, and with how much. Of a long path only both ends.
+-- One model's credit by touch; of a long path, only both ends.
 SELECT {model} AS model, c.touchpoint_id, {credit} AS credit, {space_credit} AS space_credit, c.touches
 FROM ({rows}) c
 WHERE c.place <= %(ends)s OR c.place > c.touches - %(ends)s
 
 -- name: any_touch
--- Whether there is a touch at all before the event, whatever its age.
+-- Whether any touch precedes the event, whatever its age.
 SELECT EXISTS ({rows})
 
 -- name: touchpoints
--- Those touches, in the order of their path, with the names of their ads.
+-- Touches in path order, with ad names.
 SELECT t.id, iso_utc(t.occurred_at) AS event_time_utc, t.contact_id, t.sender,
        (%(source_names)s::text[])[t.source_id] AS source, t.source_rule,
        t.source_id = ANY(%(paid)s::int[]) AS is_paid, t.url AS event_url, t.referrer_host,

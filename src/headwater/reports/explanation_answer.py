@@ -1,4 +1,4 @@
-"""The explanation of an event as the API and assistants' tools answer it, and its parameters."""
+"""Parameters and API answer of an event's explanation."""
 
 from __future__ import annotations
 
@@ -105,16 +105,13 @@ class AttributionExplanation(Struct, frozen=True):
 
 
 def read_path(query: Input) -> tuple[int, bool, str | None]:
-    """The window in days of a path, whether it is a company's, and the name of the fit, if any.
-    Raises Invalid.
-    """
+    """Read the window in days, whether the path is a company's, and the trained model. Raises Invalid."""
     window, mode, fit = WINDOW.read(query), QUERY_MODE.read(query), FIT.read(query)
     query.finish()
     return window or 0, mode == "company", fit
 
 
 def describe_explanation(explanation: EventExplanation, window_days: int) -> AttributionExplanation:
-    """Return an explanation as the API answers it; amounts have all their decimals."""
     return AttributionExplanation(
         event=ExplainedEvent(**explanation.event),
         attribution_window=window_days,

@@ -1,6 +1,4 @@
-"""Hints on a report's filters: campaigns, ads and countries that nothing stored has, and the
-nearest ones that something has.
-"""
+"""Hints on a report's filters: unknown campaigns, ads and countries, with similar known ones."""
 
 from __future__ import annotations
 
@@ -21,14 +19,14 @@ from headwater.reports.query import Filters, Group, KeyCondition
 queries = Queries(__name__, "hints.sql")
 
 MOST_VALUES = 1_000
-"""The latest values among which the nearest are looked for."""
+"""The latest values that are searched."""
 MOST_NEAREST = 3
 _LIKENESS = 0.5
-"""By difflib's ratio."""
+"""A difflib ratio."""
 
 
 class Hint(Struct, frozen=True):
-    """A value of a filter that nothing stored has, and the nearest ones that something has."""
+    """An unknown value of a filter, with similar known ones."""
 
     field: str
     value: str
@@ -37,11 +35,10 @@ class Hint(Struct, frozen=True):
 
 HINTS: Schema = {"type": "array", "items": inline_schema(Hint)}
 Hints = list[Hint] | UnsetType
-"""Absent where everything is known."""
+"""Absent if all values are known."""
 
 
 async def find_hints(connection: AsyncConnection, space_id: int, filters: Filters) -> Hints:
-    """Return the hints on a query's filters."""
     hints = [
         *await _hints_on_campaign(connection, space_id, filters.campaign),
         *[
@@ -78,21 +75,17 @@ async def _hints_on_key(connection: AsyncConnection, space_id: int, condition: K
 async def _latest_values(
     connection: AsyncConnection, space_id: int, group: Group
 ) -> list[tuple[str, str | None]]:
-    """Return the latest keys of a group, each with its name."""
     bound = {"space_id": space_id, "most": MOST_VALUES, **_kind_of(group)}
     rows = await fetch_all(connection, _query("latest", group), bound)
     return [(key, name) for key, name in rows]
 
 
 async def _nearest(text: str, named: Mapping[str, str]) -> list[str]:
-    """Return what the texts nearest to one stand for, the nearest first."""
     return await asyncio.to_thread(nearest_of, text, named)
 
 
 def nearest_of(text: str, named: Mapping[str, str]) -> list[str]:
-    """Return what the texts nearest to one stand for: those that hold it or are held by it, then
-    those most like it.
-    """
+    """Return the keys of the most similar texts: first those that contain the text or are part of it."""
     folded: dict[str, str] = {}
     for word, key in named.items():
         folded.setdefault(word.casefold(), key)
@@ -108,12 +101,10 @@ _GROUPS = (*TAG_PROPERTIES, Group.COUNTRY)
 
 
 def _kind_of(group: Group) -> dict[str, str]:
-    """Return what binds the catalogue's names of a group, if it has some."""
     return {"kind": TAG_PROPERTIES[group].kind} if group in _SPENT else {}
 
 
 def _query(name: str, group: Group) -> Composed | SQL:
-    """Return the statement of a name for a group."""
     if group is Group.COUNTRY:
         return queries[f"{name}_country"]
     key, label = TAG_PROPERTIES[group].sql

@@ -1,5 +1,5 @@
-"""The question that a report answers: its measures, groups, filters and period, and the rules that they
-obey. Every other question of reports is turned into such queries.
+"""Report queries: measures, groups, filters and period, with their rules. All questions about reports use
+them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.people.contacts.filters import Condition
 
 
 class Measure(StrEnum):
-    """The measures of a report. What each means: docs/reports.md."""
+    """See docs/reports.md."""
 
     EVENTS = "events"
     CONVERSIONS = "conversions"
@@ -44,7 +44,7 @@ class Measure(StrEnum):
 
 
 CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE})
-"""Measures that depend on the model wherever they are."""
+"""Measures that depend on the model."""
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
@@ -58,7 +58,7 @@ JUDGED = (
     Measure.CREDITED_CONVERSIONS,
     Measure.CREDITED_REVENUE,
 )
-"""Measures whose final figure can be told in advance."""
+"""Measures whose final figure can be estimated."""
 OF_MONEY = frozenset(
     {
         Measure.REVENUE,
@@ -73,7 +73,7 @@ AVERAGES = frozenset({Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, M
 
 
 class Group(StrEnum):
-    """The groups of a report, by something that events or their credited touches have in common."""
+    """Report dimensions of events or credited touches."""
 
     SOURCE = "source"
     PLATFORM = "platform"
@@ -124,15 +124,15 @@ OF_PATHS = frozenset(
         Group.DAYS_RANGE,
     }
 )
-"""Groups of events by the touches in the window before them."""
+"""Dimensions of the path before an event."""
 STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
-"""Groups into which a period is cut, one after the other."""
+"""Time buckets of a period."""
 CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
-"""Groups that are read off the Space's clock."""
+"""Dimensions of the local time."""
 
 
 class DateBasis(StrEnum):
-    """The date that puts credit into a period: the event's, or the credited touch's."""
+    """The date that decides the period: the event's or the credited touch's."""
 
     CONVERSION = "conversion"
     TOUCH = "touch"
@@ -140,158 +140,146 @@ class DateBasis(StrEnum):
 
 @dataclass(frozen=True)
 class DateTimeSpan:
-    """Local date-times, both included to their whole second."""
+    """A local range; `end` is included to the whole second."""
 
     start: datetime
     end: datetime
 
 
 class Comparison(StrEnum):
-    """The other time that a report is compared with."""
-
     NONE = "none"
     PREVIOUS_PERIOD = "previous_period"
     PREVIOUS_YEAR = "previous_year"
 
 
 ALL_ROWS = 1 << 31
-"""A limit for reports that other reports are made of."""
+"""The limit of reports that other reports use."""
 
 
 @dataclass(frozen=True)
 class KeyCondition:
-    """One key of a group that events, or the touches whose credit counts, may have."""
-
     group: Group
     key: str | None
-    """As the report's rows have it; None is of what has none."""
+    """As in the report's rows; None for a missing value."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on the events, and on the touches whose credit counts; empty is all."""
+    """Conditions on events and on the touches whose credit counts."""
 
     event_names: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
-    """On the custom fields of an event's contact."""
+    """On custom fields of the contact."""
     sources: tuple[str, ...] = ()
     campaign: str | None = None
-    """A part of the campaign's id or name, in any case."""
+    """Part of an id or name, ignoring case."""
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
-    """Bounds of the event's amount, both included. With either, events without one are left out."""
+    """Both bounds are included. Events without an amount don't meet them."""
     only: tuple[KeyCondition, ...] = ()
-    """Of several of one group any is met, of different groups each."""
+    """Any key of a group, and all groups, must match."""
 
     @property
     def of_touches(self) -> bool:
-        """True when the credit of only some touches counts."""
+        """True if the credit of only some touches counts."""
         return bool(self.sources) or self.campaign is not None or self.names(OF_TOUCHES)
 
     def names(self, groups: Collection[Group]) -> bool:
-        """Return whether there is a condition on a key of one of these groups."""
         return any(condition.group in groups for condition in self.only)
 
 
 class Question(Protocol):
-    """A question about events that meet some filters."""
-
     @property
     def filters(self) -> Filters: ...
 
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """One report. `query_report` refuses what does not fit together."""
+    """A report query. `query_report` checks the rules."""
 
     start: datetime
-    """First second of the range, on the clock of the Space's zone, without a zone of its own."""
+    """The first local second."""
     end: datetime
-    """Last second of the range, included."""
+    """The last local second, included."""
     measures: tuple[Measure, ...]
     group_by: tuple[Group, ...] = ()
-    """At most two."""
     models: tuple[str, ...] = ("last_touch",)
-    """Of attribution's MODELS, at least one; with several each has its own credited figures."""
+    """From MODELS; with several, each has its own credited figures."""
     window_days: int = 30
-    """One of attribution's WINDOWS."""
+    """One of WINDOWS."""
     by_company: bool = False
-    """True when an event's path is that of its whole company, if it has one."""
+    """True if events have the paths of their companies."""
     filters: Filters = Filters()
     date_basis: DateBasis = DateBasis.CONVERSION
     compare: Comparison = Comparison.NONE
     limit: int = 50
     """The most groups to list, from 1 to MOST_ROWS."""
     currency: str | None = None
-    """The currency of all amounts; None is the Space's."""
+    """By default, the Space's."""
     order_by: Measure | Group | None = None
-    """One of the query's measures and groups; None is the first measure."""
+    """By default, the first measure."""
     descending: bool = True
     ripe_on: date | None = None
-    """The day, on the Space's clock, as of whose beginning recent days are judged; None to leave
-    that out."""
+    """Estimate incomplete days as of the beginning of this local day."""
     fit: str | None = None
-    """The name of the fit of models that go by one; None is the Space's current one."""
+    """The trained model's name; by default the current one."""
     now: datetime | None = None
-    """The present second on the Space's clock: a range that it is in is compared with the earlier
-    one up to the same time. None compares whole ranges.
+    """The current local second. A range in progress is compared up to the same time; None compares whole
+    ranges.
     """
     unit: CalendarUnit | None = None
-    """The calendar unit under way that the range is: this week, this month."""
+    """The calendar unit in progress that the range is: this week, this month."""
 
     @property
     def span(self) -> DateTimeSpan:
-        """The range."""
         return DateTimeSpan(self.start, self.end)
 
     @property
     def is_about_money(self) -> bool:
-        """True when amounts count for more than their sign."""
+        """True if more than the sign of amounts matters."""
         bounds = (self.filters.amount_min, self.filters.amount_max)
         return not OF_MONEY.isdisjoint(self.measures) or bounds != (None, None)
 
     @property
     def by_touch(self) -> bool:
-        """True when groups are of touches: then an event without any is in none of them."""
+        """True if a group is about touches; events without touches are in no row then."""
         return not OF_TOUCHES.isdisjoint(self.group_by)
 
     @property
     def of_some_touches(self) -> bool:
-        """True when the credit of only some touches counts, by a filter or by their dates."""
+        """True if only some touches count, by a filter or by their dates."""
         return self.filters.of_touches or self.date_basis is DateBasis.TOUCH
 
     @property
     def is_about_touches(self) -> bool:
-        """True when a group, a measure or a filter is about touches, their credit or paths."""
+        """True if a group, measure or filter depends on touches, credit or paths."""
         measured = not ON_PATHS.isdisjoint(self.measures)
         by_path = not OF_PATHS.isdisjoint(self.group_by) or self.filters.names(OF_PATHS)
         return self.by_touch or self.of_some_touches or measured or by_path
 
     @property
     def goes_by_age(self) -> bool:
-        """True when credit depends on the time between touches."""
+        """True if credit depends on the time between touches."""
         return any(MODELS[model].goes_by_age for model in self.models)
 
     @property
     def goes_by_fit(self) -> bool:
-        """True when credit depends on a fit."""
+        """True if credit depends on a trained model."""
         return is_needed(self.models)
 
 
 @dataclass(frozen=True)
 class FigureColumn:
-    """One column of figures of a report."""
-
     measure: Measure
     model: str | None = None
-    """The model, where several are compared and the measure depends on it."""
+    """Only if several models are compared and the measure depends on it."""
 
     def __str__(self) -> str:
         return str(self.measure) if self.model is None else f"{self.measure}_{self.model}"
 
 
 def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
-    """Return the columns of figures of a report, measure by measure, each model by model."""
+    """Return the columns, measure by measure, each model by model."""
     columns: list[FigureColumn] = []
     for measure in query.measures:
         by_model = measure in CREDITED or (measure is Measure.SHARE and query.measures[0] in CREDITED)
@@ -304,11 +292,11 @@ MOST_ROWS = 1_000
 MOST_GROUPS = 2
 LONGEST_CAMPAIGN = 512
 Rule = tuple[str, bool, str]
-"""A field, whether its rule holds, and the rule."""
+"""A field, whether its rule holds, and the rule's text."""
 
 
 def check(query: ReportQuery) -> None:
-    """Raise Invalid with every rule that a query breaks."""
+    """Raise Invalid with every broken rule."""
     fitted = query.fit is None or query.goes_by_fit
     judged = query.ripe_on is None or query.measures[0] in JUDGED
     rule = f"must begin with one of {', '.join(JUDGED)} for ripeness."
@@ -405,8 +393,6 @@ _OF_ANY_MODEL = CREDITED | TOUCHED | {Measure.SHARE}
 
 
 class ReportProblem(StrEnum):
-    """The typed reasons."""
-
     TOO_MUCH = "too_much"
     OTHER_QUESTION = "other_question"
     SETTINGS_CHANGED = "settings_changed"
@@ -417,11 +403,11 @@ class ReportProblem(StrEnum):
 
 
 class ReportRefused(Problem):
-    """422: a report that is not made."""
+    """422: the report can't be made."""
 
 
 class ReportTooLarge(ReportRefused):
-    """422: the sums take longer than a request may."""
+    """422: the report takes too long."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""`GET /reports/changes` and `GET /reports/spend/changes`: parameters, and answers as JSON and CSV."""
+"""`GET /reports/changes` and `GET /reports/spend/changes`: parameters and answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from headwater.spend.models import LEVELS
 
 _RULE = "must be the reading of a report, or a moment such as 2026-05-13 00:00:00."
 _LEDGER_UNITS = (1e6, 1, 1, 1e6, 1e6)
-"""What one of each figure of the ledger is stored as."""
+"""The stored value of one unit of each ledger figure."""
 
 Numbers = Mapping[str, float | None]
 
@@ -77,7 +77,7 @@ SINCE = Parameter(
 CHANGES_SINCE = Parameter(
     name="changes_since", kind=_POINT, description="Adds why figures changed since a reading or time."
 )
-"""For a report that is answered together with its changes."""
+"""For a report that includes its changes."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
 _REPORT_ONLY = {COMPARE.name, RIPENESS.name}
 PARAMETERS = (SINCE, UNTIL, *(p for p in REPORT_PARAMETERS if p.name not in _REPORT_ONLY))
@@ -85,7 +85,7 @@ SPEND_PARAMETERS = (SINCE, UNTIL, *(p for p in SPEND_REPORT_PARAMETERS if p.name
 
 
 def read_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
-    """Read a question about a report's changes. Raises Invalid with every rule that it breaks."""
+    """Raise Invalid with every broken rule."""
     start, end = SINCE.read(query), UNTIL.read(query)
     report = read_report_query(query, space, now)
     assert start is not None, "a required parameter that is missing is refused"
@@ -93,7 +93,7 @@ def read_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
 
 
 def read_spend_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
-    """Read a question about the changes of a report of spend. Raises the same."""
+    """Raise Invalid with every broken rule."""
     start, end = SINCE.read(query), UNTIL.read(query)
     report = read_spend_query(query, space, now)
     assert start is not None, "a required parameter that is missing is refused"
@@ -216,7 +216,6 @@ class SpendReportChanges(Struct, frozen=True):
 
 
 def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChanges:
-    """Return the changes of a report."""
     groups = query.report.group_by
     return ReportChanges(
         _snapshot(report.start, report.fits[0], report.timezone),
@@ -243,7 +242,6 @@ def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChan
 
 
 def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
-    """Return the changes of a report of spend."""
     group = report.group
     return SpendReportChanges(
         _snapshot(report.start, report.fits[0], report.timezone),
@@ -271,9 +269,7 @@ def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
 
 
 def changes_csv(query: ChangeQuery, report: CreditChangeReport) -> bytes:
-    """Return the rows as CSV, without groups the total: a line for each snapshot, the difference and each
-    cause.
-    """
+    """Return rows as CSV (the total without groups): one line per snapshot, difference and cause."""
     groups = query.report.group_by
     if not groups:
         return _csv([], report.columns, [([], report.total)])
@@ -283,9 +279,7 @@ def changes_csv(query: ChangeQuery, report: CreditChangeReport) -> bytes:
 
 
 def spend_changes_csv(report: SpendChangeReport) -> bytes:
-    """Return the rows, the spend that belongs to no row, and the total as CSV: the same lines for each.
-    Causes have no ratios.
-    """
+    """Return rows, unmatched spend and total as CSV, with the same lines for each. Causes have no ratios."""
     if report.group is None:
         return _csv([], FIGURES, [([], report.total)])
     rows = [([key.value, key.label], row.change) for row in report.rows for key in row.keys]
@@ -322,7 +316,6 @@ def _changed(change: FigureChange) -> ChangedFigures:
 
 
 def _members(change: FigureChange) -> dict[str, Any]:
-    """Return the members of a change for a row, after its keys."""
     changed = _changed(change)
     return {name: getattr(changed, name) for name in changed.__struct_fields__}
 

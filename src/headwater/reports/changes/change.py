@@ -1,5 +1,5 @@
-"""Changed figures between two snapshots of a report: the question, its rules and the answer. A difference
-is split by cause, and the parts of all causes add up to it. Exact: no float.
+"""Changed figures between two report snapshots: query, rules and answer. The differences of all causes add up
+to the whole difference. Exact: no float.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SPLIT_MEASURES = (
     Measure.TOUCHED_REVENUE,
     Measure.NEW_CUSTOMERS,
 )
-"""Measures whose differences add up. For an average or a share, ask for the two sums it is made of."""
+"""Measures whose differences add up. Explain an average or a share through its two sums."""
 SPLIT_GROUPS = frozenset(
     {
         *OF_TOUCHES,
@@ -63,27 +63,23 @@ SPLIT_GROUPS = frozenset(
         Group.CUSTOMER,
     }
 )
-"""Groups that depend on events and touchpoints alone. Former fields of contacts are not stored."""
+"""Groups that depend only on events and touchpoints; former contact fields aren't stored."""
 MAX_LARGEST = 5
-"""Events, and rows of spend, named for each cause."""
+"""Events and spend rows named for each cause."""
 MAX_EVENT_GROUPS = 10
-"""Groups named for each event."""
 
 T = TypeVar("T")
 U = TypeVar("U")
 Figures = Mapping[str, Figure]
-"""Figures by column name."""
 
 
 @dataclass(frozen=True)
 class ChangeQuery:
-    """The changes of a report between two snapshots."""
-
     report: ReportQuery
     start: ReportSnapshot | datetime
-    """A snapshot, or a time on the Space's clock."""
+    """A snapshot or a local time."""
     end: ReportSnapshot | datetime | None = None
-    """None is now."""
+    """None means now."""
 
     @property
     def filters(self) -> Filters:
@@ -91,7 +87,7 @@ class ChangeQuery:
 
 
 def check_changes(query: ChangeQuery) -> None:
-    """Raise Invalid with every rule that a query breaks."""
+    """Raise Invalid with every broken rule."""
     report, filters = query.report, query.report.filters
     listed = ", ".join(SPLIT_MEASURES)
     kept = "must not depend on what contacts are like, or on companies: no former state is kept."
@@ -119,25 +115,24 @@ def check_changes(query: ChangeQuery) -> None:
 
 @dataclass(frozen=True)
 class ExplainedChange(Generic[T]):
-    """Anything at two snapshots, and the part of each cause in the difference."""
+    """A value at two snapshots, and each cause's part in the difference."""
 
     start: T
     end: T
     causes: Mapping[ChangeCause, T]
 
     def map(self, make: Callable[[T], U]) -> ExplainedChange[U]:
-        """Return the change of what is made from both snapshots and every part."""
+        """Apply a function to both snapshots and every part."""
         causes = {cause: make(part) for cause, part in self.causes.items()}
         return ExplainedChange(make(self.start), make(self.end), causes)
 
     @property
     def sides(self) -> list[T]:
-        """Both snapshots and all parts."""
         return [self.start, self.end, *self.causes.values()]
 
 
 def zip_changes(changes: Sequence[ExplainedChange[T]]) -> ExplainedChange[tuple[T, ...]]:
-    """Return several changes with the same causes as one."""
+    """Combine changes with the same causes."""
     return ExplainedChange(
         tuple(change.start for change in changes),
         tuple(change.end for change in changes),
@@ -147,17 +142,17 @@ def zip_changes(changes: Sequence[ExplainedChange[T]]) -> ExplainedChange[tuple[
 
 @dataclass(frozen=True)
 class FigureChange(ExplainedChange[Figures]):
-    """The change of a row's figures. Causes that moved none of them are left out."""
+    """The change of a row's figures, without causes that moved none of them."""
 
     @classmethod
     def of(cls, change: ExplainedChange[Figures]) -> FigureChange:
-        """Return the change without the causes that moved no figure."""
+        """Leave out causes that moved no figure."""
         causes = {cause: parts for cause, parts in change.causes.items() if any(parts.values())}
         return cls(change.start, change.end, causes)
 
     @cached_property
     def difference(self) -> Figures:
-        """The later figures less the earlier ones; None when one of them is missing."""
+        """None if a figure is missing at a snapshot."""
         return {name: _subtract(figure, self.start[name]) for name, figure in self.end.items()}
 
     @property
@@ -175,60 +170,56 @@ def _subtract(figure: Figure, other: Figure) -> Figure:
 
 @dataclass(frozen=True)
 class ChangedRow:
-    """A group whose figures have changed."""
-
     keys: tuple[GroupKey, ...]
     change: FigureChange
 
 
 @dataclass(frozen=True)
 class ChangedEvent:
-    """An event that has changed figures."""
-
     event_id: int
     name: str
     at: datetime
-    """On the Space's clock."""
+    """Local."""
     contact_id: int
-    """The event's contact, or its last one."""
+    """The event's current or last contact."""
     is_stored: bool
-    """False when the event was deleted or replaced."""
+    """False if the event was deleted or replaced."""
     events: int
     """The change in the number of events: usually 1, 0 or -1."""
     revenue: Decimal
     """The change of its amount."""
     rows: tuple[tuple[tuple[GroupKey, ...], Figures], ...]
-    """The differences in each group, the largest first."""
+    """Differences by group, largest first."""
 
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The events and the rows of spend that one cause changed; None for a cause that changes none of them."""
+    """The events and spend rows that one cause changed; None if it can't change them."""
 
     cause: ChangeCause
     events: int | None
     largest_events: tuple[ChangedEvent, ...] = ()
-    """The events with the largest differences, at most MAX_LARGEST."""
+    """At most MAX_LARGEST."""
     rows: int | None = None
     largest_rows: tuple[ChangedSpend, ...] = ()
-    """The rows of spend with the largest differences, at most MAX_LARGEST."""
+    """At most MAX_LARGEST."""
 
 
 NONE_CHANGED: tuple[None, tuple[()]] = None, ()
-"""The number of changed events or rows, and the largest of them, for a cause that changes none."""
+"""The values of a cause that changes no events or no rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeReport:
-    """The answer: both snapshots, every changed row, and the causes."""
+    """Both snapshots, every changed row, and the causes."""
 
     start: ReportSnapshot
     end: ReportSnapshot
     fits: tuple[ChosenFit | None, ChosenFit | None]
-    """The trained models of both snapshots, for credit that needs one."""
+    """The trained models of both snapshots, if needed."""
     total: FigureChange
     rows: tuple[ChangedRow, ...]
-    """The largest differences first."""
+    """Largest differences first."""
     left_out: int
     """Changed groups beyond the limit."""
     causes: tuple[CauseShare, ...]
@@ -241,28 +232,23 @@ class ChangeReport:
 
 @dataclass(frozen=True, kw_only=True)
 class CreditChangeReport(ChangeReport):
-    """The changes of a report of events and their credit."""
-
     columns: tuple[str, ...]
     overall: FigureChange | None
     """All events; None for a period of touches."""
     unattributed: FigureChange | None
-    """None when the report has no unattributed events."""
 
     @property
     def unexplained(self) -> Figures:
-        """The part of the overall difference, or of the total, without a cause."""
+        """The part of the difference without a cause."""
         return (self.overall or self.total).unexplained
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpendChangeReport(ChangeReport):
-    """The changes of a report of spend."""
-
     group: Group | None
     unmatched: FigureChange
     """Spend that belongs to no row."""
     cost_rate: Decimal | None
-    """The Space's present cost rate, used for the contribution of both snapshots."""
+    """The current cost rate, used for both snapshots."""
     left_out_spend: tuple[LeftOutSpend, ...]
     left_out_spend_before: tuple[LeftOutSpend, ...]

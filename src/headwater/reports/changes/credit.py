@@ -1,4 +1,4 @@
-"""Explain the changed figures of a report: every difference split by cause."""
+"""Explain the changed figures of a report, split by cause."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def query_changes(connection: AsyncConnection, space_id: int, query: ChangeQuery) -> CreditChangeReport:
-    """Return the changes of a report between two snapshots. Needs a transaction that has read nothing yet, on
-    a connection it can use for CONNECTION_SECONDS.
+    """Return the changes of a report between two snapshots. Needs a fresh transaction on a connection
+    available for CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound for an unknown Space, and a ReportRefused for
-    snapshots that can't be compared or a report that takes longer than SECONDS.
+    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportRefused for
+    snapshots that can't be compared or after SECONDS.
     """
     check_changes(query)
     report = replace(query.report, compare=Comparison.NONE, ripe_on=None)
@@ -97,24 +97,23 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
 
 @dataclass(frozen=True)
 class Terms:
-    """Everything besides events and touches that a report's figures depend on."""
+    """The inputs of a report besides events and touches."""
 
     cause: ChangeCause | None
-    """The cause of the difference to the terms before; None for the first."""
+    """The cause of the difference to the previous terms; None for the first."""
     fit: ChosenFit | None
     half_life_days: int
     rates_at: RatePoint | None
-    """The point whose exchange rates count; None is now."""
+    """Selects past exchange rates; None means now."""
 
     def apply(self, planned: PeriodPlan) -> PeriodPlan:
-        """Return the plan under these terms."""
         scope = replace(planned.plan.scope, fit=self.fit, half_life_days=self.half_life_days or None)
         return replace(planned, plan=replace(planned.plan, scope=scope))
 
 
 async def _load_terms(reader: ReportReader, fit_now: ChosenFit | None, snapshots: Snapshots) -> list[Terms]:
-    """Return the terms of the earlier snapshot, then one after each changed term, up to those of the later
-    snapshot. Raises SnapshotRefused for a deleted model.
+    """Return the earlier snapshot's terms, then one item per changed term up to the later ones. Raises
+    SnapshotRefused for a deleted model.
     """
     start, end, _ = snapshots
     rates = await _load_rate_points(reader, snapshots)
@@ -135,7 +134,7 @@ async def _load_terms(reader: ReportReader, fit_now: ChosenFit | None, snapshots
 async def _load_rate_points(
     reader: ReportReader, snapshots: Snapshots
 ) -> tuple[RatePoint | None, RatePoint | None]:
-    """Return the points whose exchange rates count for both snapshots; None is now."""
+    """Return the points of the exchange rates of both snapshots; None means now."""
     if not reader.is_about_money:
         return None, None
     start, end, now = (snapshot.rates_at for snapshot in snapshots)
@@ -157,17 +156,15 @@ async def _load_fit(
 
 @dataclass(frozen=True)
 class CreditChanges:
-    """The changes of one report's sums."""
-
     planned: PeriodPlan
-    """Under the terms of the later snapshot."""
+    """Under the later terms."""
     sums: ExplainedChange[PeriodSums]
     events: ChangedEvents
     index: int
     """The report's index in `events.causes`."""
     terms: Sequence[Terms]
     left_out: tuple[tuple[LeftOutMoney, ...], tuple[LeftOutMoney, ...]]
-    """Money that no sum includes, at both snapshots."""
+    """At both snapshots."""
 
     @property
     def fits(self) -> tuple[ChosenFit | None, ChosenFit | None]:
@@ -178,7 +175,6 @@ class CreditChanges:
         return tuple(map(str, columns_of(self.planned.plan.query)))
 
     def change(self, make: Callable[[PeriodSums], Figures]) -> FigureChange:
-        """Return the change of figures made from the sums."""
         return FigureChange.of(self.sums.map(make))
 
     def figures(self, sums: Sums) -> Figures:
@@ -206,7 +202,7 @@ class CreditChanges:
         return self.change(figures)
 
     def rows(self) -> list[tuple[Keys, FigureChange]]:
-        """Return the groups that have changed, the largest differences first."""
+        """Return the changed groups, largest differences first."""
         parts = self.sums.causes.values()
         listed = sorted({sums.keys(at) for sums in parts for at in range(sums.groups.groups)})
         sums_by_keys = self.sums.map(lambda sums: sums.find(listed))
@@ -222,15 +218,15 @@ class CreditChanges:
         return self.figures(sums_by_keys.get(keys, Sums({})))
 
     def order(self, keys: Keys, difference: Figures) -> tuple[Fraction, list[str]]:
-        """Return the sort key of a group: the largest difference first, then the keys."""
+        """Order groups by largest difference, then keys."""
         pairs = zip(self.planned.dimensions, keys, strict=True)
         return -abs(Fraction(difference[self.columns[0]] or 0)), [d.key_text(key) or "" for d, key in pairs]
 
 
-# Event changes are measured under the later terms, changed terms on the earlier events. With another
-# trained model, and two changes of events:
+# Changed events are measured under the later terms, changed terms on the earlier events. With another trained
+# model and two changes of events:
 #
-#                     earlier events        later events
+#                     earlier events                 later events
 #     earlier model   START
 #                       │ fits
 #     later model       ▼ ── late_events ── merges ──▶ END
@@ -238,7 +234,7 @@ class CreditChanges:
 async def load_changes(
     reader: ReportReader, plans: Sequence[PeriodPlan], snapshots: Snapshots
 ) -> list[CreditChanges]:
-    """Return the changes of reports about the same events. Raises a ReportRefused."""
+    """Return the changes of reports about the same events. Raises ReportRefused."""
     terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
     readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
     versions = [[each.apply(planned) for planned in plans] for each in terms]
@@ -259,7 +255,7 @@ async def load_changes(
     now = _stored({event_id: event.now for event_id, event in events.states.items()})
 
     def sums_at(at: int, states: Mapping[int, EventState | None]) -> list[list[PieceSums]]:
-        """Return the present sums under some terms, with the changed events in other states."""
+        """Return the current sums under some terms, with changed events in other states."""
         version = [planned.plan for planned in versions[at]]
         without = add_up_states(version, now, amounts[at], negated=True)
         former = add_up_states(version, _stored(states), amounts[at])
@@ -289,7 +285,7 @@ async def load_changes(
 
 
 def _require_counted(changes: CreditChanges, snapshots: Snapshots) -> None:
-    """Raise SnapshotRefused when the sums are of other events than the snapshots."""
+    """Raise SnapshotRefused if the sums cover other events than the snapshots."""
     sides = (("since", snapshots.start, changes.sums.start), ("until", snapshots.end, changes.sums.end))
     for field, snapshot, sums in sides:
         if snapshot.events not in {None, sums.event_count}:
@@ -316,7 +312,7 @@ async def _load_amounts(reader: ReportReader, terms: Terms, families: Iterable[F
 async def _load_left_out(
     reader: ReportReader, planned: PeriodPlan, states: Mapping[int, EventState | None], amounts: FormerAmounts
 ) -> tuple[LeftOutMoney, ...]:
-    """Return the money that no sum included at a snapshot; `states` has all events changed since."""
+    """Return the money left out at a snapshot; `states` has all events changed since."""
     unchanged = await load_left_out(reader, planned, frozenset(states))
     former = dict(_stored(states))
     left_out = amounts.left_out(former)
@@ -334,7 +330,7 @@ def _stored(states: Mapping[int, EventState | None]) -> list[tuple[int, EventSta
 async def load_largest(
     reader: ReportReader, changes: CreditChanges, causes: Collection[ChangeCause]
 ) -> dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]]:
-    """Return the number of events that each cause changed, and the events with the largest differences."""
+    """Return the number of events that each cause changed, and those with the largest differences."""
     query, planned = changes.planned.plan.query, changes.planned
     parts_by_cause = {
         cause: await in_thread(find_largest, query, changes.order, parts[changes.index])

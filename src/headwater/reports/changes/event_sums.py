@@ -1,5 +1,5 @@
-"""Sums over events in former states: of a report at an earlier snapshot, and of each cause's part in the
-difference. Pure, except for the rates of former amounts.
+"""Sums over former states of events: at an earlier snapshot, and each cause's part in the difference. Pure,
+except for loading exchange rates.
 """
 
 from __future__ import annotations
@@ -33,27 +33,24 @@ from headwater.spend.rates.exchange import RateTable
 from headwater.spend.rates.store import load_rates
 
 MAX_WORK = 30_000_000
-"""Touches read for all states of all events: about ten seconds."""
+"""Touches read for all states: about ten seconds."""
 _CHUNK = 20_000
-"""States added up at once."""
 _MICROSECONDS = 1_000_000
 _DAY = 86_400 * _MICROSECONDS
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 States = Sequence[tuple[int, EventState]]
-"""Event ids and states."""
 AmountOf = Callable[[EventState], int | None]
-"""Returns an event's amount in the report's currency, in ten-thousandths."""
+"""In the report's currency, in ten-thousandths."""
 GroupOrder = Callable[[Keys, Figures], tuple[Fraction, list[str]]]
-"""Returns the sort key of a group from its keys and differences."""
 
 
 @dataclass(frozen=True)
 class FormerAmounts:
-    """Amounts of former events in the report's currency, at the rates of one snapshot."""
+    """Former amounts in the report's currency, at the rates of one snapshot."""
 
     exchange: CurrencyExchange | None
-    """None when only the sign of amounts counts."""
+    """None if only the sign of amounts matters."""
     rates: RateTable
 
     def __call__(self, state: EventState) -> int | None:
@@ -62,7 +59,6 @@ class FormerAmounts:
         return stored_amount(state.amount, self._count(self.exchange, state))
 
     def left_out(self, states: Mapping[int, EventState]) -> LeftOutAmounts:
-        """Return the amounts that no sum includes."""
         by_kind: dict[tuple[str, LeftOutReason], list[tuple[int, int, date]]] = {}
         for event_id, state in states.items():
             if self.exchange is not None and state.amount:
@@ -96,7 +92,6 @@ async def load_former_amounts(
 
 
 def _currency_day(space: Space, event: EventState | EventVersion) -> tuple[str, date]:
-    """Return an event's currency and its day on the Space's clock."""
     moment = _EPOCH + timedelta(microseconds=event.at)
     return event.currency or space.currency, moment.astimezone(space.zone).date()
 
@@ -104,8 +99,8 @@ def _currency_day(space: Space, event: EventState | EventVersion) -> tuple[str, 
 def add_up_states(
     plans: Sequence[Plan], states: States, amount_of: AmountOf, *, negated: bool = False
 ) -> list[list[PieceSums]]:
-    """Return the sums of events in former states, plan by plan; negated to take them out of other sums. The
-    plans have events in common.
+    """Return the sums of former states for each plan, negated to subtract them. The plans have events in
+    common.
     """
     pieces: list[list[PieceSums]] = [[] for _ in plans]
     for first in range(0, len(states), _CHUNK):
@@ -117,7 +112,7 @@ def add_up_states(
 
 
 def paths_of(states: States, amount_of: AmountOf) -> PathData:
-    """Return events in former states as the columns that reports add up."""
+    """Convert former states to path columns."""
     names = tuple(dict.fromkeys(state.name for _, state in states))
     numbers = {name: number for number, name in enumerate(names)}
     touches = [touch for _, state in states for touch in state.path]
@@ -160,26 +155,24 @@ def _array(values: Iterable[int]) -> IntArray:
 
 @dataclass
 class EventStates:
-    """The states of one changed event; None is a missing event."""
+    """The states of a changed event; None is a missing event."""
 
     start: EventState | None
-    """At the earlier snapshot."""
     end: EventState | None
-    """At the later snapshot."""
     now: EventState | None
     latest: EventState
-    """Now, or before it was deleted."""
+    """The current state, or the last one before deletion."""
 
 
 @dataclass(frozen=True)
 class CauseSums:
-    """The part of one cause in the sums of a report."""
+    """One cause's part in a report's sums."""
 
     pieces: list[PieceSums]
     by_group: Tally
-    """By the report's groups and the event."""
+    """By group and event."""
     by_event: Tally
-    """By the event alone, whatever its touches."""
+    """By event, whether or not it has touches."""
 
 
 @dataclass(frozen=True)
@@ -187,17 +180,14 @@ class ChangedEvents:
     """The events that changed after the earlier snapshot."""
 
     states: Mapping[int, EventStates]
-    """By event."""
     causes: Mapping[ChangeCause, Sequence[CauseSums]]
-    """The changes between the snapshots, by cause, plan by plan."""
+    """By cause, one item per plan."""
 
 
 def split_up(
     plans: Sequence[Plan], families: Iterable[Family], between: range, amount_of: AmountOf
 ) -> ChangedEvents:
-    """Return the changes of reports about the same events, by cause, in a range of moments. Raises
-    ReportTooLarge.
-    """
+    """Return the changes of reports about the same events, by cause. Raises ReportTooLarge."""
     states: dict[int, EventStates] = {}
     by_cause: dict[ChangeCause, list[Transition]] = {}
     for transition in _transitions(plans, families, between.start):
@@ -218,7 +208,7 @@ def split_up(
 
 
 def needs_first_orders(query: ReportQuery) -> bool:
-    """Return whether a report depends on the first order of every customer."""
+    """Return whether a report needs every customer's first order."""
     groups = {*query.group_by, *(condition.group for condition in query.filters.only)}
     return Measure.NEW_CUSTOMERS in query.measures or Group.CUSTOMER in groups
 
@@ -240,7 +230,7 @@ def _transitions(plans: Sequence[Plan], families: Iterable[Family], since: int) 
 
 
 def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountOf) -> CauseSums:
-    """Return the sums of all states after the transitions less those before them."""
+    """Sum the states after the transitions, less those before."""
     by_id = Stored(Column.EVENT_IDS)
     whole = replace(plan.query, measures=(Measure.EVENTS, Measure.REVENUE), group_by=())
     plans = (plan, Plan(plan.query, plan.scope, (*plan.dimensions, by_id)), Plan(whole, plan.scope, (by_id,)))
@@ -257,17 +247,15 @@ def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountO
 
 
 class EventPart(NamedTuple):
-    """The part of one event in a cause's sums."""
-
     event_id: int
     whole: Sums
     rows: list[tuple[Keys, Figures]]
-    """By group, the largest first."""
+    """Largest first."""
 
 
 def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tuple[int, list[EventPart]]:
-    """Return the number of events that a cause changed, and the events with the largest differences: of their
-    amounts, then of the first measure in all groups.
+    """Return the number of events that a cause changed, and those with the largest differences: in amount,
+    then in the first measure.
     """
     tallies = [tally for tally in (sums.by_group, sums.by_event) if tally.groups]
     ids = np.unique(np.concatenate([np.array([], dtype=np.int64), *(tally.keys[-1] for tally in tallies)]))
@@ -296,7 +284,6 @@ def _part_of(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: i
 
 
 def name_figures(query: ReportQuery, sums: Sums) -> Figures:
-    """Return all figures of sums by column name."""
     return {str(column): figure for column, figure in figures_of(query, sums, sums).items()}
 
 

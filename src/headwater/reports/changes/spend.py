@@ -1,5 +1,5 @@
-"""Explain the changed figures of a report of spend: its sums of spend and of credit, split by cause. A ratio
-is explained by its two sums, because parts of ratios don't add up.
+"""Explain the changed figures of a report of spend, split by cause. A ratio is explained by its two sums,
+because parts of ratios don't add up.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ RATIOS: Mapping[str, tuple[str, str]] = {
     "cpa": ("spend", "credited_conversions"),
     "cac": ("spend", "new_customers"),
 }
-"""The two sums of each ratio, the dividend first."""
+"""The two sums of each ratio, dividend first."""
 SUMS = tuple(name for name in FIGURES if name not in RATIOS)
-"""The figures whose differences add up."""
+"""Figures whose differences add up."""
 
 Names = Mapping[Keys, tuple[GroupKey, ...]]
 LedgerByKey = Mapping[Key, LedgerFigures]
@@ -80,9 +80,7 @@ CustomersByKeys = Mapping[tuple[Key, ...], int]
 async def query_spend_changes(
     connection: AsyncConnection, space_id: int, query: ChangeQuery
 ) -> SpendChangeReport:
-    """Return the changes of a report of spend between two snapshots. Needs and raises the same as
-    `query_changes`.
-    """
+    """Return the changes of a report of spend. See `query_changes` for conditions and errors."""
     report = replace(query.report, compare=Comparison.NONE)
     check_only(report)
     queries = credit_queries(report)
@@ -130,15 +128,15 @@ async def query_spend_changes(
 
 @dataclass(frozen=True)
 class _Credit:
-    """The credit of one snapshot, or the part of one cause."""
+    """The credit of one snapshot, or one cause's part."""
 
     total: Credit
     by_key: CreditByKeys
     by_platform: CreditByKeys
-    """By the group's key, unless the group is of touches, and the platform."""
+    """By group key, unless the group is of touches, and platform."""
     paid_customers: CustomersByKeys | None = None
-    """The new customers of all platforms with spend, each once; None where the sum over platforms is
-    the same, and in the part of a cause.
+    """The new customers of all platforms with spend, each once. None if they equal the sum over platforms,
+    and for a cause's part.
     """
 
 
@@ -157,8 +155,8 @@ async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
 def _split_credit(
     reports: Sequence[CreditChanges], names: Sequence[Names], counts: Sequence[ReportQuery | None]
 ) -> ExplainedChange[_Credit]:
-    """Join the reports of credit, of all orders and of first orders, without and with the platform.
-    Reports of the new customers of several platforms follow them, one for each snapshot that has one.
+    """Combine the reports of all orders and of first orders, without and with the platform. One report of the
+    new customers of several platforms follows for each snapshot that needs it.
     """
     of_credit = reports[:4]
     credit = zip_changes([changes.sums for changes in of_credit]).map(
@@ -176,7 +174,7 @@ def _split_credit(
 
 
 def _count_customers(sums: PeriodSums, named: Names) -> CustomersByKeys:
-    """Return the new customers of every row by its keys, and of everything under no keys."""
+    """Return the new customers of every row by its keys, with the total under no keys."""
     rows = {tuple(key.value for key in named[sums.keys(at)]): sums.at(at) for at in range(sums.groups.groups)}
     counted = {keys: _figures(sums.query, row) for keys, row in {**rows, (): sums.total}.items()}
     return {keys: credit_of(figures, {}).new_customers for keys, figures in counted.items()}
@@ -210,7 +208,6 @@ def _join(
 
 
 def _listed(credit: ExplainedChange[_Credit]) -> set[Key]:
-    """Return the keys with credit at one of the snapshots."""
     return {
         keys[0]
         for side in (credit.start, credit.end)
@@ -221,16 +218,15 @@ def _listed(credit: ExplainedChange[_Credit]) -> set[Key]:
 
 @dataclass(frozen=True)
 class _Ledger:
-    """The changes of the spend ledger, in one currency."""
+    """The changes of the spend ledger in one currency."""
 
     sums: ExplainedChange[LedgerByKey]
-    """By the keys of the report's group."""
+    """By group key."""
     names: Mapping[str, str]
-    """The names of the keys."""
     rows: Mapping[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]]
-    """The number of changed rows, and those with the largest differences."""
+    """The number of changed rows, and the largest."""
     left_out: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
-    """Spend without a rate at both snapshots."""
+    """Spend without an exchange rate at both snapshots."""
     platforms: tuple[Collection[Key], Collection[Key]]
     """Platforms with spend at both snapshots."""
     unsplit: Collection[str]
@@ -239,7 +235,7 @@ class _Ledger:
 
 @dataclass(frozen=True)
 class _ChangedSpend:
-    """The spend of a query at both snapshots, in its own currencies, and the changes between them."""
+    """Spend at both snapshots in its original currencies, and the changes in between."""
 
     start: list[SpendPart]
     end: list[SpendPart]
@@ -248,14 +244,14 @@ class _ChangedSpend:
 
     @property
     def platforms(self) -> tuple[Collection[Key], Collection[Key]]:
-        """The platforms with spend at both snapshots."""
+        """Platforms with spend at both snapshots."""
         return Spent(self.start, {}).platforms, Spent(self.end, {}).platforms
 
 
 async def _load_changed_spend(
     reader: ReportReader, query: ReportQuery, snapshots: Snapshots
 ) -> _ChangedSpend:
-    """Load the changes of the spend that a query is about. Raises ReportTooLarge."""
+    """Load the changes of a query's spend. Raises ReportTooLarge."""
     connection, space_id = reader.connection, reader.space.id
     since, until = snapshots.start.point.revision, snapshots.end.point.revision
     await reader.bound_time()
@@ -280,7 +276,7 @@ async def _load_ledger(
     terms: Sequence[Terms],
     listed: Collection[Key],
 ) -> _Ledger:
-    """Return the changes of spend in the report's currency, by the rates of both snapshots."""
+    """Convert the changes of spend by the rates of both snapshots."""
     pieces = list(changed.split.pieces)
     exchanges = [
         await load_exchange(reader.connection, reader.space.id, reader.currency, pieces, each.rates_at)
@@ -322,7 +318,7 @@ def _add_up_ledger(
 
 
 def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
-    """Return the sort key of a changed row: its money, then its other figures."""
+    """Order changed rows by money, then by other figures."""
     return tuple(map(abs, exchange.convert(SpendPart(changed.row, False)).row.figures))
 
 
@@ -333,20 +329,20 @@ def _subtract(figures: LedgerByKey, others: LedgerByKey) -> LedgerByKey:
 
 @dataclass(frozen=True)
 class _Side:
-    """Spend and credit of one snapshot, or the part of one cause."""
+    """Spend and credit of one snapshot, or one cause's part."""
 
     spent: LedgerByKey
     credit: _Credit
     paid: CreditByKeys
-    """The credit of platforms with spend, by the group's key unless the group is of touches."""
+    """The credit of platforms with spend, by group key unless the group is of touches."""
     all_paid: Credit
-    """That of everything."""
+    """The total credit of platforms with spend."""
     columns: tuple[str, ...]
-    """Parts of causes have no ratios."""
+    """A cause's part has no ratios."""
 
     @classmethod
     def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
-        """Join spend and credit; `platforms` have spend at the snapshot, None is the part of a cause."""
+        """Join spend and credit. `platforms` have spend; None for a cause's part."""
         paid: dict[tuple[Key, ...], Credit] = {}
         for keys, part in credit.by_platform.items():
             if keys[-1] in (platforms or ()):
@@ -359,8 +355,6 @@ class _Side:
 
 
 class _Table:
-    """The rows of a report of spend, each as a change."""
-
     def __init__(
         self, query: ReportQuery, space: Space, ledger: _Ledger, credit: ExplainedChange[_Credit]
     ) -> None:
@@ -380,7 +374,6 @@ class _Table:
         )
 
     def total(self) -> FigureChange:
-        """Return the change of everything."""
 
         def figures(side: _Side) -> Figures:
             return self._figures(side, sum_of(side.spent.values()), side.credit.total, side.all_paid)
@@ -388,7 +381,7 @@ class _Table:
         return FigureChange.of(self._sides.map(figures))
 
     def unmatched(self) -> FigureChange:
-        """Return the change of the spend that belongs to no row."""
+        """The change of spend that belongs to no row."""
 
         def figures(side: _Side) -> Figures:
             spent = NOTHING if self.group is None else side.spent.get(None, NOTHING)
@@ -397,7 +390,7 @@ class _Table:
         return FigureChange.of(self._sides.map(figures))
 
     def rows(self, labels: Mapping[Key, str | None]) -> list[ChangedRow]:
-        """Return the changed rows, the largest differences of spend first; `labels` are those of credit."""
+        """Return the changed rows, largest differences of spend first; `labels` name the keys of credit."""
         if self.group is None:
             return []
         spent = {key for side in self._sides.sides for key in side.spent if key is not None}
@@ -425,7 +418,7 @@ class _Table:
 
 
 def _order(row: ChangedRow) -> tuple[Fraction, Fraction, str]:
-    """Return the sort key of a row: the largest difference of spend first, then of revenue."""
+    """Order rows by largest difference of spend, then of revenue."""
     moved = row.change.difference
     spend, revenue = (abs(Fraction(moved[name] or 0)) for name in ("spend", "credited_revenue"))
     return -spend, -revenue, row.keys[0].value or "\U0010ffff"

@@ -1,5 +1,5 @@
-"""Adding up what cohorts brought: by month of acquisition, months since, and the group of the
-touches that have credit of the first order. Pure.
+"""Sum up cohorts by acquisition month, months since, and the group of the touches credited with the first
+order. Pure.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from headwater.reports.questions.spent import MILLIONTHS, Key, Spent
 
 
 class Payback(StrEnum):
-    """The answers to whether a cohort has earned what it had cost."""
+    """Whether a cohort has earned back its acquisition cost."""
 
     REACHED = "reached"
     NOT_YET = "not_yet"
     NO_SPEND = "no_spend"
-    """Nothing was spent, as far as the ledger says."""
+    """The ledger has no spend."""
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """The customers whose first order was in a month, as far as touches with a key have credit of
-    it. What has a value for each month since begins with that month itself.
+    """Customers by the month of their first order, weighted by the credit of touches with a key. Tuples have
+    one value per month, from that month on.
     """
 
     month: date
-    """Its first day."""
+    """The first day of the month."""
     customers: tuple[int, ...]
-    """Those with an order, each once; in the first month all of them."""
+    """Customers with an order; in the first month all of them."""
     revenue: tuple[Decimal, ...]
-    """The part of all that they brought that these touches have."""
+    """The share credited to these touches."""
     spend: Decimal | None
-    """What was spent on these touches in the month; None where no spend can be theirs."""
+    """Spend on these touches in the month; None if spend can't be assigned."""
     cost_rate: Decimal | None
-    """The Space's, in per cent of revenue."""
+    """In per cent of revenue."""
     key: str | None = None
     label: str | None = None
 
@@ -64,7 +64,7 @@ class Cohort:
 
     @property
     def complete_months(self) -> int:
-        """The number of months that are over: all but the present one."""
+        """All months except the current one."""
         return len(self.revenue) - 1
 
     @property
@@ -77,14 +77,12 @@ class Cohort:
 
     @property
     def contribution(self) -> tuple[Decimal, ...] | None:
-        """The rest of the revenue until each month after the cost rate and the month's spend,
-        exactly; None where the Space has no cost rate.
-        """
+        """Cumulative revenue after the cost rate and the month's spend; None without a cost rate."""
         return None if self.cost_rate is None else self._left(self.cost_rate)
 
     @property
     def cac(self) -> Decimal | None:
-        """The spend for one new customer."""
+        """Spend per new customer."""
         return ratio(self.spend, self.new_customers)
 
     @property
@@ -95,8 +93,8 @@ class Cohort:
 
     @property
     def payback_month(self) -> int | None:
-        """The first month, counted from 0, until which the contribution covers the spend; without a
-        cost rate all revenue counts. None for none yet, and where nothing was spent.
+        """The first month, from 0, in which the contribution covers the spend. Without a cost rate all
+        revenue counts. None if not reached or without spend.
         """
         left = self._left(self.cost_rate or Decimal(0)) if self.spend else ()
         return next((month for month, rest in enumerate(left) if rest >= 0), None)
@@ -107,7 +105,6 @@ class Cohort:
 
 
 def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
-    """Return the spend for one customer; None where either is nothing."""
     return rounded(Fraction(spend) / customers) if spend and customers else None
 
 
@@ -144,19 +141,17 @@ class CohortGroup:
 
 REVENUE, CUSTOMERS = "revenue", "customers"
 ACQUIRED, SINCE, KEY = range(3)
-"""The places of a tally's keys: the month of acquisition from 1, the months since, and the group's
-key.
-"""
+"""Positions of the keys: acquisition month from 1, months since, and the report's group."""
 
 
 @dataclass(frozen=True)
 class CohortSums:
-    """Revenue and buying customers; a customer is in one of several sums that are joined."""
+    """Revenue and buying customers. A customer is in only one of the joined parts."""
 
     groups: Tally
-    """By the group of the touches that count; empty without one."""
+    """By group of the counted touches; empty without a group."""
     unattributed: Tally
-    """Of those whose first order no touch has credit of."""
+    """Customers whose first order has no credit."""
     total: Tally
 
     @classmethod
@@ -170,13 +165,10 @@ class CohortSums:
 
 
 def add_up_cohorts(plan: Plan, followed: FollowedCustomers) -> CohortSums:
-    """Add up what some customers brought."""
     return _CohortAddition(plan, followed).sums()
 
 
 class _CohortAddition:
-    """The addition of one part."""
-
     def __init__(self, plan: Plan, followed: FollowedCustomers) -> None:
         self._plan = plan
         self._events = ChosenEvents(plan.scope, followed.paths)
@@ -197,7 +189,7 @@ class _CohortAddition:
         return CohortSums(Tally.join(groups), unattributed, total)
 
     def _credited(self, group: tuple[Dimension, ...]) -> Tally:
-        """Return the sums by the month, and by the group of the touches that count."""
+        """Sum the credit by month, and by a touch dimension if given."""
         counted = self._credit.counted
         codes = self._by_event.codes[counted.events]
         cells = Cells(codes, self._by_event.size, self._by_event.keys)
@@ -210,7 +202,7 @@ class _CohortAddition:
         return cells.tally({REVENUE: revenue, CUSTOMERS: _counts(customers)})
 
     def _whole(self, chosen: IntArray) -> Tally:
-        """Return the sums of some events, whole."""
+        """Sum whole events."""
         cells = Cells(self._by_event.codes[chosen], self._by_event.size, self._by_event.keys)
         sums = cells.sums({REVENUE: self._events.amounts}, chosen)
         buying = chosen[self._is_buying[chosen]]
@@ -224,51 +216,48 @@ def _counts(cells: Cells) -> Numbers:
 
 @dataclass(frozen=True)
 class CohortResult:
-    """The result of a query. Of each month, and each month since, the revenue of all groups and the
-    unattributed one is the total's, to the last decimal; and so is the spend of all groups and the
-    unmatched one.
+    """For every month and month since, the revenue of all groups and `unattributed` add up to `total`
+    exactly. The spend of all groups and `unmatched` does too.
     """
 
     group: Group | None
     groups: tuple[CohortGroup, ...]
-    """By key, the most spend first, then the most revenue; each with all months."""
+    """Ordered by spend, then revenue; each has all months."""
     left_out: int
     """Groups beyond the limit."""
     total: CohortGroup
-    """Of everything that counts, each customer once."""
+    """Each customer once."""
     unattributed: CohortGroup | None
-    """Of customers whose first order no touch has credit of; None where only some touches count."""
+    """Customers whose first order has no credit; None if only some touches count."""
     unmatched: tuple[Decimal, ...] | None
-    """By month, the spend that is in no group; None without groups."""
+    """Spend outside all groups, by month; None without groups."""
     months: tuple[date, ...]
-    """The first days of the months of acquisition."""
+    """First days."""
     today: date
     timezone: str
     currency: str
     cost_rate: Decimal | None
     fit: ChosenFit | None = None
-    """The fit that credit depends on."""
+    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Of the events from the first month until today."""
+    """From the first month until today."""
     left_out_spend: tuple[LeftOutSpend, ...] = ()
 
 
 WITHOUT_SPEND = frozenset({Group.KEYWORD, Group.LANDING_PAGE})
-"""Those that the ledger does not know."""
+"""Groups missing in the ledger."""
 Figures = Mapping[int, tuple[Sequence[int], Sequence[int]]]
-"""By the place of the month: customers and revenue, month by month since."""
+"""Customers and revenue per month since, by acquisition month from 1."""
 
 
 @dataclass(frozen=True)
 class CohortKey:
-    """A key of the group, as reports have it."""
-
     text: Key
     label: str | None
 
 
 class CohortMaker:
-    """Make a report of sums and spend."""
+    """Builds a report from sums and spend."""
 
     def __init__(
         self,
@@ -278,7 +267,7 @@ class CohortMaker:
         keys: Mapping[int, CohortKey],
         spent: Spent,
     ) -> None:
-        """`query` is about everything observed, `months` has the first days of the months of acquisition."""
+        """`query` covers the whole observed range; `months` are the first days of the acquisition months."""
         self._query, self._reader, self._spent = query, reader, spent
         self._group = query.group_by[0] if query.group_by else None
         self._keys = {key.text: (number, key.label) for number, key in keys.items()}
@@ -315,14 +304,12 @@ class CohortMaker:
         )
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
-        """Return how many months there are before the first with an order or spend; with none at
-        all, they stay.
-        """
+        """Return the number of months before the first order or spend; 0 without any."""
         spent = [place for place, of_month in enumerate(by_month) if any(of_month.values())]
         return min([*spent, *(place - 1 for place in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
-        """Return of each month what was spent on each key; None is what is in no group."""
+        """Return the spend by key for each month; None is spend outside all groups."""
         of_months = self._spent.by_month()
         known = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
@@ -351,7 +338,7 @@ class CohortMaker:
             )
 
     def _is_apart(self, key: Key) -> bool:
-        """Return whether what was spent on a key is known apart from others."""
+        """Return whether the spend of a key is known by itself."""
         is_source = self._group is Group.SOURCE and key is not None
         return not is_source or self._sources.is_billed_alone(str(key))
 
@@ -378,7 +365,6 @@ class CohortMaker:
 
 
 def _figures_by_key(tally: Tally) -> dict[int, Figures]:
-    """Return the figures of each key of the group."""
     if not tally.groups:
         return {}
     order = np.argsort(tally.keys[KEY], kind="stable")
@@ -388,7 +374,7 @@ def _figures_by_key(tally: Tally) -> dict[int, Figures]:
 
 
 def _figures(tally: Tally, places: IntArray | None = None) -> Figures:
-    """Return the figures of some groups of a tally, or of all, dense in months since."""
+    """Return the figures of some or all groups, with no gaps in months since."""
     figures: dict[int, tuple[list[int], list[int]]] = {}
     if not tally.groups:
         return figures
@@ -402,10 +388,10 @@ def _figures(tally: Tally, places: IntArray | None = None) -> Figures:
 
 
 def _order(group: CohortGroup) -> tuple[Decimal, Decimal, str]:
-    """The most spend first, then the most revenue."""
+    """Most spend first, then most revenue."""
     return -(group.spend or Decimal(0)), -group.revenue, group.key or "\U0010ffff"
 
 
 def months_of(first: date, last: date) -> Sequence[date]:
-    """Return the first days of the months from that of one day to that of another."""
+    """Return the first days of the months between two days."""
     return [months_after(first, number) for number in range(months_between(first, last) + 1)]

@@ -1,5 +1,5 @@
-"""`GET /reports/cohorts`: customers by the month of their first order and by who has credit of it, with what
-they brought month by month since, and what they had cost.
+"""`GET /reports/cohorts`: customers by the month of their first order and the touches credited with it, with
+their revenue in every month since and their acquisition cost.
 """
 
 from __future__ import annotations
@@ -82,26 +82,25 @@ from headwater.reports.questions.spent import load_spent
 from headwater.spaces.models import Space
 
 FILTER_GROUPS = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
-"""The groups whose keys a report may be narrowed by: spend has them, too."""
+"""Groups to filter by, which spend has too."""
 MOST_MONTHS = 60
-"""From the first month of acquisition to the present one."""
+"""From the first acquisition month to the current one."""
 
 
 @dataclass(frozen=True)
 class CohortQuery:
-    """One report of cohorts. `query_cohorts` refuses what does not fit together.
-
-    What it has in common with a ReportQuery means the same; credit is that of first orders.
+    """A report of cohorts. Common fields mean the same as in ReportQuery; credit is for first orders.
+    `query_cohorts` checks the rules.
     """
 
     first: date
-    """The first day of the first month of acquisition."""
+    """The first day of the first acquisition month."""
     last: date
-    """A day of the last one."""
+    """A day of the last acquisition month."""
     today: date
-    """On the Space's clock; the month that it is in is not over."""
+    """Local; the current month is incomplete."""
     group: Group | None = None
-    """One of the groups of touches; None for no more than all together."""
+    """A touch dimension, or None for totals only."""
     model: str = "last_touch"
     window_days: int = 30
     by_company: bool = False
@@ -109,7 +108,7 @@ class CohortQuery:
     only: tuple[KeyCondition, ...] = ()
     """The touches whose credit counts."""
     limit: int = 50
-    """The most keys of the group."""
+    """The most keys to list."""
     currency: str | None = None
     fit: str | None = None
 
@@ -119,9 +118,9 @@ class CohortQuery:
 
     @property
     def report(self) -> ReportQuery:
-        """The report of everything that is observed, from the first month to the present one."""
+        """The report over the whole observed range."""
         return ReportQuery(
-            datetime(self.first.year, self.first.month, 1),  # noqa: DTZ001 - on the Space's clock
+            datetime(self.first.year, self.first.month, 1),  # noqa: DTZ001 - local
             last_second(self.today),
             (Measure.CREDITED_REVENUE,),
             () if self.group is None else (self.group,),
@@ -136,7 +135,7 @@ class CohortQuery:
 
 
 def check_cohorts(query: CohortQuery) -> None:
-    """The same for a query of cohorts."""
+    """Raise Invalid with every broken rule."""
     groups = {condition.group for condition in query.only}
     refuse_broken_rules(
         [
@@ -194,7 +193,7 @@ PARAMETERS = (
 
 
 def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
-    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    """Raise Invalid with every broken rule."""
     span = read_span(query, space, now, PERIOD)
     today = now.astimezone(space.zone).date()
     group = GROUP.read(query)
@@ -221,10 +220,10 @@ _OF_MONTH = ("months_since", "complete", "revenue", "cumulative_revenue", "contr
 
 
 class CohortMonth(Struct, frozen=True, kw_only=True):
-    """The customers of a month. Lists have a value for each month since, from the month itself."""
+    """The customers of a month. Lists have one value per month since, from the month itself."""
 
     key: str | UnsetType | None = UNSET
-    """Of the group; absent in totals."""
+    """The group's key; absent in totals."""
     name: str | UnsetType | None = UNSET
     month: Annotated[str, Meta(description="Of the first order: 2026-05.")]
     new_customers: Annotated[int, Meta(description="Each once, with any part of the first order.")]
@@ -256,7 +255,7 @@ class CohortTotals(Struct, frozen=True):
 
 
 class UnmatchedSpend(Struct, frozen=True):
-    """Spend of a month that is in no group."""
+    """Spend of a month outside all groups."""
 
     month: str
     spend: float
@@ -288,12 +287,11 @@ class CohortReport(Struct, frozen=True):
 
 
 async def load_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortReport:
-    """Load the answer of a query. Needs and raises the same as `query_cohorts`."""
+    """Load the API answer. See `query_cohorts` for conditions and errors."""
     return answer_cohorts(query, await query_cohorts(connection, space_id, query))
 
 
 def answer_cohorts(query: CohortQuery, report: CohortResult) -> CohortReport:
-    """Return the answer with a report's figures."""
     return CohortReport(
         groups=[
             CohortTotals(
@@ -353,7 +351,7 @@ def _months(group: CohortGroup, *, with_key: bool = False) -> list[CohortMonth]:
 
 
 def filled_months(months: Iterable[CohortMonth]) -> list[CohortMonth]:
-    """Return the months with a new customer or with spend."""
+    """Return the months with new customers or spend."""
     return [month for month in months if month.new_customers or month.spend]
 
 
@@ -362,7 +360,7 @@ def _number(figure: Decimal | None) -> float | None:
 
 
 def cohorts_csv(report: CohortReport) -> bytes:
-    """Return a line for every month since of every cohort; those of nobody come last."""
+    """Return one line per cohort and month since; unattributed customers come last."""
     keys = [report.group_by, f"{report.group_by}_name"] if report.group_by else []
     table: list[list[str | float | None]] = []
     for cohort in report.cohorts if keys else filled_months(report.totals):
@@ -383,11 +381,11 @@ def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[st
 
 
 async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortResult:
-    """Return the report of a query. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS.
+    """Return the cohorts of a query. Needs a fresh transaction on a connection available for
+    CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
-    when it takes longer than SECONDS, or has too many groups.
+    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
+    SECONDS or for too many groups.
     """
     check_cohorts(query)
     async with open_reader(connection, space_id, query.currency) as reader:
@@ -419,7 +417,7 @@ async def _add_up(reader: ReportReader, observation: ObservationPlan, months: St
 
 
 async def _keys(reader: ReportReader, planned: PeriodPlan, groups: Tally) -> dict[int, CohortKey]:
-    """Return the keys that have credit of any first order, by their numbers."""
+    """Return the keys with credit for a first order, by number."""
     dimensions = planned.dimensions
     if not dimensions or not groups.groups:
         return {}

@@ -1,5 +1,5 @@
-"""Figures of what ads cost beside what they brought. Every report, page and list takes its ROAS,
-CPA, CAC and contribution from here. Pure; money is exact.
+"""Ad spend compared with its results. Every report and page takes ROAS, CPA, CAC and contribution from here.
+Pure and exact.
 """
 
 from __future__ import annotations
@@ -30,17 +30,15 @@ from headwater.spend.breakdown import NOTHING, Figures
 
 @dataclass(frozen=True)
 class Credit:
-    """The credit of some touches."""
-
     revenue: Decimal = Decimal(0)
     """Net of refunds."""
     conversions: Fraction = Fraction(0)
     new_customers: int = 0
     new_customer_revenue: Decimal = Decimal(0)
-    """The revenue of first orders, net of their refunds."""
+    """Revenue of first orders, net of refunds."""
 
     def plus(self, other: Credit, sign: int = 1) -> Credit:
-        """Return the sum of both, or their difference."""
+        """Return the sum, or with -1 the difference."""
         return Credit(
             self.revenue + sign * other.revenue,
             self.conversions + sign * other.conversions,
@@ -50,7 +48,6 @@ class Credit:
 
     @classmethod
     def sum_of(cls, several: Iterable[Credit]) -> Credit:
-        """Return the sum of all."""
         total = cls()
         for credit in several:
             total = total.plus(credit)
@@ -62,18 +59,18 @@ NO_CREDIT = Credit()
 
 @dataclass(frozen=True)
 class CostFigures:
-    """Sums of what was spent, what the platforms claim for it, and what is credited."""
+    """Spend, the results that platforms claim, and credit."""
 
     spent: Figures = NOTHING
     credit: Credit = NO_CREDIT
     paid: Credit | None = None
-    """The part of the credit that ratios are of: that of platforms with spend. None is all of it,
-    as in a row of touches.
+    """The credit used in ratios: that of platforms with spend. None means all of it, as in a row of
+    touches.
     """
     cost_rate: Decimal | None = None
-    """The Space's, in per cent of revenue."""
+    """In per cent of revenue."""
     has_ratios: bool = True
-    """False where the spend is not the one that led to the credit."""
+    """False if the spend didn't lead to the credit."""
 
     @property
     def spend(self) -> Decimal:
@@ -113,31 +110,28 @@ class CostFigures:
 
     @property
     def contribution(self) -> Decimal | None:
-        """The rest of the credited revenue after the Space's cost rate and spend, exactly; None
-        where the Space has no cost rate.
-        """
+        """Credited revenue after the cost rate and spend; None without a cost rate."""
         if self.cost_rate is None or not self.has_ratios:
             return None
         return plain(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
 
     @property
     def roas(self) -> Decimal | None:
-        """The credited revenue for one unit of spend; None without spend."""
+        """Credited revenue per unit of spend."""
         return self._per_spend(Fraction(self._paid.revenue))
 
     @property
     def cpa(self) -> Decimal | None:
-        """The spend for one conversion; None without spend or conversions."""
+        """Spend per conversion."""
         return self._cost_of(self._paid.conversions)
 
     @property
     def cac(self) -> Decimal | None:
-        """The spend for one new customer; None without spend or new customers."""
+        """Spend per new customer."""
         return self._cost_of(Fraction(self._paid.new_customers))
 
     @property
     def is_nothing(self) -> bool:
-        """True where all sums are 0."""
         return self.spent == NOTHING and self.credit == NO_CREDIT
 
     def less(self, other: CostFigures) -> CostFigures:
@@ -147,7 +141,7 @@ class CostFigures:
         return CostFigures(spent, credit, None, self.cost_rate, self.has_ratios)
 
     def change(self, name: str, then: CostFigures) -> MeasureChange | None:
-        """Return how the figure of a name has changed since then; None from or to none."""
+        """Return the change of a figure; None if either is missing."""
         new: Figure = getattr(self, name)
         old: Figure = getattr(then, name)
         return None if new is None or old is None else change_between(new, old)
@@ -179,25 +173,23 @@ GROUPS = (
     Group.WEEK,
     Group.MONTH,
 )
-"""The groups that both events and spend have."""
+"""Groups that both events and spend have."""
 NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
-"""Groups that spend cannot be narrowed by: with one, there are no ratios."""
+"""Groups that spend can't be filtered by; filtered reports have no ratios."""
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
 _SMALLEST = 10**4
-"""Amounts of events have four decimals."""
+"""Amounts have four decimals."""
 _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
 
 
 @dataclass(frozen=True)
 class CreditQueries:
-    """The reports of credit that a report of spend is made of, one subject for all orders and one
-    for those of new customers.
-    """
+    """The reports of credit behind a report of spend: all orders, and orders of new customers."""
 
     of_all: ReportQuery
     of_new: ReportQuery
     paid: ReportQuery
-    """The same by platform, too: of ratios, only the credit of platforms with spend counts."""
+    """By platform, because only platforms with spend count in ratios."""
     paid_new: ReportQuery
 
     @property
@@ -206,7 +198,6 @@ class CreditQueries:
 
 
 def credit_queries(query: ReportQuery) -> CreditQueries:
-    """Return the reports of credit for a query."""
     of_all = replace(query, measures=MEASURES, limit=MOST_ROWS, order_by=None, descending=True)
     only = (*query.filters.only, _FIRST_ORDERS)
     of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=only))
@@ -216,8 +207,8 @@ def credit_queries(query: ReportQuery) -> CreditQueries:
 
 
 def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQuery | None:
-    """Return the report of the new customers of several platforms together; None where the sum over
-    the platforms is the same. A customer whose first order two platforms share is one customer:
+    """Return the report of the new customers of several platforms; None if it equals the sum over platforms.
+    A customer whose first order two platforms share counts once:
 
         Anna's first order   meta 1/2, google 1/2   meta 1 + google 1, and 1 of both
     """
@@ -238,7 +229,7 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
 
 
 class CreditByKey:
-    """The credit of a period, by the keys of its group and by platform."""
+    """The credit of a period by group key and by platform."""
 
     def __init__(
         self,
@@ -247,8 +238,8 @@ class CreditByKey:
         platforms: Collection[Key],
         customers: ReportResult | None,
     ) -> None:
-        """`reports` are those of all queries, in their order; `platforms` have spend, and `customers`
-        is the report of `customers_query` for them.
+        """`reports` belong to `queries`, in order. `platforms` have spend; `customers` is their report of
+        `customers_query`.
         """
         of_all, of_new, *paid = reports
         self.listed = [row.keys[0] for row in of_all.rows if row.keys]
@@ -259,18 +250,15 @@ class CreditByKey:
         self._customers = None if customers is None else count_customers(customers)
 
     def at(self, key: Key) -> Credit:
-        """Return the credit of a group."""
         return self._rows.get((key,), NO_CREDIT)
 
     def paid_at(self, key: Key) -> Credit | None:
-        """Return the part of a group's credit that platforms with spend have; None for a group of
-        touches, whose credit is its own.
-        """
+        """Return a group's credit from platforms with spend; None in a report by touches."""
         return None if self._has_own_platform else self._paid(key)
 
     @property
     def paid(self) -> Credit:
-        """The credit of the platforms with spend."""
+        """The credit of platforms with spend."""
         return self._paid()
 
     def _paid(self, *key: Key) -> Credit:
@@ -283,13 +271,12 @@ class CreditByKey:
 
 
 def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
-    """Return the new customers of every row by its keys, and of everything under no keys."""
+    """Return the new customers of every row by its keys, with the total under no keys."""
     rows = {_keys_of(row): row for row in (*report.rows, report.total)}
     return {keys: int(_number(row.figures, Measure.NEW_CUSTOMERS)) for keys, row in rows.items()}
 
 
 def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:
-    """Return the credit of every row, by its keys."""
     firsts = {_keys_of(row): row for row in of_new.rows}
     rows = {_keys_of(row): _credit_of(row, firsts.get(_keys_of(row))) for row in of_all.rows}
     new_alone = {keys: _credit_of(None, row) for keys, row in firsts.items() if keys not in rows}
@@ -305,7 +292,7 @@ def _credit_of(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
 
 
 def credit_of(figures: ReportFigures, of_new: ReportFigures) -> Credit:
-    """Return credit as figures of reports have it; a missing figure is 0."""
+    """Convert report figures to credit; a missing figure is 0."""
     revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
     new_revenue = money_of(_number(of_new, MEASURES[0]))
     return Credit(money_of(revenue), conversions, int(customers), new_revenue)
@@ -316,7 +303,7 @@ def _number(figures: ReportFigures, measure: Measure) -> Fraction:
 
 
 def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
-    """Return the group of a condition that credit can meet and spend cannot."""
+    """Return the group of a filter that credit has and spend doesn't."""
     for group, key in ((condition.group, condition.key) for condition in only):
         is_together = group is Group.SOURCE and key and not sources.is_billed_alone(key)
         if group in NOT_OF_SPEND or is_together:
@@ -325,5 +312,4 @@ def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group |
 
 
 def money_of(amount: Fraction) -> Decimal:
-    """Return an amount of events as money."""
     return Decimal(int(amount * _SMALLEST)) / _SMALLEST

@@ -1,4 +1,4 @@
-"""The rows of the list of credits: which events are on the page, and the credit of their touches."""
+"""The rows of the list of credits: the events on the page and the credit of their touches."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from headwater.sources.catalogue import find_channel
 
 
 class CreditFilter(StrEnum):
-    """The events that are listed, by what became of their credit."""
+    """Listed events by credit."""
 
     ALL = "all"
     CREDITED = "credited"
-    """Of which a touch whose credit counts is credited."""
+    """A touch that counts has credit."""
     UNATTRIBUTED = "unattributed"
-    """Of which the model credits no touch."""
+    """The model credits no touch."""
     NO_TOUCH = "no_touch"
     OUTSIDE_WINDOW = "outside_window"
     NOT_COUNTED = "not_counted"
     TOUCHED = "touched"
-    """With a touch in the window whose credit would count, whatever the model credits."""
+    """A touch in the window would count, whichever touches the model credits."""
 
     @property
     def reasons(self) -> tuple[NoCredit, ...]:
-        """The reasons for which the events have no credit; empty for a list of others."""
+        """The reasons for missing credit; empty for other lists."""
         if self is CreditFilter.UNATTRIBUTED:
             return tuple(NoCredit)
         return tuple(reason for reason in NoCredit if reason == self.value)
@@ -57,8 +57,8 @@ class CreditFilter(StrEnum):
 
 @dataclass(frozen=True)
 class TouchTags:
-    """The ad, keyword and landing page of a touch; None where it says nothing. Names are the
-    catalogue's where the touch has none.
+    """The ad, keyword and landing page of a touch, with names from the ad catalogue where the touch has no
+    name.
     """
 
     campaign_id: str | None = None
@@ -73,8 +73,6 @@ class TouchTags:
 
 @dataclass(frozen=True)
 class TouchCredit:
-    """A touch on the path to an event, and its credit."""
-
     occurred_at: datetime
     """In UTC, to the second."""
     source: str
@@ -86,12 +84,12 @@ class TouchCredit:
 
 @dataclass(frozen=True)
 class EventCredit:
-    """An event, and the credit of its touches that counts."""
+    """An event and the counted credit of its touches."""
 
     event_id: int
     event_name: str
     configured_name: str
-    """The Space's name for such events."""
+    """The Space's label of the event name."""
     event_time: datetime
     """In UTC."""
     contact_id: int
@@ -100,29 +98,29 @@ class EventCredit:
     company_name: str | None
     order_id: str | None
     order_name: str | None
-    """What people call the order, such as #1001."""
+    """The order number that people use, such as #1001."""
     amount: Decimal | None
-    """In the currency of the list."""
+    """In the list's currency."""
     original_amount: Decimal | None
     original_currency: str
-    """What the event itself says."""
+    """As stated by the event."""
     credited_events: Fraction
-    """The part of the event that is credited to touches that count."""
+    """The share of the event credited to touches that count."""
     credited_revenue: Decimal
-    """The same part of its amount."""
+    """The same share of its amount."""
     reason: NoCredit | None
-    """Why no touch is credited; None when one is, or when only some touches count."""
+    """Why no touch has credit; None if one does or if only some touches count."""
     touches: tuple[TouchCredit, ...]
-    """The credited touches that count, in their order; in a list of touched events, all touches of
-    the window that count. Of very many both ends.
+    """Credited touches that count, in order; in a list of touched events, all touches in the window that
+    count. Long paths keep both ends.
     """
     left_out: int
-    """Touches between these ends."""
+    """Touches between the ends."""
 
 
 @dataclass(frozen=True)
 class ListedEvents:
-    """Some events in the order of their seconds and ids."""
+    """Events ordered by second and id."""
 
     seconds: IntArray
     event_ids: IntArray
@@ -136,8 +134,8 @@ class ListedEvents:
         )
 
     def nearest(self, at: Position | None, most: int) -> ListedEvents:
-        """Return those that come next, the newest first: from a position on, or, where that goes
-        backward, up to it. At most so many.
+        """Return at most `most` events next to a position, newest first; those before it if it goes
+        backward.
         """
         seconds, event_ids = self.seconds, self.event_ids
         backward = at is not None and at.backward
@@ -158,7 +156,7 @@ class ListedEvents:
 
 @dataclass(frozen=True)
 class ListedPiece:
-    """The sums of a piece, and the events of it that may be on the page."""
+    """The sums of a batch and its events that may be on the page."""
 
     sums: PieceSums
     events: ListedEvents
@@ -166,8 +164,6 @@ class ListedPiece:
 
 @dataclass(frozen=True)
 class ListRequest:
-    """The part of a list that is wanted."""
-
     credit: CreditFilter
     at: Position | None
     most: int
@@ -175,7 +171,7 @@ class ListRequest:
 
 
 def list_piece(plan: Plan, request: ListRequest, paths: PathData) -> ListedPiece:
-    """Add up a piece, and return the events that come next of those that are listed."""
+    """Sum up a batch, and return its next listed events."""
     events = ChosenEvents.of(plan.scope, paths)
     chosen = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
@@ -200,21 +196,21 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
 
 @dataclass(frozen=True)
 class TouchShares:
-    """The touches of one event that are listed, in their order."""
+    """The listed touches of an event, in order."""
 
     touches: IntArray
-    """Their places among all."""
+    """Indexes among all touches."""
     of_event: IntArray
-    """Their shares of the event, in units of which it is `unit`."""
+    """Shares of the event; a whole event is SharedOut.unit."""
     of_amount: IntArray
-    """Their shares of its amount, in ten-thousandths."""
+    """Shares of the amount in ten-thousandths."""
 
 
 class SharedOut:
-    """The shares of the touches of some events, event by event."""
+    """The shares of touches by event."""
 
     def __init__(self, plan: Plan, paths: PathData, credit: CreditFilter) -> None:
-        """`paths` are those of the events alone."""
+        """`paths` has only these events."""
         self.paths = paths
         events = ChosenEvents(plan.scope, paths)
         credited = _only(events)
@@ -226,17 +222,15 @@ class SharedOut:
         self._starts = np.searchsorted(self._pairs.events, np.arange(paths.events + 1))
 
     def reason(self, event: int) -> NoCredit | None:
-        """Return why no touch of the event at a place is credited."""
         status = STATUSES[int(self._statuses[event])]
         return status if isinstance(status, NoCredit) else None
 
     def of(self, event: int) -> TouchShares:
-        """Return the listed touches of the event at a place."""
         some = slice(self._starts[event], self._starts[event + 1])
         return TouchShares(self._pairs.touches[some], self._of_events[some], self._of_amounts[some])
 
     def _placed(self, credited: ModelCredit, shares: IntArray) -> IntArray:
-        """Return the share of each listed touch, of those of all that are credited; 0 without."""
+        """Return the share of each listed touch; 0 if it has no credit."""
         size = self.paths.touches
         of_pairs = credited.credited.events * size + credited.credited.touches
         listed = self._pairs.events * size + self._pairs.touches
@@ -247,13 +241,12 @@ class SharedOut:
 
 
 def _only(events: ChosenEvents) -> ModelCredit:
-    """Return the credit of the only model."""
     (model,) = events.scope.query.models
     return events.credit(model)
 
 
 def _most(seconds: IntArray, most: int, *, largest: bool) -> IntArray:
-    """Return the places of the so many largest or smallest, and of those that equal the last."""
+    """Return the indexes of the `most` largest or smallest values, and of ties with the last."""
     if largest:
         return np.flatnonzero(seconds >= np.partition(seconds, -most)[-most])
     return np.flatnonzero(seconds <= np.partition(seconds, most - 1)[most - 1])
@@ -261,12 +254,12 @@ def _most(seconds: IntArray, most: int, *, largest: bool) -> IntArray:
 
 queries = Queries(__name__, "credits.sql")
 MOST_PER_END = 25
-"""Touches that are listed of each end of an event's."""
+"""Touches listed from each end of a path."""
 
 
 @dataclass(frozen=True)
 class _Details:
-    """The part of an event that only the tables have."""
+    """Event fields that are only in the tables."""
 
     event_time: datetime
     order_id: str | None
@@ -279,13 +272,11 @@ class _Details:
 
 
 class CreditRowReader:
-    """Makes rows of some events."""
-
     def __init__(self, reader: ReportReader, shares: SharedOut) -> None:
         self._reader, self._shares, self._paths = reader, shares, shares.paths
 
     async def rows(self) -> dict[int, EventCredit]:
-        """Return the rows by the ids of their events."""
+        """Return the rows by event id."""
         shares = [self._shares.of(event) for event in range(self._paths.events)]
         listed = [_both_ends(each) for each in shares]
         tags = await self._tags([each.touches for each in listed])
@@ -356,7 +347,6 @@ class CreditRowReader:
 
 
 def _both_ends(shares: TouchShares) -> TouchShares:
-    """Return the first and the last touches, where there are very many."""
     count = len(shares.touches)
     if count <= 2 * MOST_PER_END:
         return shares
@@ -365,7 +355,7 @@ def _both_ends(shares: TouchShares) -> TouchShares:
 
 
 def _amount(stored: int) -> Decimal | None:
-    """Return an amount in the report's currency; None where there is none that counts."""
+    """Return an amount in the report's currency, or None."""
     if stored == NO_AMOUNT or abs(stored) == LEFT_OUT:
         return None
     return as_money(0 if abs(stored) == ROUNDED_AWAY else stored)

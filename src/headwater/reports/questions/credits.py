@@ -1,5 +1,5 @@
 """`GET /reports/credits`: the events behind a figure of a report, with the credit of their touches. The
-report's own addition says what all of them total, and which are on the page; only these are read singly.
+report's engine gives the totals and the events on the page; only these are read one by one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _month(text: str) -> date:
         raise ValueError("must be a month: 2026-05.")
     try:
         month = date(int(text[:4]), int(text[5:]), 1)
-        months_after(month, 1)  # which the calendar has not of its last month
+        months_after(month, 1)  # fails for the calendar's last month
     except ValueError:
         raise ValueError("must be a month that exists.") from None
     return month
@@ -136,7 +136,7 @@ ACQUIRED_BY = ListParameter(
 
 
 def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
-    """Read the cohort that events are to be of; None for any."""
+    """Read the cohort filter; None means any customer."""
     month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
     only = tuple(each for each in by if isinstance(each, KeyCondition))
     refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
@@ -149,9 +149,8 @@ def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
 
 @dataclass(frozen=True)
 class CreditsQuery:
-    """One page of the events behind a figure. `query_credits` refuses what does not fit together.
-
-    What several queries have in common means the same as in a ReportQuery.
+    """One page of the events behind a figure. Common fields mean the same as in ReportQuery. `query_credits`
+    checks the rules.
     """
 
     start: datetime
@@ -162,23 +161,22 @@ class CreditsQuery:
     filters: Filters = field(default_factory=Filters)
     date_basis: DateBasis = DateBasis.CONVERSION
     acquired: Acquisition | None = None
-    """Only events of customers of one cohort; None is of anybody."""
+    """Only customers of this cohort."""
     credit: CreditFilter | None = None
-    """None is credited events where the credit of only some touches counts, else all."""
+    """By default, credited events if only some touches count, else all."""
     per_page: int = 200
     at: Position | None = None
-    """A second since 1970 and an event's id; None for the first page."""
+    """A Unix second and an event id; None for the first page."""
     fit: str | None = None
 
     @property
     def listed(self) -> CreditFilter:
-        """The events that are listed."""
         some = self.report.of_some_touches
         return self.credit or (CreditFilter.CREDITED if some else CreditFilter.ALL)
 
     @property
     def report(self) -> ReportQuery:
-        """The report whose figures the totals are."""
+        """The report with the same totals."""
         measures = [Measure.EVENTS, Measure.REVENUE]
         measures += [Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE]
         if self.credit is CreditFilter.TOUCHED:
@@ -198,7 +196,7 @@ class CreditsQuery:
 
 @dataclass(frozen=True)
 class CreditList:
-    """One page of a list, the newest event first, and the totals of all of it."""
+    """One page of a list, newest event first, and the totals of all pages."""
 
     rows: tuple[EventCredit, ...]
     totals: CreditTotals
@@ -210,13 +208,13 @@ class CreditList:
     currency: str
     """The Space's."""
     fit: ChosenFit | None = None
-    """The fit that credit depends on."""
+    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Of all pages together."""
+    """On all pages."""
 
 
 def check_credits(query: CreditsQuery) -> None:
-    """The same for a query of the events behind a figure."""
+    """Raise Invalid with every broken rule."""
     credit, some = query.listed, query.report.of_some_touches
     refuse_broken_rules(
         [
@@ -269,7 +267,7 @@ PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
 
 def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of the list that a query selects."""
+    """Return the cursors of the selected list."""
     values = [sorted(query.texts(parameter.name)) for parameter in SELECTION]
     conditions = query.objects(filters.PARAMETER)
     selection = [values, list(conditions.values())]
@@ -277,7 +275,7 @@ def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_credits_query(query: Input, space: Space, cursors: Cursors, now: datetime) -> CreditsQuery:
-    """Read the page that parameters describe. Raises Invalid with every rule they break."""
+    """Raise Invalid with every broken rule."""
     span, credit = read_span(query, space, now), CREDIT.read(query)
     credits_query = CreditsQuery(
         start=span.start,
@@ -298,7 +296,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, now: dateti
 
 
 class CreditedTouch(Struct, frozen=True):
-    """A touchpoint on the path to an event, and its credit."""
+    """A touchpoint before an event, and its credit."""
 
     event_time_utc: Moment
     source: str
@@ -366,7 +364,6 @@ class CreditPage(DataPage[CreditedEvent], frozen=True):
 
 
 def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints: Hints) -> CreditPage:
-    """Return a page of the list as the API's answer."""
     totals = page.totals
     lines = [msgspec.json.encode(_credited_event(row)).decode() for row in page.rows]
     return answer_page(
@@ -395,7 +392,7 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
 
 
 def credits_csv(page: CreditList) -> bytes:
-    """Return the events of a page as CSV, the sources of their touches in one column."""
+    """Return a page as CSV, with the sources of an event's touches in one column."""
     columns = CreditedEvent.__struct_fields__[:-1]
     rows = ([getattr(event, name) for name in columns[:-1]] for event in map(_credited_event, page.rows))
     paths = (" > ".join(touch.source for touch in row.touches) for row in page.rows)
@@ -436,11 +433,11 @@ def _credited_touch(touch: TouchCredit) -> CreditedTouch:
 
 
 async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditList:
-    """Return one page of the events behind a figure. Needs a transaction in which nothing has been
-    read yet, on a connection that it may have for CONNECTION_SECONDS.
+    """Return one page of the events behind a figure. Needs a fresh transaction on a connection available for
+    CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
-    when it takes longer than SECONDS.
+    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
+    SECONDS.
     """
     check_credits(query)
     span = DateTimeSpan(query.start, query.end)
@@ -477,7 +474,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
 
 
 def _page(query: CreditsQuery, events: ListedEvents) -> Page:
-    """Return the ids of the events on the page, and the positions of its neighbours."""
+    """Return the event ids of the page, and the cursors of its neighbours."""
     ids: list[int] = events.event_ids.tolist()
     rows = [
         (str(event_id), second, event_id)
@@ -488,7 +485,7 @@ def _page(query: CreditsQuery, events: ListedEvents) -> Page:
 
 @dataclass(frozen=True)
 class CreditTotals:
-    """Figures of all events of the list, as the report has them."""
+    """The report's figures of all listed events."""
 
     events: int
     amount: Decimal
@@ -497,7 +494,7 @@ class CreditTotals:
 
 
 def totals_of(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
-    """Return the figures of the report that are those of the whole list."""
+    """Return the report figures that equal the sums of the list."""
     total = sums.total
     match credit:
         case CreditFilter.TOUCHED:

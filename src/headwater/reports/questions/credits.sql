@@ -1,6 +1,5 @@
 -- name: events
--- What only the tables say of some events, and the names that go with them. Not the addresses of
--- contacts, which a key for reports alone may not read.
+-- Event fields outside the paths, with names. No email addresses, which a reporting key may not read.
 SELECT e.id, e.event_time, e.order_id, e.order_name, coalesce(l.label, e.event_name), k.name,
        c.name, trim_scale(e.amount), coalesce(e.currency, s.currency)
 FROM events e
@@ -11,7 +10,7 @@ LEFT JOIN event_labels l ON l.space_id = %(space_id)s AND l.event_name = e.event
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(ids)s::bigint[]);
 
 -- name: tag_sets
--- What some tag sets say, with the catalogue's names where they have none.
+-- Tag sets, with names from the ad catalogue where they have none.
 SELECT s.id, s.campaign_id, coalesce(s.campaign_name, campaign.name),
        s.adset_id, coalesce(s.adset_name, adset.name), s.ad_id, coalesce(s.ad_name, ad.name),
        s.keyword, s.landing_page

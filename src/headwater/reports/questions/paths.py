@@ -1,5 +1,5 @@
-"""`GET /reports/paths`: the ways by which people came to events, how many touches they have, how long they
-take, and where they begin and end. It is several reports, by groups of paths.
+"""`GET /reports/paths`: the paths to events, with their lengths, durations, first and last sources. It
+combines several reports.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ from headwater.reports.questions.shared import (
 from headwater.spaces.models import Space
 
 BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
-"""The groups that a step may be, each with that of the paths of such steps."""
+"""The groups of steps, with their groups of paths."""
 
 
 @dataclass(frozen=True)
 class PathsQuery:
-    """One report of paths. `query_paths` refuses what does not fit together."""
+    """A report of paths. `query_paths` checks the rules."""
 
     start: datetime
-    """First second of the range, on the clock of the Space's zone, without a zone of its own."""
+    """The first local second."""
     end: datetime
-    """Last second of the range, included."""
+    """The last local second, included."""
     group: Group = Group.SOURCE
-    """What a step is: of BY."""
+    """The group of a step, from BY."""
     window_days: int = 30
-    """One of attribution's WINDOWS."""
+    """One of WINDOWS."""
     by_company: bool = False
-    """True when an event's path is that of its whole company, if it has one."""
+    """True if events have the paths of their companies."""
     filters: Filters = field(default_factory=Filters)
     """Only conditions on events."""
     limit: int = 50
@@ -74,7 +74,7 @@ class PathsQuery:
 
     @property
     def report(self) -> ReportQuery:
-        """The report of all its events in one row."""
+        """The report of all events in one row."""
         return ReportQuery(
             self.start,
             self.end,
@@ -88,50 +88,43 @@ class PathsQuery:
 
 @dataclass(frozen=True)
 class PathFigures:
-    """Figures of some events with a touch in the window."""
+    """Figures of events with a touch in the window."""
 
     events: int
     conversions: int
     revenue: Decimal
     days_to_conversion: Decimal | None
-    """The average from the first touch in the window to the conversion, to four decimals; None
-    without conversions.
-    """
+    """The average from the first touch in the window, to four decimals; None without conversions."""
 
 
 @dataclass(frozen=True)
 class PathResult:
-    """The result of a query: events that have a touch in the window, by their paths."""
+    """Events with a touch in the window, by path."""
 
     paths: tuple[tuple[TouchPath, PathFigures], ...]
-    """Those of most events first; of equals, by their steps."""
+    """Most events first, then by steps."""
     left_out: int
     """Paths beyond the limit."""
     touches: Mapping[str, PathFigures]
-    """By the ranges TOUCHES, all of them."""
+    """By range in TOUCHES."""
     days: Mapping[str, PathFigures]
-    """By the ranges DAYS, all of them."""
+    """By range in DAYS."""
     first_and_last: Mapping[tuple[str, str], PathFigures]
-    """By the sources of the first and the last touch, those of most events first; the first
-    MOST_ROWS.
-    """
+    """By first and last source, most events first; at most MOST_ROWS."""
     total: PathFigures
     event_counts: Mapping[str, int]
-    """The names of the events, and how many there are of each."""
+    """By event name."""
     first_event: datetime | None
     last_event: datetime | None
-    """The times of the Space's first and last event where the range reaches past them, on its
-    clock.
-    """
+    """Local times of the Space's first and last event, if the range reaches past them."""
     span: DateTimeSpan
     timezone: str
     currency: str
-    """Of all amounts."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
 
 
 def check_paths(query: PathsQuery) -> None:
-    """The same for a query of paths."""
+    """Raise Invalid with every broken rule."""
     refuse_broken_rules(
         [
             *common_rules(query.report),
@@ -160,14 +153,12 @@ OF_REPORTS = (
     AMOUNT_MIN,
     AMOUNT_MAX,
 )
-"""The parameters that are those of any report."""
+"""Parameters of every report."""
 PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
 
 
 def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
-    """Read the report of paths that parameters describe. Raises Invalid with every rule they
-    break.
-    """
+    """Raise Invalid with every broken rule."""
     span = read_span(query, space, now)
     only = read_keys(query, ONLY_EVENTS, space.sources)
     filters = replace(read_event_filters(query, space, now), only=only)
@@ -189,7 +180,7 @@ _COLUMNS = ["path", "more", *_FIGURES]
 
 
 class PathTotals(Struct, frozen=True):
-    """Figures of some events with a touchpoint in the window."""
+    """Figures of events with a touchpoint in the window."""
 
     events: int
     conversions: int
@@ -228,7 +219,7 @@ class PathReport(Struct, frozen=True):
 
 
 async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
-    """Load the answer of a query. Needs and raises the same as `query_paths`."""
+    """Load the API answer. See `query_paths` for conditions and errors."""
     report = await query_paths(connection, space_id, query)
     return PathReport(
         columns=_COLUMNS,
@@ -252,7 +243,6 @@ async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQue
 
 
 def paths_csv(report: PathReport) -> bytes:
-    """Return the listed paths as CSV."""
     return write_csv(
         report.columns,
         (
@@ -274,15 +264,15 @@ def _numbers(figures: PathFigures) -> tuple[int, int, float, float | None]:
 _MEASURES = (Measure.EVENTS, Measure.CONVERSIONS, Measure.REVENUE, Measure.DAYS_TO_CONVERSION)
 _NOTHING = PathFigures(0, 0, Decimal(0), None)
 _NEVER = "0"
-"""No range of touches."""
+"""Not a range of touches."""
 
 
 async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathResult:
-    """Return the report of a query. Needs a transaction in which nothing has been read yet, on a
-    connection that it may have for CONNECTION_SECONDS.
+    """Return the paths of a query. Needs a fresh transaction on a connection available for
+    CONNECTION_SECONDS.
 
-    Raises Invalid when the query breaks a rule, NotFound without such a Space, and ReportTooLarge
-    when it takes longer than SECONDS.
+    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
+    SECONDS.
     """
     check_paths(query)
     by_path, touches, days, ends = await query_reports(
@@ -317,7 +307,7 @@ def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS
 
 
 def _reached(filters: Filters) -> Filters:
-    """Return the filters for events that have a touch in the window besides."""
+    """Limit filters to events with a touch in the window."""
     wanted = {each.key for each in filters.only if each.group is Group.TOUCH_RANGE}
     ranges = [name for name in TOUCHES if not wanted or name in wanted] or [_NEVER]
     others = (each for each in filters.only if each.group is not Group.TOUCH_RANGE)
@@ -337,7 +327,6 @@ def _path(keys: tuple[str, ...]) -> TouchPath:
 
 
 def _by_range(ranges: Iterable[str], report: ReportResult) -> Mapping[str, PathFigures]:
-    """Return the figures of every range."""
     figures = {name: of_range for (name,), of_range in _rows(report)}
     return {name: figures.get(name, _NOTHING) for name in ranges}
 

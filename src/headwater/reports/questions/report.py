@@ -1,4 +1,4 @@
-"""`GET /reports`: events and their credit added up by group."""
+"""`GET /reports`: events and their credit by group."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ PARAMETERS = (
 
 
 def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
-    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    """Raise Invalid with every broken rule."""
     period = read_report_period(query, space, now)
     measures = tuple(Measure(name) for name in MEASURES.read(query))
     groups = _read_groups(query, measures)
@@ -181,7 +181,7 @@ def _read_order(
 NAMED = frozenset(
     {Group.CAMPAIGN, Group.ADSET, Group.AD, Group.EVENT, Group.COMPANY, Group.CONTACT, Group.WEEK}
 )
-"""Groups whose key is not the name that people use: they get a second column."""
+"""Groups with a second column for the name."""
 
 
 class RipeningDay(Struct, frozen=True):
@@ -237,12 +237,11 @@ class Report(Struct, frozen=True):
 
 
 async def load_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
-    """Load the answer of a query. Needs and raises the same as `query_report`."""
+    """Load the API answer. See `query_report` for conditions and errors."""
     return answer_report(query, await query_report(connection, space_id, query))
 
 
 def answer_report(query: ReportQuery, report: ReportResult) -> Report:
-    """Return the answer with a report's figures."""
     compared = report.compared_span
     return Report(
         columns=columns(query, report),
@@ -296,18 +295,16 @@ def ripening_days(ripeness: Ripeness) -> list[RipeningDay]:
 
 
 def ripeness_csv(ripeness: Ripeness) -> bytes:
-    """Return the days whose figures are not final yet as CSV."""
     return write_csv(RipeningDay.__struct_fields__, map(astuple, ripening_days(ripeness)))
 
 
 def report_csv(report: Report) -> bytes:
-    """Return a report's columns and rows as CSV; without groups the totals are its row."""
+    """Return a report as CSV; without groups, its totals."""
     is_grouped = len(report.columns) > len(report.totals)
     return write_csv(report.columns, report.rows if is_grouped else [[*report.totals.values()]])
 
 
 def columns(query: ReportQuery, report: ReportResult) -> list[str]:
-    """Return the names of a report's columns."""
     return [*_key_columns(query), *_figure_columns(query, report)]
 
 

@@ -1,4 +1,4 @@
-"""Parameters and parts of answers that several questions share."""
+"""Parameters and answer parts shared by several questions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from headwater.spend.rates.counted_amounts import LeftOutReason
 DEFAULT_PERIOD = "last 30 days"
 NO_GROUPS = "none"
 DEFAULT_MODEL = "last_non_direct_touch"
-"""The default of our own reports: credit skips direct visits (docs/attribution.md)."""
+"""The default of our own reports: direct visits get no credit (docs/attribution.md)."""
 _LAST = time(23, 59, 59)
 PERIOD = Parameter(
     name="period",
@@ -101,7 +101,7 @@ LIMIT = Parameter(
 
 
 def read_filters(query: Input, space: Space, now: datetime) -> Filters:
-    """Read the conditions on events and on the touches whose credit counts."""
+    """Read the conditions on events and on touches whose credit counts."""
     return replace(
         read_event_filters(query, space, now),
         sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
@@ -111,7 +111,7 @@ def read_filters(query: Input, space: Space, now: datetime) -> Filters:
 
 
 def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
-    """Read the conditions on events, but for those on keys."""
+    """Read the conditions on events, except those on keys."""
     clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
     return Filters(
         EVENT_NAMES_PARAMETER.read(query),
@@ -122,24 +122,21 @@ def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
 
 
 class ReadPeriod(NamedTuple):
-    """A period as a question names it."""
-
     span: DateTimeSpan
     now: datetime
-    """The present second on the Space's clock."""
+    """The current local second."""
     unit: CalendarUnit | None
-    """The calendar unit under way that the words mean."""
+    """The calendar unit in progress, if the words name one."""
 
 
 def read_span(query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD) -> DateTimeSpan:
-    """Read the range of a period, in words or dates."""
     return read_report_period(query, space, now, period).span
 
 
 def read_report_period(
     query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
 ) -> ReadPeriod:
-    """Read the period, in words or dates."""
+    """Read a period from words or dates."""
     local = now.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
     today = now.astimezone(space.zone).date()
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
@@ -162,7 +159,6 @@ MOST_CONDITIONS = 20
 
 
 def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[KeyCondition]:
-    """Return the parameter, of these groups."""
     by_name = {str(group): group for group in groups}
     names = ", ".join(by_name)
 
@@ -181,9 +177,7 @@ def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[K
 def read_keys(
     query: Input, parameter: ListParameter[KeyCondition], sources: SourceNames
 ) -> tuple[KeyCondition, ...]:
-    """Read the keys of a Space with these sources, and refuse unknown sources, channels and
-    platforms. Errors are noted in the query.
-    """
+    """Read key filters, refusing unknown sources, channels and platforms. Errors are added to the query."""
     conditions = parameter.read(query)
     refuse_unknown_keys(query, parameter.name, conditions, sources)
     return conditions
@@ -192,7 +186,7 @@ def read_keys(
 def refuse_unknown_keys(
     query: Input, name: str, conditions: Iterable[KeyCondition], sources: SourceNames
 ) -> None:
-    """Note the conditions of the parameter `name` whose source, channel or platform is unknown."""
+    """Add an error for each unknown source, channel or platform."""
     for condition in conditions:
         for word, refuse in _words_of(condition):
             if (rule := refuse(word, sources)) is not None:
@@ -203,7 +197,7 @@ _Refuse = Callable[[str, SourceNames], str | None]
 
 
 def _words_of(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
-    """Return the sources, channels or platforms that a key names, each with its rule."""
+    """Return the sources, channels or platforms in a key, each with its check."""
     refuse = _RULES.get(str(condition.group))
     if refuse is None or condition.key is None:
         return []
@@ -214,12 +208,11 @@ def _words_of(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
 
 
 def _stored_source(word: str, sources: SourceNames) -> str | None:
-    """Return the rule that a source breaks. Removed networks may still have rows."""
+    """Return the broken rule. Removed networks may still have rows."""
     return None if word in sources.numbers else refuse_source(word, sources.sources)
 
 
 def _platform(word: str, sources: SourceNames) -> str | None:
-    """Return the rule that a word breaks which is no platform above sources."""
     return None if word in sources.platform_sources else refuse_platform(word, sources)
 
 
@@ -236,7 +229,7 @@ _RULES: dict[str, _Refuse] = {
     "channel_path": _channel,
     "platform": _platform,
 }
-"""By group. Of other groups an unknown key has no rows, which the answer says in `hints`."""
+"""By group. In other groups an unknown key has no rows, and the answer has a hint."""
 ONLY = only_parameter(Group, "Only these rows of groups: channel:paid, …; no key for none.")
 ONLY_EVENTS = only_parameter(
     (group for group in Group if group not in OF_TOUCHES),
@@ -263,7 +256,7 @@ class UncountedMoney(Struct, frozen=True):
 
 
 class UncountedSpend(Struct, frozen=True):
-    """Ad spend in a currency without a rate."""
+    """Ad spend in a currency without an exchange rate."""
 
     currency: str
     amount: float
@@ -272,11 +265,10 @@ class UncountedSpend(Struct, frozen=True):
 
 
 Citation = FitCitation | None
-"""The fit that credit depends on."""
+"""The trained model used for credit."""
 
 
 def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
-    """Return left-out money as answers have it."""
     return [
         UncountedMoney(
             money.currency,
@@ -291,7 +283,6 @@ def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
 
 
 def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[UncountedSpend]:
-    """Return left-out spend as answers have it."""
     return [
         UncountedSpend(spend.currency, float(spend.amount), f"{spend.first_day}", f"{spend.last_day}")
         for spend in left_out
@@ -302,28 +293,27 @@ LEFT_OUT_SPEND: Schema = {"type": "array", "items": inline_schema(UncountedSpend
 LEFT_OUT_MONEY: Schema = {"type": "array", "items": inline_schema(UncountedMoney)}
 BEFORE_FIRST_EVENT = "before_first_event"
 NOT_COMPARED = TEXT_OR_NULL
-"""Why compared figures are null."""
+"""The reason why compared figures are null."""
 
 
 def uncompared(is_comparable: bool) -> str | None:
-    """Return why figures are not compared, if they should be."""
+    """Return the reason for missing comparisons."""
     return None if is_comparable else BEFORE_FIRST_EVENT
 
 
 def number(figure: Figure) -> float | None:
-    """Return a figure as JSON has it; parts of events to four decimals."""
+    """Convert a figure to JSON; event parts have four decimals."""
     if isinstance(figure, Decimal | Fraction):
         return round(float(figure), 4)
     return figure
 
 
 def in_digits(figure: float | None) -> str:
-    """Return a figure in digits, never with an exponent."""
+    """Format a figure without an exponent."""
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
 
 def write_csv(columns: Iterable[str], rows: Iterable[Iterable[str | float | None]]) -> bytes:
-    """Return rows of texts and figures as CSV."""
     table = CsvTable(columns)
     for row in rows:
         table.add(in_digits(cell) if isinstance(cell, int | float) else cell for cell in row)
@@ -331,12 +321,10 @@ def write_csv(columns: Iterable[str], rows: Iterable[Iterable[str | float | None
 
 
 def written_span(span: DateTimeSpan) -> ReportDates:
-    """Return the first and the last second of a range as answers have it."""
     return ReportDates(f"{span.start}", f"{span.end}")
 
 
 def written_moment(moment: datetime | None) -> str | None:
-    """Return a local time in words."""
     return moment and moment.isoformat(" ", "seconds")
 
 

@@ -1,4 +1,4 @@
-"""`GET /reports/spend`: what ads cost beside what they brought, by the groups that both know."""
+"""`GET /reports/spend`: ad spend compared with its results, by the groups that both have."""
 
 from __future__ import annotations
 
@@ -83,68 +83,66 @@ FILTER_GROUPS = (
     Group.AD,
     *NOT_OF_SPEND,
 )
-"""The groups whose keys a report may be narrowed by."""
+"""Groups to filter by."""
 
 
 @dataclass(frozen=True)
 class CostRow:
-    """A group, what was spent on it and what it brought."""
+    """A group's spend and results."""
 
     key: Key
     label: str | None
     figures: CostFigures
     compared: CostFigures | None = None
-    """Of the row that it is compared with; None where there is none."""
+    """None without a counterpart."""
 
 
 @dataclass(frozen=True)
 class CostReport:
-    """The result of a query. The spend of all rows and that without a place is the ledger's."""
+    """A report of spend. The spend of all rows and `without_place` adds up to the ledger's."""
 
     group: Group | None
     rows: tuple[CostRow, ...]
     left_out: int
     total: CostFigures
-    """Of everything, with and without spend; ratios are those of `with_spend`."""
+    """With and without spend; its ratios equal those of `with_spend`."""
     with_spend: CostFigures
-    """All spend, and the credit of the sources of platforms with spend: the same however the report
-    is grouped.
-    """
+    """All spend, with the credit of platforms with spend. The same for every grouping."""
     without_place: CostFigures
-    """Spend that is not broken down by the group, or of a platform that is no source."""
+    """Spend without a key in the group, or of a platform that isn't a source."""
     span: DateTimeSpan
     timezone: str
     currency: str
     cost_rate: Decimal | None = None
-    """The Space's, in per cent of revenue."""
+    """In per cent of revenue."""
     fit: ChosenFit | None = None
-    """The fit that credit depends on."""
+    """The trained model used for credit."""
     reading: str = ""
-    """The moment that it is of: whoever has two can ask what has changed between them."""
+    """The report snapshot, for later comparison."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Of events, that no sum includes."""
+    """Amounts of events that no sum includes."""
     left_out_spend: tuple[LeftOutSpend, ...] = ()
-    """Likewise of the ledger."""
+    """Spend that no sum includes."""
     compared: CostReport | None = None
-    """Of the time compared with, with all of its rows."""
+    """The compared period, with all of its rows."""
     unsplit: tuple[str, ...] = ()
-    """Platforms with several sources whose spend is not broken down by source: in a report by
-    source, their sources have no ratios.
+    """Platforms with several sources and no spend by source. In a report by source, their sources have no
+    ratios.
     """
     problem: Group | None = None
-    """The group of a condition that spend cannot meet; then there are no ratios."""
+    """The group of a filter that spend doesn't have; there are no ratios then."""
     ends: tuple[datetime | None, datetime | None] = (None, None)
-    """The Space's first and last event, where the range reaches past them."""
+    """Local times of the Space's first and last event, if the range reaches past them."""
     began: bool = True
-    """False where the range ends before the Space's first event."""
+    """False if the range ends before the Space's first event."""
 
     @property
     def comparable(self) -> CostReport | None:
-        """The report of the time compared with, where there was anything then."""
+        """The compared report, unless it ends before the Space's first event."""
         return self.compared if self.compared is not None and self.compared.began else None
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
-        """Return the report with the contribution at a cost rate."""
+        """Set the cost rate of all figures."""
 
         def at(figures: CostFigures) -> CostFigures:
             return replace(figures, cost_rate=rate)
@@ -160,8 +158,8 @@ class CostReport:
 
 
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
-    """Return the report of a query, of which group and measures are those that spend has. Needs and
-    raises the same as `query_report`.
+    """Return a report of spend; group and measures must be ones that spend has. See `query_report` for
+    conditions and errors.
     """
     check_only(query)
     periods = _periods(query)
@@ -194,20 +192,20 @@ async def _load_credit(
     answers: Sequence[ReportResult],
     platforms: Collection[Key],
 ) -> CreditByKey:
-    """Return the credit of a period from its reports, and from one of new customers where needed."""
+    """Return the credit of a period, with a further report of new customers if needed."""
     query = customers_query(queries.of_all, platforms)
     customers = await query_reports(connection, space_id, [query]) if query else [None]
     return CreditByKey(queries, answers, platforms, customers[0])
 
 
 def check_only(query: ReportQuery) -> None:
-    """Raise Invalid for conditions on keys that touches and spend do not have."""
+    """Raise Invalid for filters that touches and spend don't have."""
     if not {condition.group for condition in query.filters.only} <= set(FILTER_GROUPS):
         raise Invalid.of("only", f"must be of {', '.join(FILTER_GROUPS)}.")
 
 
 def _periods(query: ReportQuery) -> list[ReportQuery]:
-    """Return the query for its own time, and for that which it is compared with."""
+    """Return the query for its period and for the compared one."""
     alone = replace(query, compare=Comparison.NONE)
     if query.compare is Comparison.NONE:
         return [alone]
@@ -218,7 +216,6 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
 def _join(
     query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: Spent, sources: SourceNames
 ) -> CostReport:
-    """Join spend and credit."""
     group = query.group_by[0] if query.group_by else None
     listed = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, listed)
@@ -269,9 +266,8 @@ def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | N
 
 
 def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
-    """Return a report beside that of the time it is compared with: a row beside the row of its key,
-    a day, week or month beside that of the other time. Beside a key that it has no row of stands
-    nothing in all figures. A time before the Space's first event is compared with nothing at all.
+    """Add the compared figures to the rows with the same key or the corresponding time bucket. A key without
+    a compared row is compared with zeros; nothing is compared with a period before the Space's first event.
     """
     if not then.began:
         return replace(now, compared=then, rows=tuple(now.rows))
@@ -286,7 +282,7 @@ def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneI
 
 
 def _counterparts(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> dict[Key, Key]:
-    """Return the keys that rows are compared with; a time that has no counterpart is left out."""
+    """Return the compared key of each row; time buckets may have none."""
     group = now.group
     if group is None or group not in SHORTEST:
         return {row.key: row.key for row in now.rows}
@@ -298,7 +294,7 @@ def _counterparts(now: CostReport, then: CostReport, compare: Comparison, zone: 
 
 
 def _order(row: CostRow) -> tuple[int, Decimal, str]:
-    """The most spend first, then the most revenue."""
+    """Most spend first, then most revenue."""
     return -row.figures.spent[0], -row.figures.credited_revenue, row.key or "\U0010ffff"
 
 
@@ -342,7 +338,7 @@ _IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_rev
 
 
 def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
-    """Read the report that parameters describe. Raises Invalid with every rule they break."""
+    """Raise Invalid with every broken rule."""
     period = read_report_period(query, space, now)
     group = GROUP.read(query)
     report_query = ReportQuery(
@@ -406,12 +402,11 @@ class AdSpendReport(Struct, frozen=True):
 
 
 async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> AdSpendReport:
-    """Load the answer of a query. Needs and raises the same as `query_spend`."""
+    """Load the API answer. See `query_spend` for conditions and errors."""
     return answer_spend(query, await query_spend(connection, space_id, query))
 
 
 def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
-    """Return the answer with a report's figures."""
     then = report.comparable
     return AdSpendReport(
         columns=_columns(report),
@@ -446,7 +441,7 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
 
 
 def spend_csv(report: AdSpendReport) -> bytes:
-    """Return the rows as CSV, and what has no place as the last of them; without a group the totals."""
+    """Return rows as CSV, unmatched spend last; without a group, the totals."""
     is_grouped = len(report.columns) > len(report.totals)
     rest = ["", "unmatched", *report.unmatched.values()]
     return write_csv(report.columns, [*report.rows, rest] if is_grouped else [[*report.totals.values()]])
@@ -464,7 +459,7 @@ def _figure_columns(report: CostReport) -> list[str]:
 
 
 def _row_values(report: CostReport, now: CostFigures, then: CostFigures | None) -> Iterator[float | None]:
-    """Yield the figures of a row, in a comparison each with the compared one and its change."""
+    """Yield the figures of a row, each followed by its compared figure and change."""
     before = _values(then) if then is not None else [None] * len(FIGURES)
     for name, figure, compared in zip(FIGURES, _values(now), before, strict=True):
         yield figure
@@ -479,7 +474,7 @@ def _values(figures: CostFigures) -> list[float | None]:
 
 
 def spend_number(name: str, figure: Figure) -> float | None:
-    """Return the figure of a name as JSON has it: what is of the ledger in all of its digits."""
+    """Convert a figure to JSON; ledger figures keep all digits."""
     return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
 
 

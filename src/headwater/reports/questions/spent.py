@@ -1,4 +1,4 @@
-"""The spend of some days in one currency, by the groups that it has in common with reports."""
+"""Ad spend of some days in one currency, by groups shared with reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HUNDREDTH = 10**4
 _SAME = Fraction(1)
 _UNNAMED: Mapping[str, str] = {}
 _UNKNOWN = frozenset({Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE})
-"""Groups that no spend is narrowed by."""
+"""Groups that don't narrow spend."""
 _DEPTH = {Group.CAMPAIGN: 1, Group.ADSET: 2, Group.AD: 3}
 Key = str | None
 CurrencyDay = tuple[str, date]
@@ -35,19 +35,19 @@ class Spent:
     """The ledger of some days, each part once."""
 
     pieces: Sequence[SpendPart]
-    """With their money in one currency."""
+    """In one currency."""
     names: Mapping[Group, Mapping[str, str]]
-    """By group what ids are called."""
+    """Names of ids by group."""
     left_out: tuple[LeftOutSpend, ...] = ()
-    """Spend that counts as nothing."""
+    """Spend without an exchange rate."""
 
     @property
     def platforms(self) -> set[Key]:
-        """The platforms that something was spent on."""
+        """Platforms with spend."""
         return {piece.row.owner for piece in self.pieces if piece.row.figures[0]} - {None}
 
     def unsplit(self, group: Group | None) -> set[str]:
-        """Return the platforms whose spend a report by source cannot put at one source."""
+        """Return the platforms whose spend can't be assigned to one source."""
         if group is not Group.SOURCE:
             return set()
         return {
@@ -57,12 +57,11 @@ class Spent:
         }
 
     def names_of(self, group: Group | None) -> Mapping[str, str]:
-        """Return what the ids of a group are called."""
         return _UNNAMED if group is None else self.names.get(group, _UNNAMED)
 
     def by_key(self, group: Group | None, listed: Collection[Key]) -> dict[Key, Figures]:
-        """Return the sums by the keys of a group. An id of which touchpoints came by name alone is
-        under that name, where that is listed and the id is not.
+        """Return sums by key. Spend of an id is added to its name if touches are listed under the name
+        only.
         """
         by_key: dict[Key, Figures] = {}
         for piece in self.pieces:
@@ -76,7 +75,7 @@ class Spent:
         return by_key
 
     def by_month(self) -> Mapping[date, Spent]:
-        """Return the same of each month that there is anything of, by its first day."""
+        """Return the spend of each month with any, by its first day."""
         pieces: dict[date, list[SpendPart]] = {}
         for piece in self.pieces:
             pieces.setdefault(piece.row.date.replace(day=1), []).append(piece)
@@ -90,9 +89,7 @@ async def load_spent(
     currency: str,
     only: Sequence[KeyCondition] = (),
 ) -> Spent:
-    """Return what was spent from one day to another, on what meets conditions on keys, each part at
-    the rate of its own day.
-    """
+    """Load the spend of some days that meets key filters, each part at the rate of its day."""
     pieces = await read_parts(connection, space_id, *days)
     names = await fetch_piece_names(connection, space_id, pieces)
     chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
@@ -103,7 +100,6 @@ async def load_spent(
 async def fetch_piece_names(
     connection: AsyncConnection, space_id: int, pieces: Sequence[SpendPart]
 ) -> Mapping[Group, Mapping[str, str]]:
-    """Return what the ad catalogue calls the ids of pieces."""
     names: dict[Group, Mapping[str, str]] = {}
     for group, depth in _DEPTH.items():
         ids = {piece.row.path[depth] for piece in pieces if len(piece.row.path) > depth}
@@ -112,7 +108,7 @@ async def fetch_piece_names(
 
 
 def key_of(group: Group | None, piece: SpendPart) -> Key:
-    """Return the key of a piece in a group, as a report's rows have it; None where it has none."""
+    """Return the report key of a part of spend, or None."""
     row = piece.row
     match group:
         case Group.PLATFORM:
@@ -130,14 +126,14 @@ def key_of(group: Group | None, piece: SpendPart) -> Key:
 
 
 def _channel_of(row: LedgerRow) -> Key:
-    """Return the channel of a row's clicks: platforms with several sources sell only ads."""
+    """Return the channel of clicks. Platforms with several sources sell only ads."""
     if row.source is None:
         return None if row.owner is None else PAID
     return find_channel(row.source)
 
 
 def _first_day(group: Group | None, day: date) -> date:
-    """Return the first day of the week or month that a day is in; without either, itself."""
+    """Return the first day of the week or month, or the day itself."""
     if group is Group.WEEK:
         return day - timedelta(days=day.weekday())
     return day.replace(day=1) if group is Group.MONTH else day
@@ -146,7 +142,7 @@ def _first_day(group: Group | None, day: date) -> date:
 def is_chosen(
     piece: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
-    """Return whether a piece meets the conditions on keys, by its id or by its name."""
+    """Return whether a part meets key filters by id or name."""
     wanted: dict[Group, set[Key]] = {}
     for condition in only:
         if condition.group in _UNKNOWN:
@@ -161,13 +157,13 @@ def is_chosen(
 
 @dataclass(frozen=True)
 class SpendExchange:
-    """The exchange of what was spent into one currency, by the rates of a moment."""
+    """Conversion of spend to one currency."""
 
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
     def left_out(self, pieces: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
-        """Return the spend of some pieces that has no rate, by currency."""
+        """Return the spend without an exchange rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
         for piece in pieces:
@@ -183,7 +179,7 @@ class SpendExchange:
         )
 
     def convert(self, piece: SpendPart) -> SpendPart:
-        """Return a piece with its money in that currency: 0 where no rate is known."""
+        """Convert a part; to 0 without a rate."""
         if piece.row.currency == self.target:
             return piece
         rate = self.rates.get((piece.row.currency, piece.row.date))
@@ -202,9 +198,7 @@ async def load_exchange(
     pieces: Iterable[SpendPart],
     at: RatePoint | None = None,
 ) -> SpendExchange:
-    """Return the exchange of pieces at the rate of each one's own day: those of now, or as they
-    were at a point.
-    """
+    """Load the exchange rates of each part's day, current or at a point."""
     foreign = {(piece.row.currency, piece.row.date) for piece in pieces}
     foreign = {(currency, day) for currency, day in foreign if currency != target}
     currencies = {currency for currency, _ in foreign} | {target}
@@ -217,7 +211,6 @@ def plus(some: Figures, others: Figures) -> Figures:
 
 
 def sum_of(several: Iterable[Figures]) -> Figures:
-    """Return the sums of all."""
     total = NOTHING
     for figures in several:
         total = plus(total, figures)
