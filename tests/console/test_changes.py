@@ -41,7 +41,7 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
     assert refused.status_code == 422
     assert "must have the format YYYY-MM-DD" in refused.text
     of_country = owner.browser.get(f"{base}/changes?only=country:DE")
-    assert "no former state is kept" in of_country.text
+    assert "their former states are not stored" in of_country.text
 
 
 def let_pass(shop: Stage, passed: timedelta) -> None:

@@ -254,7 +254,7 @@ def test_too_much_to_add_up(database_url: str, stage: Stage, monkeypatch: pytest
     monkeypatch.setattr(report_reader, "SECONDS", 0.0)
     with pytest.raises(ReportTooLarge) as caught:
         ask(database_url, stage.space_id, group_by=(Group.SOURCE,), models=("linear",))
-    assert caught.value.message == "There is too much to add up: narrow the range."
+    assert caught.value.message == "This report takes too long. Narrow the range."
     assert caught.value.status == 422
 
 

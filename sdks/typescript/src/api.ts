@@ -941,7 +941,7 @@ export type TouchpointCredit = {
 export type ModelCredits = {
   model: AttributionModel;
   unattributed: boolean;
-  /** no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no fit for the event. */
+  /** no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no trained model for the event. */
   unattributed_reason: UnattributedReason | null;
   /** Credited touchpoints that are not listed. */
   left_out: number;
@@ -954,7 +954,7 @@ export type AttributionExplanation = {
   event: ExplainedEvent;
   /** In days. */
   attribution_window: number;
-  /** Touchpoints in the window, the earliest first; the first and last of many. */
+  /** Touchpoints in the window, earliest first; of many, both ends. */
   path: Array<ExplainedTouchpoint>;
   /** Touchpoints of the path that are not listed. */
   left_out: number;
@@ -1214,7 +1214,7 @@ export type RipeningDay = {
   day: string;
   /** The figure at the last midnight. */
   value: number;
-  /** The share of the final figure that usually is in by now. */
+  /** The share of the final figure that has usually arrived. */
   share_in: number;
   expected: number;
   low: number;
@@ -1243,9 +1243,9 @@ export type Report = {
   left_out: number;
   /** Over all groups, each event once. */
   totals: Record<string, number | null>;
-  /** Credited to nobody, and by reason. */
+  /** Without credit, in total and by reason. */
   unattributed: Record<string, unknown> | null;
-  /** Of every event. */
+  /** Over every event. */
   overall: Record<string, number | null> | null;
   event_names: Record<string, number>;
   period: ReportDates;
@@ -1339,24 +1339,24 @@ export type Payback = "reached" | "not_yet" | "no_spend";
 export type CohortMonth = {
   key?: string | null;
   name?: string | null;
-  /** Of the first order: 2026-05. */
+  /** Month of the first order: 2026-05. */
   month: string;
-  /** Each once, with any part of the first order. */
+  /** Each once, with any credit of the first order. */
   new_customers: number;
-  /** Of that month. */
+  /** Spend of that month. */
   spend: number | null;
   cac: number | null;
   payback: Payback;
-  /** From 0: the first until which the contribution covers the spend. */
+  /** From 0: the first in which contribution covers spend. */
   payback_month: number | null;
-  /** Months of the lists that are over. */
+  /** Months that are over. */
   complete_months: number;
   /** By months since, from 0. */
   revenue: Array<number>;
   cumulative_revenue: Array<number>;
-  /** Cumulated, after cost rate and spend; null without a rate. */
+  /** Cumulative, after cost rate and spend; null without a rate. */
   contribution: Array<number> | null;
-  /** Those with an order. */
+  /** Customers with an order. */
   customers: Array<number>;
 };
 
@@ -1377,11 +1377,11 @@ export type CohortReport = {
   cohorts: Array<CohortMonth>;
   /** Groups beyond the limit. */
   left_out: number;
-  /** Of all customers, each once. */
+  /** All customers, each once. */
   totals: Array<CohortMonth>;
-  /** Of customers whose first order nobody has credit of. */
+  /** Customers whose first order has no credit. */
   unattributed: Array<CohortMonth> | null;
-  /** Spend that is in no group. */
+  /** Spend without a group. */
   unmatched: Array<UnmatchedSpend> | null;
   as_of: string;
   timezone: string;
@@ -1423,7 +1423,7 @@ export type CreditedEvent = {
   event_name: string;
   configured_name: string;
   contact_id: number;
-  /** The name, if one is known. */
+  /** The name, if known. */
   contact_name: string | null;
   company_id: number | null;
   company_name: string | null;
@@ -1434,13 +1434,13 @@ export type CreditedEvent = {
   /** The credited part of its amount. */
   credited_revenue: number;
   unattributed_reason: UnattributedReason2 | null;
-  /** The amount as it was reported. */
+  /** The reported amount. */
   original_amount: number | null;
-  /** The currency in which it was reported. */
+  /** The reported currency. */
   original_currency: string;
-  /** The touchpoints whose credit counts; both ends of many. */
+  /** Touchpoints whose credit counts; of many, both ends. */
   touches: Array<CreditedTouch>;
-  /** Touchpoints that are not listed. */
+  /** Touchpoints not listed. */
   left_out: number;
 };
 
@@ -1460,7 +1460,7 @@ export type CreditPage = {
   next_page_url: string | null;
   prev_cursor: string | null;
   prev_page_url: string | null;
-  /** Of all pages together. */
+  /** Over all pages. */
   totals: CreditSums;
   credit: Credit;
   period: ReportDates;
@@ -1517,18 +1517,18 @@ export type AdSpendReport = {
   rows: Array<Array<string | number | null>>;
   /** Groups beyond the limit. */
   left_out: number;
-  /** All credit and all spend; ratios are those of with_spend. */
+  /** All credit and all spend; ratios as in with_spend. */
   totals: Record<string, number | null>;
-  /** All spend, and the credit of platforms with spend: equal under every group_by. */
+  /** All spend, and the credit of platforms with spend: equal for every group_by. */
   with_spend: Record<string, number | null>;
-  /** Spend that has no row in the group. */
+  /** Spend without a row in the group. */
   unmatched: Record<string, number | null>;
   period: ReportDates;
   compared_period: ReportDates | null;
   not_compared: string | null;
   first_event: string | null;
   last_event: string | null;
-  /** Platforms whose spend is not known by source: their sources have no ratios. */
+  /** Platforms without spend by source: their sources have no ratios. */
   not_broken_down: Array<string>;
   /** Why roas, cpa and cac are null. */
   no_ratios: string | null;

@@ -82,7 +82,7 @@ class ModelCredits(Struct, frozen=True):
         Meta(
             extra_json_schema={"enum": [*map(str, NoCredit), NOT_FITTED, None]},
             description="no_touch: no touchpoint before the event; outside_window: none in the window; "
-            "not_counted: none that the model counts; not_fitted: no fit for the event.",
+            "not_counted: none that the model counts; not_fitted: no trained model for the event.",
         ),
     ]
     left_out: Annotated[int, Meta(description="Credited touchpoints that are not listed.")]
@@ -97,7 +97,7 @@ class AttributionExplanation(Struct, frozen=True):
     attribution_window: Annotated[int, Meta(description="In days.")]
     path: Annotated[
         list[ExplainedTouchpoint],
-        Meta(description="Touchpoints in the window, the earliest first; the first and last of many."),
+        Meta(description="Touchpoints in the window, earliest first; of many, both ends."),
     ]
     left_out: Annotated[int, Meta(description="Touchpoints of the path that are not listed.")]
     models: list[ModelCredits]

@@ -339,7 +339,7 @@ def common_rules(query: ReportQuery) -> list[Rule]:
 def _time_rules(query: ReportQuery) -> list[Rule]:
     naive = query.start.tzinfo is None and query.end.tzinfo is None
     return [
-        ("start_date", naive, "must be on the clock of the Space, without an offset of its own."),
+        ("start_date", naive, "must be in the Space's time zone, without an offset."),
         ("end_date", not naive or query.end > query.start, "must be after start_date."),
     ]
 
@@ -347,19 +347,19 @@ def _time_rules(query: ReportQuery) -> list[Rule]:
 def column_rules(query: ReportQuery) -> list[Rule]:
     measures, groups, models = query.measures, query.group_by, query.models
     return [
-        ("measures", bool(measures), "must name at least one measure."),
+        ("measures", bool(measures), "must include at least one measure."),
         ("measures", len(set(measures)) == len(measures), "must not name a measure twice."),
         (
             "measures",
             not measures or measures[0] not in _WITHOUT_SHARE or Measure.SHARE not in measures,
-            "must begin with one that adds up, for share to be the share of it.",
+            "must begin with a measure that adds up if share is included.",
         ),
         (
             "measures",
             len(models) <= 1
             or _OF_ANY_MODEL.issuperset(measures)
             or not (query.by_touch or query.of_some_touches),
-            f"must be of {', '.join(sorted(_OF_ANY_MODEL))} where several models are compared.",
+            f"must be from {', '.join(sorted(_OF_ANY_MODEL))} if several models are compared.",
         ),
         ("group_by", len(groups) <= MOST_GROUPS, f"must not name more than {MOST_GROUPS} groups."),
         ("group_by", len(set(groups)) == len(groups), "must not name a group twice."),
@@ -369,7 +369,7 @@ def column_rules(query: ReportQuery) -> list[Rule]:
         (
             "order_by",
             query.order_by in {None, *measures, *groups},
-            "must be one of the measures or groups that are asked for.",
+            "must be one of the requested measures or groups.",
         ),
     ]
 
@@ -411,5 +411,5 @@ class ReportTooLarge(ReportRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            "There is too much to add up: narrow the range.", 422, {"reason": ReportProblem.TOO_MUCH}
+            "This report takes too long. Narrow the range.", 422, {"reason": ReportProblem.TOO_MUCH}
         )

@@ -1236,7 +1236,7 @@ class ModelCredits(TypedDict):
     model: AttributionModel
     unattributed: bool
     unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_fitted"] | None
-    """no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no fit for the event."""
+    """no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no trained model for the event."""
     left_out: int
     """Credited touchpoints that are not listed."""
     left_out_amount: float | None
@@ -1249,7 +1249,7 @@ class AttributionExplanation(TypedDict):
     attribution_window: int
     """In days."""
     path: list[ExplainedTouchpoint]
-    """Touchpoints in the window, the earliest first; the first and last of many."""
+    """Touchpoints in the window, earliest first; of many, both ends."""
     left_out: int
     """Touchpoints of the path that are not listed."""
     models: list[ModelCredits]
@@ -1540,7 +1540,7 @@ class RipeningDay(TypedDict):
     value: float
     """The figure at the last midnight."""
     share_in: float
-    """The share of the final figure that usually is in by now."""
+    """The share of the final figure that has usually arrived."""
     expected: float
     low: float
     high: float
@@ -1569,9 +1569,9 @@ class Report(TypedDict):
     totals: dict[str, float | None]
     """Over all groups, each event once."""
     unattributed: dict[str, Any] | None
-    """Credited to nobody, and by reason."""
+    """Without credit, in total and by reason."""
     overall: dict[str, float | None] | None
-    """Of every event."""
+    """Over every event."""
     event_names: dict[str, int]
     period: ReportDates
     compared_period: ReportDates | None
@@ -1666,24 +1666,24 @@ class CohortMonth(TypedDict):
     key: NotRequired[str | None]
     name: NotRequired[str | None]
     month: str
-    """Of the first order: 2026-05."""
+    """Month of the first order: 2026-05."""
     new_customers: int
-    """Each once, with any part of the first order."""
+    """Each once, with any credit of the first order."""
     spend: float | None
-    """Of that month."""
+    """Spend of that month."""
     cac: float | None
     payback: Literal["reached", "not_yet", "no_spend"]
     payback_month: int | None
-    """From 0: the first until which the contribution covers the spend."""
+    """From 0: the first in which contribution covers spend."""
     complete_months: int
-    """Months of the lists that are over."""
+    """Months that are over."""
     revenue: list[float]
     """By months since, from 0."""
     cumulative_revenue: list[float]
     contribution: list[float] | None
-    """Cumulated, after cost rate and spend; null without a rate."""
+    """Cumulative, after cost rate and spend; null without a rate."""
     customers: list[int]
-    """Those with an order."""
+    """Customers with an order."""
 
 
 class UnmatchedSpend(TypedDict):
@@ -1704,11 +1704,11 @@ class CohortReport(TypedDict):
     left_out: int
     """Groups beyond the limit."""
     totals: list[CohortMonth]
-    """Of all customers, each once."""
+    """All customers, each once."""
     unattributed: list[CohortMonth] | None
-    """Of customers whose first order nobody has credit of."""
+    """Customers whose first order has no credit."""
     unmatched: list[UnmatchedSpend] | None
-    """Spend that is in no group."""
+    """Spend without a group."""
     as_of: str
     timezone: str
     currency: str
@@ -1751,7 +1751,7 @@ class CreditedEvent(TypedDict):
     configured_name: str
     contact_id: int
     contact_name: str | None
-    """The name, if one is known."""
+    """The name, if known."""
     company_id: int | None
     company_name: str | None
     order_id: str | None
@@ -1762,13 +1762,13 @@ class CreditedEvent(TypedDict):
     """The credited part of its amount."""
     unattributed_reason: Literal["no_touch", "not_counted", "outside_window"] | None
     original_amount: float | None
-    """The amount as it was reported."""
+    """The reported amount."""
     original_currency: str
-    """The currency in which it was reported."""
+    """The reported currency."""
     touches: list[CreditedTouch]
-    """The touchpoints whose credit counts; both ends of many."""
+    """Touchpoints whose credit counts; of many, both ends."""
     left_out: int
-    """Touchpoints that are not listed."""
+    """Touchpoints not listed."""
 
 
 class CreditSums(TypedDict):
@@ -1788,7 +1788,7 @@ class CreditPage(TypedDict):
     prev_cursor: str | None
     prev_page_url: str | None
     totals: CreditSums
-    """Of all pages together."""
+    """Over all pages."""
     credit: Credit
     period: ReportDates
     timezone: str
@@ -1846,18 +1846,18 @@ class AdSpendReport(TypedDict):
     left_out: int
     """Groups beyond the limit."""
     totals: dict[str, float | None]
-    """All credit and all spend; ratios are those of with_spend."""
+    """All credit and all spend; ratios as in with_spend."""
     with_spend: dict[str, float | None]
-    """All spend, and the credit of platforms with spend: equal under every group_by."""
+    """All spend, and the credit of platforms with spend: equal for every group_by."""
     unmatched: dict[str, float | None]
-    """Spend that has no row in the group."""
+    """Spend without a row in the group."""
     period: ReportDates
     compared_period: ReportDates | None
     not_compared: str | None
     first_event: str | None
     last_event: str | None
     not_broken_down: list[str]
-    """Platforms whose spend is not known by source: their sources have no ratios."""
+    """Platforms without spend by source: their sources have no ratios."""
     no_ratios: str | None
     """Why roas, cpa and cac are null."""
     timezone: str

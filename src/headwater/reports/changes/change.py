@@ -90,7 +90,7 @@ def check_changes(query: ChangeQuery) -> None:
     """Raise Invalid with every broken rule."""
     report, filters = query.report, query.report.filters
     listed = ", ".join(SPLIT_MEASURES)
-    kept = "must not depend on what contacts are like, or on companies: no former state is kept."
+    kept = "must not depend on contact fields or companies: their former states are not stored."
     refuse_broken_rules(
         [
             *common_rules(report),
@@ -106,9 +106,9 @@ def check_changes(query: ChangeQuery) -> None:
             (
                 "campaign",
                 filters.campaign is None,
-                "must be left out: no former names of campaigns are kept. Use only=campaign:<key>.",
+                "must be left out: former campaign names are not stored. Use only=campaign:<key>.",
             ),
-            ("query_mode", not report.by_company, "must be profile, as no former state is kept."),
+            ("query_mode", not report.by_company, "must be profile: former companies are not stored."),
         ]
     )
 

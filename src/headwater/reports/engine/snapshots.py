@@ -24,17 +24,17 @@ from headwater.spaces.models import Space
 from headwater.spend.rates.store import RatePoint, fetch_reference_revision
 
 _REASONS = {
-    ReportProblem.OTHER_QUESTION: "The reading `{}` belongs to another question or Space. Ask for the dates, model, "
-    "window, date basis and filters of its report. A relative period changes every day: give start_date and "
-    "end_date.",
-    ReportProblem.SETTINGS_CHANGED: "The Space's time zone or currency has changed since the reading `{}`, so all "
-    "figures may differ. Take a new reading.",
+    ReportProblem.OTHER_QUESTION: "The reading `{}` belongs to another question or Space. Ask for the dates, "
+    "model, window, date basis and filters of its report. A relative period changes every day: give "
+    "start_date and end_date.",
+    ReportProblem.SETTINGS_CHANGED: "The Space's time zone or currency has changed since the reading `{}`, "
+    "so all figures may differ. Take a new reading.",
     ReportProblem.OTHER_PAST: "The reading `{}` is from before the installation was restored from a backup.",
     ReportProblem.FIT_DELETED: "The trained model behind the reading `{}` was deleted. Take a new reading.",
-    ReportProblem.TOO_OLD: "The reading `{}` is too old: changes are recorded for the last 400 days, and only since "
-    "recording began.",
-    ReportProblem.UNCOUNTED: "The recorded changes don't explain the number of events since the reading `{}`: rows "
-    "were changed outside of Headwater, or by an older version. Take a new reading.",
+    ReportProblem.TOO_OLD: "The reading `{}` is too old: changes are recorded for the last 400 days, and "
+    "only since recording began.",
+    ReportProblem.UNCOUNTED: "Recorded changes don't explain the number of events since the reading `{}`: "
+    "rows were changed outside of Headwater, or by an older version. Take a new reading.",
 }
 
 

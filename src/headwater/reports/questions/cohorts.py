@@ -143,12 +143,12 @@ def check_cohorts(query: CohortQuery) -> None:
             ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
             (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
             ("group_by", query.group in {None, *TOUCH_GROUPS}, f"must be one of {', '.join(TOUCH_GROUPS)}."),
-            ("only", groups <= set(FILTER_GROUPS), f"must be of {', '.join(FILTER_GROUPS)}."),
+            ("only", groups <= set(FILTER_GROUPS), f"must have groups from {', '.join(FILTER_GROUPS)}."),
             ("period", query.first <= query.today, "must not begin after this month."),
             (
                 "period",
                 query.first > query.today or len(months_of(query.first, query.today)) <= MOST_MONTHS,
-                f"must begin in the latest {MOST_MONTHS} months.",
+                f"must begin in the last {MOST_MONTHS} months.",
             ),
         ]
     )
@@ -159,7 +159,7 @@ GROUP = Parameter(
     name="group_by",
     kind=one_of([*map(str, TOUCH_GROUPS), NO_GROUPS]),
     default="source",
-    description="By what the credit of the first order is shared out; none for all together.",
+    description="Groups that share the credit of the first order; none for totals.",
 )
 PERIOD = Parameter(
     name="period",
@@ -167,15 +167,15 @@ PERIOD = Parameter(
     default="last 12 months",
     description=(
         "The months of first orders, in words, instead of start_date and end_date: each month that "
-        f"the time touches. {EXAMPLES}."
+        f"the period touches. {EXAMPLES}."
     ),
 )
-ONLY_TOUCHES = only_parameter(FILTER_GROUPS, "Only the credit of these rows of groups: channel:paid, ….")
+ONLY_TOUCHES = only_parameter(FILTER_GROUPS, "Only credit with these keys: channel:paid, ….")
 LIMIT = Parameter(
     name="limit",
     kind=whole_number(1, MOST_ROWS),
     default=20,
-    description="The most keys of the group. Totals are of all.",
+    description="The most groups to list. Totals include all.",
 )
 PARAMETERS = (
     GROUP,
@@ -225,21 +225,21 @@ class CohortMonth(Struct, frozen=True, kw_only=True):
     key: str | UnsetType | None = UNSET
     """The group's key; absent in totals."""
     name: str | UnsetType | None = UNSET
-    month: Annotated[str, Meta(description="Of the first order: 2026-05.")]
-    new_customers: Annotated[int, Meta(description="Each once, with any part of the first order.")]
-    spend: Annotated[float | None, Meta(description="Of that month.")]
+    month: Annotated[str, Meta(description="Month of the first order: 2026-05.")]
+    new_customers: Annotated[int, Meta(description="Each once, with any credit of the first order.")]
+    spend: Annotated[float | None, Meta(description="Spend of that month.")]
     cac: float | None
     payback: Annotated[str, Meta(extra_json_schema={"enum": [str(payback) for payback in Payback]})]
     payback_month: Annotated[
-        int | None, Meta(description="From 0: the first until which the contribution covers the spend.")
+        int | None, Meta(description="From 0: the first in which contribution covers spend.")
     ]
-    complete_months: Annotated[int, Meta(description="Months of the lists that are over.")]
+    complete_months: Annotated[int, Meta(description="Months that are over.")]
     revenue: Annotated[list[float], Meta(description="By months since, from 0.")]
     cumulative_revenue: list[float]
     contribution: Annotated[
-        list[float] | None, Meta(description="Cumulated, after cost rate and spend; null without a rate.")
+        list[float] | None, Meta(description="Cumulative, after cost rate and spend; null without a rate.")
     ]
-    customers: Annotated[list[int], Meta(description="Those with an order.")]
+    customers: Annotated[list[int], Meta(description="Customers with an order.")]
 
 
 class CohortTotals(Struct, frozen=True):
@@ -267,11 +267,11 @@ class CohortReport(Struct, frozen=True):
     groups: list[CohortTotals]
     cohorts: list[CohortMonth]
     left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
-    totals: Annotated[list[CohortMonth], Meta(description="Of all customers, each once.")]
+    totals: Annotated[list[CohortMonth], Meta(description="All customers, each once.")]
     unattributed: Annotated[
-        list[CohortMonth] | None, Meta(description="Of customers whose first order nobody has credit of.")
+        list[CohortMonth] | None, Meta(description="Customers whose first order has no credit.")
     ]
-    unmatched: Annotated[list[UnmatchedSpend] | None, Meta(description="Spend that is in no group.")]
+    unmatched: Annotated[list[UnmatchedSpend] | None, Meta(description="Spend without a group.")]
     as_of: str
     timezone: str
     currency: str

@@ -129,8 +129,8 @@ ACQUIRED_BY = ListParameter(
     ),
     most=MOST_CONDITIONS,
     description=(
-        "Of these customers only those whose first order touchpoints with these keys have credit "
-        f"of: source:google_ads, …; {UNATTRIBUTED} for nobody."
+        "Only those of these customers whose first order is credited to these keys: "
+        f"source:google_ads, …; {UNATTRIBUTED} for orders without credit."
     ),
 )
 
@@ -143,7 +143,7 @@ def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
     if by and month is None:
         query.refuse(ACQUIRED_BY.name, f"needs {ACQUIRED.name}.")
     if only and len(only) < len(by):
-        query.refuse(ACQUIRED_BY.name, f"must not have {UNATTRIBUTED} beside others.")
+        query.refuse(ACQUIRED_BY.name, f"must not combine {UNATTRIBUTED} with other keys.")
     return None if month is None else Acquisition(month, only, bool(by) and not only)
 
 
@@ -224,12 +224,12 @@ def check_credits(query: CreditsQuery) -> None:
             (
                 "credit",
                 not (some and credit.reasons),
-                "must be all, credited or touched where the credit of only some touchpoints counts.",
+                "must be all, credited or touched if only some touchpoints count.",
             ),
             (
                 "credit",
                 query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,
-                "must be credited or touched where the period is of touchpoints.",
+                "must be credited or touched if date_basis is touch.",
             ),
             ("per_page", 1 <= query.per_page <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
         ]
@@ -240,8 +240,8 @@ CREDIT = Parameter(
     name="credit",
     kind=one_of([str(credit) for credit in CreditFilter]),
     description=(
-        "Only events with credit that counts, without any (by reason), or with a touchpoint in "
-        "the window. If left out: credited where only some touchpoints count, else all."
+        "Only events with counted credit, without credit (by reason), or with a touchpoint in "
+        "the window. Default: credited if only some touchpoints count, else all."
     ),
 )
 PER_PAGE = page_size(MOST_ROWS)
@@ -321,7 +321,7 @@ class CreditedEvent(Struct, frozen=True):
     event_name: str
     configured_name: str
     contact_id: int
-    contact_name: Annotated[str | None, Meta(description="The name, if one is known.")]
+    contact_name: Annotated[str | None, Meta(description="The name, if known.")]
     company_id: int | None
     company_name: str | None
     order_id: str | None
@@ -329,12 +329,12 @@ class CreditedEvent(Struct, frozen=True):
     credited_events: Annotated[float, Meta(description="The credited part of the event.")]
     credited_revenue: Annotated[float, Meta(description="The credited part of its amount.")]
     unattributed_reason: Literal["no_touch", "outside_window", "not_counted"] | None
-    original_amount: Annotated[float | None, Meta(description="The amount as it was reported.")]
-    original_currency: Annotated[str, Meta(description="The currency in which it was reported.")]
+    original_amount: Annotated[float | None, Meta(description="The reported amount.")]
+    original_currency: Annotated[str, Meta(description="The reported currency.")]
     touches: Annotated[
-        list[CreditedTouch], Meta(description="The touchpoints whose credit counts; both ends of many.")
+        list[CreditedTouch], Meta(description="Touchpoints whose credit counts; of many, both ends.")
     ]
-    left_out: Annotated[int, Meta(description="Touchpoints that are not listed.")]
+    left_out: Annotated[int, Meta(description="Touchpoints not listed.")]
 
 
 class CreditSums(Struct, frozen=True):
@@ -349,7 +349,7 @@ class CreditSums(Struct, frozen=True):
 class CreditPage(DataPage[CreditedEvent], frozen=True):
     """One page of events, and the totals of all of them."""
 
-    totals: Annotated[CreditSums, Meta(description="Of all pages together.")]
+    totals: Annotated[CreditSums, Meta(description="Over all pages.")]
     credit: Annotated[str, Meta(extra_json_schema={"enum": [str(credit) for credit in CreditFilter]})]
     period: ReportDates
     timezone: str

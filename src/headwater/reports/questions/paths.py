@@ -138,7 +138,7 @@ GROUP = Parameter(
     name="group_by",
     kind=one_of([str(group) for group in BY]),
     default="source",
-    description="What the steps of a path are.",
+    description="The steps of a path.",
 )
 LIMIT = Parameter(
     name="limit", kind=whole_number(1, MOST_ROWS), default=20, description="The most paths to list."

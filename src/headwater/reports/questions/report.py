@@ -74,7 +74,7 @@ GROUP_BY = ListParameter(
     kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
     most=MOST_GROUPS,
     description=(
-        "At most two; none for totals. If left out: source where credit is measured, else none. "
+        "At most two; none for totals. Default: source if credit is measured, else none. "
         "Channels: paid, ai, organic, email, sms, referral, direct."
     ),
 )
@@ -85,12 +85,15 @@ ALL_MODELS = ListParameter(
     description="Several side by side, instead of attribution_model.",
 )
 RIPENESS = Parameter(
-    name="ripeness", kind=one_of((0, 1)), default=0, description="1 adds what to expect of recent days."
+    name="ripeness",
+    kind=one_of((0, 1)),
+    default=0,
+    description="1 adds the expected final figures of recent days.",
 )
 ORDER_BY = Parameter(
     name="order_by",
     kind=written({"type": "string", "maxLength": 50}, str),
-    description="A measure (largest first) or group (in order). If left out, a time, else the first measure.",
+    description="A measure (largest first) or group (in order). Default: a time group or the first measure.",
 )
 PARAMETERS = (
     MEASURES,
@@ -151,7 +154,7 @@ def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ..
     words = GROUP_BY.read(query)
     if NO_GROUPS in words:
         if len(words) > 1:
-            query.refuse(GROUP_BY.name, f"must not have {NO_GROUPS} beside others.")
+            query.refuse(GROUP_BY.name, f"must not combine {NO_GROUPS} with other groups.")
         return ()
     if not words and not (CREDITED | TOUCHED).isdisjoint(measures):
         return (Group.SOURCE,)
@@ -174,7 +177,7 @@ def _read_order(
     for column in (*measures, *groups):
         if column == word:
             return column
-    query.refuse(ORDER_BY.name, "must be one of the measures or groups that are asked for.")
+    query.refuse(ORDER_BY.name, "must be one of the requested measures or groups.")
     return None
 
 
@@ -189,7 +192,7 @@ class RipeningDay(Struct, frozen=True):
 
     day: str
     value: Annotated[float, Meta(description="The figure at the last midnight.")]
-    share_in: Annotated[float, Meta(description="The share of the final figure that usually is in by now.")]
+    share_in: Annotated[float, Meta(description="The share of the final figure that has usually arrived.")]
     expected: float
     low: float
     high: float
@@ -213,8 +216,10 @@ class Report(Struct, frozen=True):
     rows: list[list[str | float | None]]
     left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
     totals: Annotated[dict[str, float | None], Meta(description="Over all groups, each event once.")]
-    unattributed: Annotated[dict[str, Any] | None, Meta(description="Credited to nobody, and by reason.")]
-    overall: Annotated[dict[str, float | None] | None, Meta(description="Of every event.")]
+    unattributed: Annotated[
+        dict[str, Any] | None, Meta(description="Without credit, in total and by reason.")
+    ]
+    overall: Annotated[dict[str, float | None] | None, Meta(description="Over every event.")]
     event_names: dict[str, int]
     period: ReportDates
     compared_period: ReportDates | None

@@ -79,24 +79,24 @@ DATE_BASIS = Parameter(
     name="date_basis",
     kind=one_of([str(basis) for basis in DateBasis]),
     default="conversion",
-    description="By whose date: the event's or the touchpoint's.",
+    description="The date that counts: the event's or the touchpoint's.",
 )
 COMPARE = Parameter(
     name="compare",
     kind=one_of([str(comparison) for comparison in Comparison]),
     default="none",
-    description="The time to compare with; whole months with the months before.",
+    description="The period to compare with; whole months are compared with months.",
 )
 CURRENCY = Parameter(
     name="currency",
     kind=written({"type": "string", "pattern": "^$|^[A-Za-z]{3}$"}, parse_currency),
-    description="Of all amounts; the Space's if left out.",
+    description="Currency of all amounts; default: the Space's.",
 )
 LIMIT = Parameter(
     name="limit",
     kind=whole_number(1, MOST_ROWS),
     default=50,
-    description="The most groups to list. Totals are of all.",
+    description="The most groups to list. Totals include all.",
 )
 
 
@@ -153,7 +153,7 @@ WINDOW = Parameter(
     name="attribution_window",
     kind=one_of(WINDOWS),
     default=30,
-    description="How many days before the event a touchpoint may lie; 0 is no limit.",
+    description="Days before the event in which touchpoints count; 0 means no limit.",
 )
 MOST_CONDITIONS = 20
 
@@ -165,7 +165,7 @@ def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[K
     def read(text: str) -> KeyCondition:
         name, colon, key = text.partition(":")
         if not colon or name not in by_name:
-            raise ValueError(f"must be <group>:<key>, of {names}.")
+            raise ValueError(f"must be <group>:<key> with a group from {names}.")
         return KeyCondition(by_name[name], key or None)
 
     schema = {"type": "string", "pattern": f"^({'|'.join(by_name)}):"}
@@ -230,10 +230,10 @@ _RULES: dict[str, _Refuse] = {
     "platform": _platform,
 }
 """By group. In other groups an unknown key has no rows, and the answer has a hint."""
-ONLY = only_parameter(Group, "Only these rows of groups: channel:paid, …; no key for none.")
+ONLY = only_parameter(Group, "Only rows with these keys: channel:paid, …; an empty key for none.")
 ONLY_EVENTS = only_parameter(
     (group for group in Group if group not in OF_TOUCHES),
-    "Only these rows of groups of events: country:DE, …; no key for none.",
+    "Only events with these keys: country:DE, …; an empty key for none.",
 )
 
 

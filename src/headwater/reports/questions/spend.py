@@ -201,7 +201,7 @@ async def _load_credit(
 def check_only(query: ReportQuery) -> None:
     """Raise Invalid for filters that touches and spend don't have."""
     if not {condition.group for condition in query.filters.only} <= set(FILTER_GROUPS):
-        raise Invalid.of("only", f"must be of {', '.join(FILTER_GROUPS)}.")
+        raise Invalid.of("only", f"must have groups from {', '.join(FILTER_GROUPS)}.")
 
 
 def _periods(query: ReportQuery) -> list[ReportQuery]:
@@ -302,9 +302,9 @@ GROUP = Parameter(
     name="group_by",
     kind=one_of([*map(str, GROUPS), NO_GROUPS]),
     default="platform",
-    description="What rows are of.",
+    description="The group of each row.",
 )
-ONLY_PLACES = only_parameter(FILTER_GROUPS, "Only these rows of groups: platform:meta, ….")
+ONLY_PLACES = only_parameter(FILTER_GROUPS, "Only rows with these keys: platform:meta, ….")
 PARAMETERS = (
     GROUP,
     PERIOD,
@@ -370,20 +370,19 @@ class AdSpendReport(Struct, frozen=True):
     columns: list[str]
     rows: list[list[str | float | None]]
     left_out: Annotated[int, Meta(description="Groups beyond the limit.")]
-    totals: Annotated[Figures, Meta(description="All credit and all spend; ratios are those of with_spend.")]
+    totals: Annotated[Figures, Meta(description="All credit and all spend; ratios as in with_spend.")]
     with_spend: Annotated[
         Figures,
-        Meta(description="All spend, and the credit of platforms with spend: equal under every group_by."),
+        Meta(description="All spend, and the credit of platforms with spend: equal for every group_by."),
     ]
-    unmatched: Annotated[Figures, Meta(description="Spend that has no row in the group.")]
+    unmatched: Annotated[Figures, Meta(description="Spend without a row in the group.")]
     period: ReportDates
     compared_period: ReportDates | None
     not_compared: str | None
     first_event: str | None
     last_event: str | None
     not_broken_down: Annotated[
-        list[str],
-        Meta(description="Platforms whose spend is not known by source: their sources have no ratios."),
+        list[str], Meta(description="Platforms without spend by source: their sources have no ratios.")
     ]
     no_ratios: Annotated[str | None, Meta(description="Why roas, cpa and cac are null.")]
     timezone: str
