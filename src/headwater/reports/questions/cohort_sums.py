@@ -31,7 +31,7 @@ from headwater.reports.questions.spent import MILLIONTHS, Key, Spent
 
 
 class Payback(StrEnum):
-    """Whether a cohort has earned back its acquisition cost."""
+    """The payback state of a cohort."""
 
     REACHED = "reached"
     NOT_YET = "not_yet"
