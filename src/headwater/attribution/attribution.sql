@@ -1,7 +1,6 @@
 -- name: credited
--- Every credited row: an event `e` with each touch `t` that gets a share of it. The sources filter the
--- result after credit is shared out, so they never change a credit. The units of an amount are computed
--- once an event.
+-- Every credited row: an event `e` with each touch `t` that gets a share. Sources filter the rows after
+-- credit is shared out, so they never change it. The units of an amount are computed once per event.
 SELECT e.id AS event_id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
        t.id AS touchpoint_id, t.occurred_at, t.source_id, t.tag_set_id, t.place, t.touches,
        m.units, m.step{also}
@@ -11,45 +10,45 @@ CROSS JOIN LATERAL ({credited_touches}) t
 WHERE e.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s) AND {only};
 
 -- name: has_credit
--- Whether a touch with credit of event `e` has one of the requested sources.
+-- Whether a touch credited with event `e` has one of the requested sources.
 EXISTS (SELECT FROM ({credited_touches}) t WHERE t.source_id = ANY(%(source_ids)s));
 
 -- name: units
--- The units of an event's amount, and what one of them is worth.
+-- The units of an event's amount, and the value of a unit.
 SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step OFFSET 0
 
 -- name: units_of_both
--- The same, and of the amount in the Space's currency, which event `e` has as `space_amount`.
+-- Also for the amount in the Space's currency, the event's `space_amount`.
 SELECT credit_units(e.amount) AS units, sign(e.amount) * credit_unit(e.amount) AS step,
        credit_units(e.space_amount) AS space_units,
        sign(e.space_amount) * credit_unit(e.space_amount) AS space_step
 OFFSET 0
 
 -- name: no_units
--- Where the whole amount goes to one touch.
+-- One touch gets the whole amount.
 SELECT NULL::bigint AS units, NULL::numeric AS step
 
 -- name: path
--- The touches `t` on the path of event `e`: index-only, in order. An interval in seconds, unlike
--- one in days, is the same length on every day of every time zone.
+-- The touches `t` on the path of event `e`: index-only, in order. An interval in seconds, unlike one in days,
+-- has the same length on every day in every time zone.
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND {owner} AND {counting}
   AND t.occurred_at <= e.event_time AND {window};
 
 -- name: pick
--- One touch of a path takes everything.
+-- One touch of a path gets all credit.
 (SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id, 1::bigint AS place, 1::bigint AS touches
 {path}
 ORDER BY t.occurred_at {direction}, t.id {direction} LIMIT 1);
 
 -- name: either
--- The first of several picks that finds a touch. The parts of a UNION ALL run in their order, and
--- LIMIT ends it before the second when the first has answered.
+-- The first of several picks that finds a touch. The parts of a UNION ALL run in order, and LIMIT stops after
+-- the first result.
 ({picks} LIMIT 1);
 
 -- name: spread
--- Every touch of a path gets a share, decided by its place among them. Place and count share one
--- window, with the frame that the count needs, and so one pass.
+-- Every touch of a path gets a share by its place. Place and count use one window, with the frame that the
+-- count needs, and so one pass.
 (SELECT t.id, t.occurred_at, t.source_id, t.tag_set_id,
         row_number() OVER path AS place, count(*) OVER path AS touches
 {path}
@@ -57,19 +56,18 @@ WINDOW path AS (
     ORDER BY t.occurred_at, t.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING));
 
 -- name: rounded_down
--- The units of one amount that touch `w` gets by its weight, rounded down, and the part that is lost.
--- A unit's number times a weight is beyond a bigint.
+-- The units that touch `w` gets by weight, rounded down, and the lost remainder. The product of units and
+-- weight exceeds a bigint.
 div(m.{units}::numeric * w.weight, w.total)::bigint AS {share},
 mod(m.{units}::numeric * w.weight, w.total) AS {lost}
 
 -- name: share_by_age
--- The units of one amount that touch `s` gets: one more where most was lost, of equals the earlier.
+-- One more unit where most was lost, the earlier touch first.
 s.{share} + (row_number() OVER (ORDER BY s.{lost} DESC, s.place)
              <= m.{units} - sum(s.{share}) OVER ())::int AS {share}
 
 -- name: spread_by_age
--- Every touch of a path gets a share of the units by its weight, which is less the older it is than
--- the latest.
+-- Every touch of a path gets a share by its weight, which decreases with its age relative to the latest.
 (SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches, {shares}
  FROM (
     SELECT w.id, w.occurred_at, w.source_id, w.tag_set_id, w.place, w.touches, {rounded_down}
@@ -92,18 +90,18 @@ s.{share} + (row_number() OVER (ORDER BY s.{lost} DESC, s.place)
  ) s);
 
 -- name: turn_of_source
--- For one amount: the share of the source of touch `r`, the sum of all sources' shares, and the source's
--- turn when the remaining units are given out.
+-- For one amount: the units of the touch's source, the sum over all sources, and the source's turn for the
+-- remaining units.
 r.{share}, sum(r.{share}) FILTER (WHERE r.nth = 1) OVER () AS {given},
 dense_rank() OVER (ORDER BY r.{lost} DESC, r.met) AS {turn}
 
 -- name: share_by_source
--- The units of one amount that touch `s` gets of the share of its source.
+-- The touch's units from the share of its source.
 linear_units(s.{share} + (s.{turn} <= m.{units} - s.{given})::int, s.nth, s.alike) AS {share}
 
 -- name: spread_by_source
--- Every touch of a path gets a share of its source's units. The units go to the distinct sources by
--- weight, in the order of their first touch, and then equally to the touches of each.
+-- Every touch of a path gets a share of its source's units. Units go to distinct sources by weight, in the
+-- order of their first touch, then equally to the touches of each.
 (SELECT s.id, s.occurred_at, s.source_id, s.tag_set_id, s.place, s.touches, {shares}
  FROM (
     SELECT r.id, r.occurred_at, r.source_id, r.tag_set_id, r.place, r.touches, r.nth, r.alike,
@@ -131,8 +129,8 @@ linear_units(s.{share} + (s.{turn} <= m.{units} - s.{given})::int, s.nth, s.alik
  ) s);
 
 -- name: holders
--- The contacts with touches of these sources, among a bounded number of touches. Above the bound they are
--- too many to be useful, and are only counted.
+-- The contacts with touches of these sources, up to a bound. Above it they are only counted, because too many
+-- contacts don't narrow the query.
 WITH h AS MATERIALIZED (
     SELECT t.contact_id, {company_id} AS company_id FROM touchpoints t
     WHERE t.space_id = %(space_id)s AND t.source_id = ANY(%(source_ids)s)

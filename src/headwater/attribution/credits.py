@@ -1,5 +1,5 @@
-"""The models on columns of numbers: which touches of many paths get credit, and how much. The same
-shares as the functions of the database, whose place among the touches these take in bulk. Pure.
+"""The models on numpy columns: the touches of many paths that get credit, and how much. Same shares as the
+database functions. Pure.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 @dataclass(frozen=True)
 class TouchAges:
-    """The times of touches, for models that give older ones less credit."""
+    """The times of touches, for models in which older touches get less credit."""
 
     seconds: IntArray
-    """The whole seconds since 1970 of every touch."""
+    """In Unix seconds, of every touch."""
     half_life_days: int
 
 
@@ -36,19 +36,19 @@ class SourceWeights:
     """The weights of sources, for models that share credit by them."""
 
     sources: IntArray
-    """The number of every touch's source."""
+    """The source number of every touch."""
     weights: IntArray
-    """By the number of a source; at most a billion."""
+    """By source number; at most a billion."""
 
 
 @dataclass(frozen=True)
 class TouchSlices:
-    """The paths of many events: slices of one long row of touches."""
+    """The paths of many events as slices of one array of touches."""
 
     begins: IntArray
-    """Of each event, the first touch in the window."""
+    """Each event's first touch in the window."""
     ends: IntArray
-    """Of each event, one past its last touch."""
+    """One past each event's last touch."""
 
     @property
     def lengths(self) -> IntArray:
@@ -57,21 +57,19 @@ class TouchSlices:
 
 @dataclass(frozen=True)
 class Credited:
-    """The touches that get credit, event by event in order."""
+    """The touches that get credit, ordered by event."""
 
     events: IntArray
-    """The event of each credited touch."""
+    """The event of each touch."""
     touches: IntArray
     counts: IntArray
-    """Of each event, how many of its touches are credited."""
+    """Credited touches per event."""
     ages: TouchAges | None = None
-    """Only for models that use ages."""
     worth: SourceWeights | None = None
-    """The same."""
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
-        """Return the share of each credited touch in its event's whole number of units, at most 1e18 an
-        event. The shares of an event add up to its units.
+        """Return the share of each touch in its event's units, at most 1e18 per event. The shares of an event
+        add up to its units.
         """
         match spread:
             case Spread.WHOLE:
@@ -91,7 +89,7 @@ class Credited:
 
     @cached_property
     def _weighted(self) -> WeightedRecipients:
-        """The touches, each with its weight beside the latest of its event."""
+        """The touches, weighted by their age relative to the latest of the event."""
         assert self.ages is not None
         seconds = self.ages.seconds[self.touches].astype(np.int64, copy=False)
         lasts = np.maximum(self._recipients.firsts + self.counts - 1, 0)
@@ -108,8 +106,8 @@ class Credited:
 
 
 class Crediting:
-    """Gives credit to the touches of paths. What several models have in common, by the sources that
-    count for them, is made once.
+    """Give credit to the touches of paths. Models with the same eligible sources share intermediate
+    results.
     """
 
     def __init__(
@@ -119,8 +117,8 @@ class Crediting:
         ages: TouchAges | None = None,
         fitted: Mapping[str, IntArray] | None = None,
     ) -> None:
-        """`sources` are those of all touches. `ages` are needed where credit goes by them, and the
-        weights of sources, by their numbers, of each model that is `fitted`.
+        """`sources` belong to all touches. Models by age need `ages`; trained models need their weights by
+        source number in `fitted`.
         """
         self._paths, self._sources, self._ages = paths, sources, ages
         self._fitted = fitted or {}
@@ -128,7 +126,6 @@ class Crediting:
         self._each: dict[frozenset[int], Credited] = {}
 
     def credit(self, model: str) -> Credited:
-        """Return the touches that a model credits."""
         rule = MODELS[model]
         if rule.take is CreditedTouches.EACH:
             return self._credit_each(model)
@@ -141,7 +138,7 @@ class Crediting:
         return Credited(events, picks[events], has.astype(np.int64))
 
     def _credit_each(self, model: str) -> Credited:
-        """Return every touch that counts for a model, with the values that its share depends on."""
+        """Return every touch that counts for a model, with the values that shares depend on."""
         rule = MODELS[model]
         if rule.is_fitted:
             weights = self._fitted[model]
@@ -158,11 +155,9 @@ class Crediting:
                 return every
 
     def every_touch(self) -> Credited:
-        """Return every touch of the paths."""
         return self.touches_of(ANY.source_ids)
 
     def touches_of(self, source_ids: frozenset[int]) -> Credited:
-        """Return every touch of some sources."""
         if source_ids not in self._each:
             narrowed, touches = self._only(source_ids)
             counts = np.maximum(narrowed.lengths, 0)
@@ -174,7 +169,7 @@ class Crediting:
         return self._each[source_ids]
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
-        """Return each event's first or last touch of some sources; -1 without one."""
+        """Return each event's first or last touch of some sources, or -1."""
         narrowed, touches = self._only(source_ids)
         at = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0
@@ -183,8 +178,8 @@ class Crediting:
         return np.where(has, at, -1)
 
     def _only(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
-        """Return the paths among the touches of some sources, and where these are among all; None
-        is everywhere.
+        """Return the paths among the touches of some sources, and the indexes of these touches; None means
+        all.
         """
         if source_ids == ANY.source_ids:
             return self._paths, None
@@ -197,7 +192,7 @@ class Crediting:
 
 
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
-    """Return which sources are among some."""
+    """Return a mask of the touches with one of these sources."""
     table = np.zeros(1 + LAST_NUMBER, dtype=np.bool_)
     table[list(source_ids)] = True
     return table.take(sources)

@@ -1,6 +1,6 @@
-"""The models as a table: the touches of a path that count, and the credit of each.
+"""The models as a table: the touches of a path that count, and their credit.
 
-A model either picks one touch, which gets everything, or spreads the amount over all that count.
+A model either picks one touch, which gets everything, or shares the amount among all that count.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from headwater.sources.catalogue import ALL_IDS, DIRECT_ID, LISTED_PAID_IDS, PAI
 from headwater.sources.networks import FIRST_NUMBER
 
 WINDOWS = (0, 1, 7, 14, 30, 60, 90)
-"""Lookback windows in days; 0 looks back over the whole path."""
+"""Lookback windows in days; 0 means the whole path."""
 
 
 @dataclass(frozen=True)
 class CountingTouches:
-    """The touches that count for a model, by their source."""
+    """The touches that count for a model, by source."""
 
     sql: Composable
-    """The condition on a touch `t`."""
+    """A condition on a touch `t`."""
     source_ids: frozenset[int]
 
 
@@ -34,33 +34,33 @@ PAID = CountingTouches(
 )
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
 FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
-"""The weight of a touch's source in the fit."""
+"""The weight of a touch's source in the trained model."""
 WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
-"""The touches of sources that the fit gives a weight."""
+"""Touches of sources with a weight."""
 
 
-# Three page views, two of them of campaigns, and a purchase of 100.00 with its credits. G and M are
-# paid, D is direct; a touch's place is its number among those that count:
+# Three page views, two from campaigns, and a purchase of 100.00 with its credits. G and M are paid, D is
+# direct. A touch's place counts only eligible touches:
 #
 #     place                      1 (G)     2 (M)     3 (D)
 #                                10:00     10:20     11:30     purchase at 12:00
 #     first_touch               100.00
 #     last_touch                                    100.00
-#     linear                     33.34     33.33     33.33     the cent left over goes to the first
+#     linear                     33.34     33.33     33.33     the first gets the remaining cent
 #     u_shaped                   40.00     20.00     40.00
 #     time_decay                 33.25     33.30     33.45     by age, see decay.py
-#     markov                     60.00     30.00     10.00     of a fit with weights 0.6, 0.3, 0.1
-#     shapley_distinct           33.34     33.33     33.33     by sources, see source_shares.py
-#     first_platform_touch      100.00                         D does not count, nor in the next two
+#     markov                     60.00     30.00     10.00     trained weights 0.6, 0.3, 0.1
+#     shapley_distinct           33.34     33.33     33.33     by distinct source, see shares.py
+#     first_platform_touch      100.00                         D doesn't count, nor in the next two
 #     last_platform_touch                 100.00
 #     linear_paid                50.00     50.00
-#     last_non_direct_touch               100.00               D counts only where nothing else is
+#     last_non_direct_touch               100.00               D counts only without other touches
 #
-# Sources filter rows, never credits: filtered by M alone, linear still answers 33.33.
+# Sources filter rows, never credits: filtered by M, linear still gives 33.33.
 
 
 class Spread(Enum):
-    """The way in which an amount is shared out over the credited touches."""
+    """How an amount is shared among the credited touches."""
 
     WHOLE = "whole"
     LINEAR = "linear"
@@ -70,14 +70,12 @@ class Spread(Enum):
 
 
 class SharedAmount(Enum):
-    """An amount of an event that is shared out: its columns in a row begin with the value."""
+    """An amount to share; the value prefixes its columns."""
 
     OWN = ""
-    """In the event's own currency."""
     IN_SPACE_CURRENCY = "space_"
 
     def column(self, name: str) -> Identifier:
-        """Return the name of a column of this amount."""
         return Identifier(f"{self.value}{name}")
 
 
@@ -87,12 +85,12 @@ class CreditShare:
 
     spread: Spread
     units: SQL | None = None
-    """The share of a whole number of units, `{units}`: a whole number; all shares add up to it.
-    None where it depends on all touches of the path: then the row has it as `share`.
+    """An expression for the share of `{units}`, a whole number. None if it depends on all touches of the
+    path; the row then has it as `share`.
     """
 
     def credit_of(self, amount: SharedAmount) -> Composable:
-        """Return the share of an amount: the number of its `units`, each worth a `step`."""
+        """Return the share of an amount: the share of its `units` times the value of a unit, `step`."""
 
         def column(name: str) -> Composable:
             return SQL("c.{}").format(amount.column(name))
@@ -111,7 +109,7 @@ BY_SOURCE = CreditShare(Spread.BY_SOURCE)
 
 
 class CreditedTouches(Enum):
-    """The touches that a model credits, of those that count."""
+    """The credited touches among those that count."""
 
     FIRST = "first"
     LAST = "last"
@@ -120,31 +118,29 @@ class CreditedTouches(Enum):
 
 @dataclass(frozen=True)
 class Model:
-    """A way to share out an amount."""
-
     title: str
     description: str
-    """The rule in one or two sentences, for users and assistants."""
+    """One or two sentences for users and assistants."""
     take: CreditedTouches
     share: CreditShare
     counting: tuple[CountingTouches, ...] = (ANY,)
-    """The touches that count; each only where those before it find no touch."""
+    """Each applies only if those before it find no touch."""
     is_fitted: bool = False
-    """True when it uses the weights of sources in a fit."""
+    """True if it uses trained weights of sources."""
 
     @property
     def goes_by_age(self) -> bool:
-        """True when a touch's credit depends on the time between it and others."""
+        """True if credit depends on the time between touches."""
         return self.share.spread is Spread.BY_AGE
 
     @property
     def is_weighted(self) -> bool:
-        """True when shares depend on weights, so that they are rarely simple fractions."""
+        """True if shares depend on weights, which rarely give simple fractions."""
         return self.share.spread in (Spread.BY_AGE, Spread.BY_SOURCE)
 
     @property
     def credit(self) -> Composable:
-        """The part that a row `c` gets of its event's `amount`."""
+        """The part of the event's `amount` that a row `c` gets."""
         return self.share.credit_of(SharedAmount.OWN)
 
 

@@ -1,7 +1,7 @@
-"""The one query that applies the models: lists, exports and reports all read from it.
+"""The query that applies the models, for lists, exports and reports.
 
-`credited_rows` is a SELECT to be wrapped; the outer query orders, pages or sums. Paths are computed
-event by event through covering indexes, so the cost follows the page's rows, not the stored rows.
+`credited_rows` is a SELECT to wrap; the outer query orders, pages or sums. Paths are computed event by event
+through covering indexes, so the cost follows the page's rows, not the stored rows.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from headwater.sources.catalogue import source_mask
 queries = Queries(__name__, "attribution.sql")
 
 RARE = 5_000
-"""Sources with at most this many touches in a Space are looked up from their touches."""
+"""Sources with at most this many touches in a Space are looked up by their touches."""
 
 _OF_CONTACT = SQL("t.contact_id = e.contact_id")
-# Exactly one of the two holds, and each is answered by an index of its own, as an OR would not be.
+# Exactly one holds, and each uses its own index; an OR would use neither.
 _OF_COMPANY = (
     SQL("t.company_id = e.company_id"),
     SQL("t.contact_id = e.contact_id AND e.company_id IS NULL"),
@@ -40,8 +40,8 @@ _OF_COMPANY = (
 _WITHIN_WINDOW = SQL("t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s)")
 _LIFETIME = SQL("true")
 
-# By (by_company, rare): rare sources name their few contacts; others leave their bit in the
-# event's source_mask, which holds for the contact's own path only, not for its company's.
+# By (by_company, rare): rare sources list their few contacts; others set a bit in the event's source_mask,
+# which covers only the contact's own path, not its company's.
 _MASKED = SQL("(e.source_mask & %(source_mask)s) <> 0")
 _NARROWED: dict[tuple[bool, bool], Composable] = {
     (False, False): _MASKED,
@@ -55,33 +55,32 @@ _NARROWED: dict[tuple[bool, bool], Composable] = {
 
 @dataclass(frozen=True)
 class Attribution:
-    """The model and window that decide which touches get credit, and the requested sources."""
+    """The model, window and requested sources."""
 
     model: str
     window_days: int
-    """One of WINDOWS."""
     source_ids: tuple[int, ...]
     by_company: bool = False
-    """True when an event's path includes its whole company, if it has one."""
+    """True if paths include the touches of the event's company."""
     weights: tuple[int, ...] = ()
-    """The weights of sources, from number 1, in the fit of the model; at most a billion."""
+    """Trained weights by source number, from 1; at most a billion."""
 
     def parameters(self) -> dict[str, Any]:
-        """The values that `credited_rows` binds, besides `space_id`."""
+        """The bound values of `credited_rows`, besides `space_id`."""
         bound: dict[str, Any] = {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
         if MODELS[self.model].is_fitted:
             bound["source_weights"] = array(self.weights)
         return bound
 
     def creditable(self) -> list[int]:
-        """The requested sources that the model can credit at all."""
+        """Return the requested sources that the model can credit."""
         paid_only = MODELS[self.model].counting == (PAID,)
         return [number for number in self.source_ids if not paid_only or number in PAID.source_ids]
 
 
 @dataclass(frozen=True)
 class EventCondition:
-    """A condition on events `e` that holds for every credited row, and the values that it binds."""
+    """A condition on events `e` that every credited row meets."""
 
     only: Composable
     parameters: dict[str, Any]
@@ -107,12 +106,14 @@ def credited_rows(
     also: Sequence[Composable] = (),
     amounts: Sequence[SharedAmount] = OWN_AMOUNT,
 ) -> Composed:
-    """The credited rows of the events `e` that meet `only`, as a SELECT of `event_id, event_time,
-    contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
-    place, touches, units, step`, in no order, and `share` where the model needs it. `only` may also
-    name the touch as `t`. The model's `credit` turns these into the credit. `events` may be a part
-    of all events; `also` names more of its columns that the rows have. Of two `amounts`, `events`
-    has `space_amount`, and the rows have `space_amount, space_units, space_step, space_share` too.
+    """Return a SELECT of the credited rows of the events `e` that meet `only`, unordered: `event_id,
+    event_time, contact_id, company_id, event_name, amount, touchpoint_id, occurred_at, source_id, tag_set_id,
+    place, touches, units, step`, and `share` if the model needs it. The model's `credit` turns them into
+    credit.
+
+    `only` may also use the touch as `t`. `events` may be a subset of events, with further columns in `also`.
+    With two `amounts`, `events` has `space_amount`, and the rows also have `space_amount, space_units,
+    space_step, space_share`.
     """
     model = MODELS[attribution.model]
     spread = model.take is CreditedTouches.EACH
@@ -134,35 +135,35 @@ def credited_rows(
 
 
 def has_credit(attribution: Attribution) -> Composed:
-    """The condition that the requested sources have credit of an event `e`, by a model that picks
-    one touch: one look at its path. `e` needs `event_time`, `contact_id` and `company_id`.
+    """Return the condition that the requested sources have credit of an event `e`, for a model that picks one
+    touch. Reads the path once. `e` needs `event_time`, `contact_id` and `company_id`.
     """
     return queries["has_credit"].format(credited_touches=credited_touches(attribution))
 
 
 async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> EventCondition:
-    """The condition that the requested sources put on the events that can have credited rows.
+    """Return the condition on events that can have credit of the requested sources.
 
-    The query is correct without it, but would compute the path of every event without credit.
+    The query is correct without it, but would compute the path of every event.
     """
     cursor = await connection.execute(*holders_query(attribution, space_id))
     return narrowing(attribution, await cursor.fetchone())
 
 
 def narrow_by_mask(attribution: Attribution) -> EventCondition:
-    """The same for sources that are known not to be rare, by the paths of contacts."""
+    """Return the condition for sources known not to be rare, by the paths of contacts."""
     return EventCondition(_MASKED, {"source_mask": source_mask(attribution.creditable())})
 
 
 def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
-    """The query whose row `narrowing` takes, and the values that it binds."""
+    """Return the query whose row `narrowing` takes, and its values."""
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
     bound = {"space_id": space_id, "source_ids": attribution.creditable(), "rare": RARE}
     return queries["holders"].format(company_id=company_id), bound
 
 
 def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> EventCondition:
-    """The condition that follows from the contacts with touches of the requested sources."""
+    """Return the condition that follows from the contacts with touches of the requested sources."""
     sources = attribution.creditable()
     if not sources:
         return EventCondition(SQL("false"), {})
@@ -172,10 +173,9 @@ def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> Even
 
 
 def credited_touches(attribution: Attribution, amounts: Sequence[SharedAmount] = OWN_AMOUNT) -> Composed:
-    """The touches of one event `e` that get a part of it, as a SELECT of `id, occurred_at,
-    source_id, tag_set_id, place, touches` to be joined LATERAL, with `share` of the units of a row
-    `m`, of each of the amounts, where the model needs it. `e` needs `event_time`, `contact_id` and
-    `company_id`.
+    """Return a SELECT of the touches of one event `e` that get credit: `id, occurred_at, source_id,
+    tag_set_id, place, touches`, to join LATERAL, with `share` of the units of a row `m` for each amount if
+    the model needs it. `e` needs `event_time`, `contact_id` and `company_id`.
     """
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
@@ -184,7 +184,6 @@ def credited_touches(attribution: Attribution, amounts: Sequence[SharedAmount] =
 
 
 def _repeat(columns: str, amounts: Sequence[SharedAmount]) -> Composed:
-    """Return the columns of each of some amounts."""
     names = ("units", "share", "lost", "given", "turn")
     return SQL(", ").join(
         queries[columns].format(**{name: amount.column(name) for name in names}) for amount in amounts

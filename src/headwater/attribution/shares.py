@@ -1,5 +1,5 @@
-"""Shares: an event's whole units divided among its touches so that the parts add up to them: equally, by
-weight or by source. The same as the functions of the database, for many events at once. Pure.
+"""Shares: an event's units divided among its touches equally, by weight or by source, so that they add up.
+Same results as the database functions, for many events at once. Pure.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ IntArray = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Recipients:
-    """The recipients of the units of events, event by event in order."""
+    """The recipients of units, ordered by event."""
 
     events: IntArray
-    """The event of each."""
+    """The event of each recipient."""
     counts: IntArray
-    """Of each event, how many there are."""
+    """Recipients per event."""
 
     @cached_property
     def firsts(self) -> IntArray:
-        """The place of each event's first among all."""
+        """The index of each event's first recipient."""
         return np.cumsum(self.counts) - self.counts
 
     def evenly(self, units: IntArray) -> IntArray:
-        """Return equal shares."""
         each, left_over = np.divmod(units, np.maximum(self.counts, 1))
         return self._even(each, left_over)
 
     def _even(self, each: IntArray, left_over: IntArray) -> IntArray:
-        """Return each one's share; the first ones get one more, as many as are left over."""
+        """The first recipients get one more unit, as many as are left over."""
         if not left_over.any():
             return each[self.events]
         shares = each[self.events]
@@ -44,9 +43,9 @@ class Recipients:
         return shares
 
     def u_shaped(self, units: IntArray) -> IntArray:
-        """Return two fifths for the first and for the last, and one for those between."""
-        # As in the database: over the denominator 5m an end has 2m parts and each of the m between
-        # one. Whichever remainder is larger has those with it served first.
+        """Return two fifths for the first and the last, and one fifth for those between."""
+        # As in the database: over the denominator 5m, an end has 2m parts and each of the m in between one.
+        # The side with the larger remainder is served first.
         many = np.flatnonzero(self.counts > 2)
         base, extra = units.copy(), np.zeros_like(units)
         pairs = np.flatnonzero(self.counts == 2)
@@ -64,7 +63,7 @@ class Recipients:
 
 
 def count_before(chosen: NDArray[np.bool_]) -> IntArray:
-    """Return how many are chosen before each place, and in all."""
+    """Return the number of selected items before each index, and in total."""
     before = np.zeros(len(chosen) + 1, dtype=np.int32)
     np.cumsum(chosen, out=before[1:])
     return before
@@ -72,41 +71,41 @@ def count_before(chosen: NDArray[np.bool_]) -> IntArray:
 
 _DIGIT_BITS = 20
 _DIGITS = 3
-"""The number of digits of a unit; each has _DIGIT_BITS bits."""
+"""Digits of a unit, of _DIGIT_BITS bits each."""
 _WORD = 1 << 63
 
 
-# 100.00 over weights of 1, 2 and 4: what is lost is in parts of a cent by 7, and the cents that are
-# left over go where it is most. The places of an event's recipients, the one that lost most first,
-# are below those of the next event's, so that one sort serves all events:
+# 100.00 over weights of 1, 2 and 4: the loss of each is in sevenths of a cent, and the remaining cents go
+# where most was lost. Each event's recipients get sort keys, the largest loss first, below the keys of the
+# next event, so that one sort serves all events:
 #
-#     weight   exact        share   lost        place         + 1
+#     weight   exact        share   lost        sort key      + 1
 #     1        14.2857…     14.28   4           0 + 7 - 4
 #     2        28.5714…     28.57   1           0 + 7 - 1
 #     4        57.1428…     57.14   2           0 + 7 - 2
-#     left over                1 cent           the first 1   to the one with 3
+#     remaining                1 cent           the first 1   to the one with 3
 
 
 class WeightedRecipients:
-    """Recipients with their weights, made ready to share any units out."""
+    """Weighted recipients that can share any units."""
 
-    # All of a piece at once, although smaller columns would stay in a processor's own memory: two
-    # threads that make many short calls of numpy wait for each other more than that would save.
+    # All of a batch at once, although smaller columns would fit the processor's cache: with many short numpy
+    # calls, two threads would wait for each other longer than that saves.
 
     def __init__(self, recipients: Recipients, weights: IntArray) -> None:
-        """Weights are at most a billion and of no event all 0."""
+        """Weights are at most a billion, and not all 0 for any event."""
         self._recipients, self._weights = recipients, weights
         self._equal = bool((weights == weights[:1]).all())
 
     @cached_property
     def _totals(self) -> tuple[IntArray, IntArray]:
-        """The weight of each recipient's event, and of that and all events before it."""
+        """Each recipient's event weight, and the cumulative weight including that event."""
         before, of = _running(self._weights), self._recipients
         starts, ends = before[of.firsts], before[of.firsts + of.counts]
         return (ends - starts)[of.events], ends[of.events]
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return each recipient's share in its event's units, which have up to 60 bits."""
+        """Return each recipient's share of its event's units, which have up to 60 bits."""
         if self._equal:
             return self._recipients.evenly(units)
         of, (totals, places) = self._recipients, self._totals
@@ -126,8 +125,8 @@ class WeightedRecipients:
         return shares
 
     def _too_late(self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray) -> IntArray:
-        """Return who of some events is not served although it lost as much as the last one who is:
-        the later ones.
+        """Return the recipients of tied events that get no extra unit although they lost as much as the last
+        one that does: the later ones.
         """
         firsts, counts = self._recipients.firsts[tied], self._recipients.counts[tied]
         events = np.repeat(np.arange(len(tied)), counts)
@@ -142,14 +141,14 @@ class WeightedRecipients:
 
 
 def _running(values: IntArray) -> IntArray:
-    """Return the sum of the values before each place, and of all."""
+    """Return the sums before each index, and the total."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
 def _sums(shares: IntArray, of: Recipients) -> IntArray:
-    """Return the sum of the shares of each event. Sums may overflow, and so may the remainder."""
+    """Return the sum of shares per event. Sums may overflow; so may the remainder, which cancels out."""
     before = _running(shares)
     return before[of.firsts + of.counts] - before[of.firsts]
 
@@ -157,8 +156,8 @@ def _sums(shares: IntArray, of: Recipients) -> IntArray:
 def _divided(
     units: IntArray, of: Recipients, weights: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return each one's units times its weight, divided by `totals`, and what is left of each.
-    Units have 60 bits, weights 30; totals at most 43.
+    """Return each recipient's units times weight, divided by `totals`, and the remainder. Units have 60 bits,
+    weights 30, totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
         product = units[of.events]
@@ -179,34 +178,34 @@ def _divided(
 _NUMBERS = 1 + LAST_NUMBER
 
 
-# One purchase of 100.00 after four touches, where google_ads is worth twice what email is. A source
-# has one share however often it was met, which its touches have in equal parts:
+# A purchase of 100.00 after four touches, where google_ads weighs twice as much as email. A source has one
+# share however often it was visited, split equally among its touches:
 #
 #     touch                  0 google_ads   1 email   2 google_ads   3 google_ads
-#     source, as it was met  0              1         0              0
+#     source, in order met   0              1         0              0
 #     its weight             2              1
 #     its share              66.67          33.33
 #     credit                 22.23          33.33     22.22          22.22
 #
-# The cent that is left over among the touches of a source goes to the first of them.
+# The first touch of a source gets its remaining cent.
 
 
 @dataclass(frozen=True)
 class SourcesMet:
-    """The distinct sources of events' touches, event by event, in the order of their first touch."""
+    """The distinct sources of events' touches, in the order of their first touch."""
 
     _met: WeightedRecipients
-    """Those sources, with their weights."""
+    """The sources, with weights."""
     _order: IntArray
-    """The places of touches, source by source."""
+    """Touch indexes, grouped by source."""
     _turns: IntArray
-    """The place of the source of each such group of touches among those met."""
+    """The source index of each group of touches."""
     _touches: Recipients
-    """Of each such group, its touches."""
+    """The touches of each group."""
 
     @classmethod
     def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> SourcesMet:
-        """Return the recipients with these sources among credited touches; `weights` are by source number."""
+        """Build from credited touches; `weights` are by source number."""
         keys = credited.events * _NUMBERS
         keys += sources
         order, begins = _ordered(keys)
@@ -225,7 +224,7 @@ class SourcesMet:
         )
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return the share of each touch in its event's units, by the weight of each source met."""
+        """Return each touch's share of its event's units."""
         of_sources = self._met.shares(units)
         shares = np.empty(len(self._order), dtype=np.int64)
         shares[self._order] = self._touches.evenly(of_sources[self._turns])
@@ -233,11 +232,11 @@ class SourcesMet:
 
 
 def _ordered(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the places of keys, in their order, equal ones by their place; and where runs of equal
-    keys begin. The keys are used up, as there may be as many as touches in a piece.
+    """Return the indexes that sort keys (stable), and the starts of runs of equal keys. Overwrites `keys`,
+    because a batch may have as many as touches.
     """
     bits = len(keys).bit_length()
-    keys <<= bits  # sorting numbers takes half the time of sorting places by them
+    keys <<= bits  # sorting numbers takes half the time of sorting indexes
     keys += np.arange(len(keys))
     keys.sort()
     order = keys & ((1 << bits) - 1)

@@ -1,1 +1,1 @@
-"""Fits: data-driven weights of sources, estimated from the paths of a Space."""
+"""Trained models: weights of sources, estimated from a Space's paths."""

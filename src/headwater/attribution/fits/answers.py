@@ -1,4 +1,4 @@
-"""Answers of the endpoints of fits."""
+"""API answers about fits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class FitList(DataList[FitAnswer], frozen=True):
 
 
 def describe_fit(fit: Fit, weights: Sequence[FittedWeight] | None = None) -> FitAnswer:
-    """Return a fit as the API answers it, with its weights if they are given."""
     return FitAnswer(
         id=fit.id,
         name=fit.name,

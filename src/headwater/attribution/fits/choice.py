@@ -1,5 +1,5 @@
-"""The fit that a model uses: the named one, or the Space's current one for the event name. Every result names
-its fit, so that it can be computed again.
+"""The trained model used for credit: the named one, or the current one of the event name. Every result cites
+it, so that it can be reproduced.
 """
 
 from __future__ import annotations
@@ -45,17 +45,13 @@ FIT = Parameter(
 
 @dataclass(frozen=True)
 class FitChoice:
-    """The choice of the fit that a model uses."""
-
     name: str | None
-    """Its name; None for a current one."""
+    """None for the current one."""
     event_names: tuple[str, ...]
-    """The events that it is for; empty is any."""
+    """Empty means any."""
     fit_id: int | None = None
-    """Its number, if it is chosen by number."""
 
     def parameters(self, space_id: int) -> dict[str, Any]:
-        """The values that the statement of the candidates binds."""
         return {
             "space_id": space_id,
             "fit_id": self.fit_id,
@@ -81,26 +77,26 @@ class FitCitation(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ChosenFit:
-    """The parts of a fit that credit depends on."""
+    """The parts of a trained model that credit depends on."""
 
     id: int
     name: str
     event_name: str
     start_at: datetime
     end_at: datetime
-    """The first instant after it."""
+    """Exclusive."""
     window_days: int
     conversions: int
     digest: str
     weights_by_source: dict[str, int]
-    """In billionths, which add up to one billion; sources without a weight are left out."""
+    """In billionths that add up to one billion; sources without a weight are left out."""
 
     network_numbers: dict[str, int] = field(default_factory=dict[str, int])
-    """The numbers of the Space's own networks."""
+    """The Space's custom networks."""
 
     @property
     def weights(self) -> tuple[int, ...]:
-        """The weights of all sources, in the order of their numbers, from 1."""
+        """Weights by source number, from 1."""
         numbers = SOURCE_IDS | self.network_numbers
         weights = [0] * max(numbers.values())
         for source, weight in self.weights_by_source.items():
@@ -109,23 +105,20 @@ class ChosenFit:
 
 
 def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, Any]]:
-    """Return the statement that reads the candidates for `choose`, and its values."""
     return queries["candidates"], choice.parameters(space_id)
 
 
 async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitChoice) -> ChosenFit:
-    """Return the fit of a choice. Raises Invalid without one, or with several."""
+    """Return the chosen one. Raises Invalid without one, or with several."""
     return choose(choice, await _candidates(connection, space_id, choice))
 
 
 async def find_current(connection: AsyncConnection, space_id: int, event_name: str) -> ChosenFit | None:
-    """The current fit for a name of events, if there is one."""
     current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
     return current[0] if current else None
 
 
 async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> ChosenFit | None:
-    """The fit of a number, if there is one."""
     candidates = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
     return candidates[0] if candidates else None
 
@@ -136,7 +129,7 @@ async def _candidates(connection: AsyncConnection, space_id: int, choice: FitCho
 
 
 def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
-    """Return the one candidate. Raises Invalid with what to do where it is not one."""
+    """Return the only candidate. Raises Invalid with instructions otherwise."""
     if len(candidates) == 1:
         return candidates[0]
     if choice.name is not None:
@@ -156,16 +149,13 @@ def _refused(rule: str) -> Invalid:
 
 
 def is_needed(models: Sequence[str]) -> bool:
-    """Return whether any of these models uses a fit."""
     return any(MODELS[model].is_fitted for model in models)
 
 
 ONLY_FITTED = "must only be given with markov."
-"""The rule of a fit's name."""
 
 
 def cite(fit: ChosenFit) -> FitCitation:
-    """Return the fit as an answer names it."""
     return FitCitation(
         id=fit.id,
         name=fit.name,
@@ -179,5 +169,5 @@ def cite(fit: ChosenFit) -> FitCitation:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return an instant as answers have it, in UTC and to the second."""
+    """Format an instant in UTC, to the second."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

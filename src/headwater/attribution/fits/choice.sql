@@ -1,6 +1,6 @@
 -- name: candidates
--- The fits that a model may use, with its weights of sources in billionths: the one with a number or a
--- name, or else the current ones of some event names, or of all.
+-- Candidates with their source weights in billionths: by id, by name, or the current ones of some or all
+-- event names.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.digest,
        coalesce((SELECT jsonb_object_agg(w.source, (w.weight * %(billion)s)::bigint)
                  FROM fitted_weights w

@@ -1,4 +1,4 @@
-"""The counts of a fit, their digest, and the weights that follow from them alone. Pure."""
+"""The counts behind a trained model, their digest, and the weights that follow from them. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ _START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 
 def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return everything that the weights follow from, in its JSON form and one order. `name_of` maps the
-    numbers of sources to names.
-    """
+    """Return everything the weights follow from, as JSON in a fixed order."""
     transitions = journeys.transitions(journeys.counts)
     names = _states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}
@@ -43,7 +41,7 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
 
 
 def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
-    """Return the digest that identifies a fit, computed from the request and the counts."""
+    """Return the digest of the request and the counts, which identifies a trained model."""
     content = {
         "event_name": request.event_name,
         "window_days": request.window_days,
@@ -56,9 +54,7 @@ def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
 
 
 def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
-    """Return by model the weight of every source that has one, from counts alone. They are
-    billionths, which add up to 1.
-    """
+    """Return the weights by model and source, computed from counts alone: billionths that add up to 1."""
     sources = _sources_in(counts)
     states = {name: state for state, name in enumerate(_states(sources))}
     transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
@@ -75,21 +71,18 @@ def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
 
 
 def _states(sources: Sequence[str]) -> list[str]:
-    """Return the names of all states, in their order."""
     return [_START, *sources, _CONVERSION, _NULL]
 
 
 def _sources_in(counts: Mapping[str, Any]) -> list[str]:
-    """Return the sources that were counted: listed ones in the order of their numbers, then others
-    by their name.
-    """
+    """Return the counted sources: built-in ones by number, then others by name."""
     met = {name for left, entered, _ in counts["transitions"] for name in (left, entered)}
     met -= {_START, _CONVERSION, _NULL}
     return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
 
 
 def _in_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
-    """Return weights rounded down, with what is left over where most was lost."""
+    """Round weights down, and add the remaining billionths where most was lost."""
     exact = weights * BILLION
     whole = np.floor(exact).astype(np.int64)
     left_over = BILLION - int(whole.sum()) if whole.any() else 0

@@ -1,6 +1,4 @@
-"""Weights of sources by each data-driven model, and how far they would differ by other samples of
-the same contacts. Pure.
-"""
+"""Weights of sources by model, with bootstrap intervals. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 
 RESAMPLES = 500
 BOUNDS = (2.5, 97.5)
-"""The percentiles of the resamples at the ends of a 95 % interval."""
+"""The percentiles of a 95 % interval."""
 Weigh = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The weight of a source, from 0 to 1, and its interval of 95 %."""
+    """A source's weight from 0 to 1, with its 95 % interval."""
 
     source: str
     weight: float
@@ -33,11 +31,10 @@ class Estimate:
 def estimate(
     journeys: JourneyKinds, seed: int, name_of: Callable[[int], str]
 ) -> Mapping[str, list[Estimate]]:
-    """Return by model the estimates of all sources with visits, the largest first.
+    """Return the estimates of all visited sources by model, largest first.
 
     Intervals come from a bootstrap over contacts: each contact counts a random number of times with mean 1,
-    with all of its journeys, because the journeys of one contact are alike. The same seed gives the same
-    result.
+    with all of its journeys, because they are alike. The same seed gives the same result.
     """
     weighers = {MARKOV: _by_markov(journeys), SHAPLEY: _by_shapley(journeys)}
     resamples = _resamples(journeys, weighers, seed)
@@ -66,7 +63,6 @@ def _by_shapley(journeys: JourneyKinds) -> Weigh:
 
 
 def _resamples(journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int) -> Mapping[str, FloatArray]:
-    """Return by model the weights by each of RESAMPLES."""
     dice = np.random.Generator(np.random.PCG64(seed))
     contacts = int(journeys.contacts.max(initial=-1)) + 1
     weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}

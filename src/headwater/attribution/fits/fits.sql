@@ -1,10 +1,10 @@
 -- name: snapshot
--- Conversions and those who were lost are counted as of one moment.
+-- Count conversions and lost contacts in one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
 -- name: converted
--- Every conversion of a name in a time, with the sources of the touches before it that are in the
--- window, two octets each, in order; NULL without any.
+-- Conversions of an event name, with the sources of the touches in the window, 2 bytes each, in order; NULL
+-- without touches.
 SELECT e.contact_id, p.sources
 FROM events e
 CROSS JOIN LATERAL (
@@ -18,8 +18,8 @@ WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
   AND e.event_time >= %(start)s AND e.event_time < %(end)s;
 
 -- name: lost
--- All contacts with touches in the period and without such a conversion in it: the sources of their
--- touches within the window before the last one.
+-- Contacts with touches in the period and no such conversion in it, with the sources in the window before
+-- their last touch.
 SELECT t.contact_id, string_agg(int2send(t.source_id), '' ORDER BY t.occurred_at, t.id)
 FROM (
     SELECT t.contact_id, t.occurred_at, t.id, t.source_id,
@@ -36,7 +36,7 @@ WHERE (%(lookback)s = 0 OR t.occurred_at >= t.latest - make_interval(secs => %(l
 GROUP BY t.contact_id;
 
 -- name: put
--- A fit. None is written when its name is taken.
+-- No row if the name is taken.
 INSERT INTO fits (space_id, name, event_name, start_at, end_at, window_days, conversions, lost,
                   untouched, counts, digest)
 VALUES (%(space_id)s, %(name)s, %(event_name)s, %(start)s, %(end)s, %(window_days)s,
@@ -45,14 +45,14 @@ ON CONFLICT (space_id, name) DO NOTHING
 RETURNING id;
 
 -- name: put_weights
--- The weights that were estimated.
+-- Store the weights.
 INSERT INTO fitted_weights (space_id, fit_id, model, source, weight, low, high)
 SELECT %(space_id)s, %(fit_id)s, w.model, w.source, w.weight, w.low, w.high
 FROM unnest(%(models)s::text[], %(sources)s::text[], %(weights)s::numeric[], %(lows)s::numeric[],
             %(highs)s::numeric[]) AS w (model, source, weight, low, high);
 
 -- name: choose
--- A fit becomes the current one of its event name.
+-- Make a fit current for its event name.
 INSERT INTO current_fits (space_id, event_name, fit_id, chosen_at)
 SELECT %(space_id)s, f.event_name, f.id, now() FROM fits f
 WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
@@ -60,14 +60,14 @@ ON CONFLICT (space_id, event_name)
     DO UPDATE SET fit_id = excluded.fit_id, chosen_at = excluded.chosen_at;
 
 -- name: choose_first
--- The same, where no fit of its event name is current yet.
+-- Make it current if its event name has no current fit.
 INSERT INTO current_fits (space_id, event_name, fit_id)
 SELECT %(space_id)s, f.event_name, f.id FROM fits f
 WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
 ON CONFLICT (space_id, event_name) DO NOTHING;
 
 -- name: list
--- The fits of a Space, the newest first.
+-- Newest first.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
        f.untouched, f.counts, f.digest, f.made_at,
        EXISTS (SELECT FROM current_fits c
@@ -77,7 +77,6 @@ WHERE f.space_id = %(space_id)s
 ORDER BY f.id DESC;
 
 -- name: fetch
--- One fit, by its id.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
        f.untouched, f.counts, f.digest, f.made_at,
        EXISTS (SELECT FROM current_fits c
@@ -86,16 +85,15 @@ FROM fits f
 WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;
 
 -- name: find
--- The id of the fit by a name.
 SELECT f.id FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
 
 -- name: weights
--- The weights of a fit, the largest of each model first.
+-- Largest first, by model.
 SELECT w.model, w.source, w.weight, w.low, w.high
 FROM fitted_weights w
 WHERE w.space_id = %(space_id)s AND w.fit_id = %(fit_id)s
 ORDER BY w.model, w.weight DESC, w.source;
 
 -- name: remove
--- A fit, and its weights with it.
+-- Also deletes its weights.
 DELETE FROM fits f WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;

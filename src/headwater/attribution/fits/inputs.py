@@ -1,4 +1,4 @@
-"""The body that asks for a fit."""
+"""The request body for a new fit."""
 
 from __future__ import annotations
 
@@ -41,16 +41,13 @@ FIT_REQUEST = object_of(
 
 @dataclass(frozen=True)
 class NamedRequest:
-    """A fit that is asked for."""
-
     name: str
     request: FitRequest
     current: bool
-    """True when it is to be gone by from then on."""
 
 
 def read_fit_request(body: dict[str, Any], space: Space) -> NamedRequest:
-    """The fit that a body asks for. Raises Invalid, naming every field at fault."""
+    """Raise Invalid with every broken rule."""
     values = parse_body(FIT_REQUEST, body)
     first, last = values["start_date"], values["end_date"]
     if last < first:

@@ -1,5 +1,5 @@
-"""Journeys: the sources of contacts, in order, until they converted or were lost. They are stored as columns
-of numbers; equal journeys are one kind. Pure.
+"""Journeys: the sources of contacts, in order, until conversion or loss, as numpy columns. Equal journeys are
+one kind. Pure.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ IntArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 
 START = 0
-"""The state before the first touch. The sources of the journeys follow, in the order of their
-numbers."""
+"""The state before the first touch. The sources follow, ordered by number."""
 CONVERSION, NULL = -2, -1
-"""The last two states: of journeys that converted, and of those that were lost."""
+"""The last two states: converted and lost."""
 BESIDES_SOURCES = 3
-"""The states that are no source."""
+"""The number of states other than sources."""
 
 
 @dataclass(frozen=True)
 class Journey:
-    """One conversion with the touches before it, or the touches of a contact without conversion."""
+    """The touches before a conversion, or all touches of a contact without conversion."""
 
     contact_id: int
     source_ids: tuple[int, ...]
-    """Of its touches, in order; at least one."""
+    """The sources of its touches, in order; at least one."""
     converted: bool
 
 
-# Three contacts, of whom the second bought twice, over sources 1 and 2:
+# Three contacts (B bought twice) and sources 1 and 2:
 #
 #     contact   journey              kind
 #     A         1 2 conversion       0
@@ -48,35 +47,33 @@ class Journey:
 #     1         start→2  2→conversion                     {2}
 #     2         start→1  1→null                           {1}
 #
-# All that models need are counts of kinds, and a resample of contacts is other counts of the same.
+# Models need only the counts of kinds, and a resample of contacts only changes the counts.
 
 
 @dataclass(frozen=True)
 class JourneyKinds:
-    """Journeys by their kinds."""
-
     sources: tuple[int, ...]
-    """The numbers of all their sources, ascending."""
+    """Source numbers, ascending."""
     contacts: IntArray
-    """Of each journey, the place of its contact among all, from 0."""
+    """The index of each journey's contact, from 0."""
     kinds: IntArray
-    """Of each journey, its kind."""
+    """The kind of each journey."""
     step_kinds: IntArray
-    """Of each transition of each kind, the kind."""
+    """The kind of each transition."""
     steps: IntArray
-    """And the transition: the state it leaves times the number of states, plus the one entered."""
+    """Each transition: the state it leaves times the number of states, plus the state it enters."""
     source_sets: NDArray[np.bool_]
-    """Of each kind, whether it has each of the sources."""
+    """By kind and source."""
     converted: NDArray[np.bool_]
-    """Of each kind, whether it ends in a conversion."""
+    """By kind."""
 
     @cached_property
     def counts(self) -> FloatArray:
-        """The number of journeys of each kind."""
+        """Journeys by kind."""
         return self.counted(np.ones(int(self.contacts.max(initial=-1)) + 1))
 
     def counted(self, weights: FloatArray) -> FloatArray:
-        """Return the same where each contact counts as often as its weight says."""
+        """Return journeys by kind, with contacts counted by weight."""
         size = len(self.converted)
         counts = np.bincount(self.kinds, weights[self.contacts], minlength=size)
         return counts.astype(np.float64)
@@ -90,16 +87,13 @@ class JourneyKinds:
         return int(self.counts[~self.converted].sum())
 
     def transitions(self, counts: FloatArray) -> FloatArray:
-        """Return the number of transitions from every state to every other, given the number of journeys of
-        each kind.
-        """
+        """Return a matrix of transitions between states, from the number of journeys by kind."""
         states = len(self.sources) + BESIDES_SOURCES
         flat = np.bincount(self.steps, counts[self.step_kinds], minlength=states * states)
         return flat.astype(np.float64).reshape(states, states)
 
 
 def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
-    """Return journeys by their kinds."""
     numbers: dict[tuple[tuple[int, ...], bool], int] = {}
     places: dict[int, int] = {}
     contacts: list[int] = []
@@ -123,7 +117,7 @@ def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
 def _steps(
     sources: tuple[int, ...], kinds: Iterable[tuple[tuple[int, ...], bool]]
 ) -> tuple[IntArray, IntArray]:
-    """Return the transitions of kinds of journeys: of each the kind, and the two states."""
+    """Return the kinds and transitions of journeys."""
     states = len(sources) + BESIDES_SOURCES
     state_of = {source: state for state, source in enumerate(sources, START + 1)}
     step_kinds: list[int] = []
@@ -137,7 +131,7 @@ def _steps(
 
 
 def _source_sets(sources: tuple[int, ...], kinds: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
-    """Return whether each kind has each of the sources."""
+    """Return a mask of sources by kind."""
     index_of = {source: index for index, source in enumerate(sources)}
     sets = np.zeros((len(kinds), len(sources)), dtype=np.bool_)
     for kind, source_ids in enumerate(kinds):

@@ -8,20 +8,19 @@ import numpy as np
 
 from headwater.attribution.fits.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
 
-# A removed source leads to null: a contact who would have come through it is lost. The remaining
-# conversions are those of journeys that never enter it, and the removal effect of a source is the
-# share of the chain's conversions whose journeys do:
+# A removed source leads to null: its contacts are lost. The remaining conversions come from journeys that
+# never enter it, so its removal effect is the share of the chain's conversions whose journeys do:
 #
 #     effect = P(a journey enters it) P(conversion from there) / P(conversion from the start)
 #
-# All three follow from the inverse N of 1 - Q, where Q are the probabilities between start and sources
-# and N[a, b] is how often a journey from a is in b: it ever enters b with N[a, b] / N[b, b]. The result
-# equals removing one source after another and computing each chain anew.
+# All three follow from the inverse N of 1 - Q, where Q has the probabilities between start and sources, and
+# N[a, b] is the expected number of visits to b from a: b is reached with N[a, b] / N[b, b]. The result equals
+# removing one source after another and recomputing the chain.
 
 
 def removal_effects(transitions: FloatArray) -> FloatArray:
-    """Return the removal effect of every source, from 0 to 1, in the order of their states.
-    `transitions` are counts, of states by states. Without any conversion all are 0.
+    """Return the removal effect of every source, from 0 to 1. `transitions` is a matrix of counts. Without
+    conversions all are 0.
     """
     effects = np.zeros(len(transitions) - BESIDES_SOURCES)
     leaving = transitions.sum(axis=1)
@@ -38,7 +37,7 @@ def removal_effects(transitions: FloatArray) -> FloatArray:
 
 
 def markov_weights(transitions: FloatArray) -> FloatArray:
-    """Return the weight of every source: its removal effect, divided by the sum of all."""
+    """Return the removal effects, normalized to 1."""
     effects = removal_effects(transitions)
     total = effects.sum()
     return effects / total if total > 0 else effects

@@ -1,4 +1,4 @@
-"""Fits: their inputs and their results."""
+"""Fits (trained models): their inputs and results."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ BILLION = 10**9
 MARKOV, SHAPLEY = "markov", "shapley_distinct"
 FITTED_MODELS = (MARKOV, SHAPLEY)
 FEWEST_CONVERSIONS = 300
-"""With a touchpoint: with fewer, intervals are so wide that weights say nothing."""
+"""With a touchpoint. With fewer, intervals are too wide for weights to be meaningful."""
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The journeys from which a fit is computed."""
+    """The journeys to train on."""
 
     event_name: str
     """The conversions."""
     time: TimeRange
     window_days: int
-    """One of attribution's WINDOWS."""
+    """One of WINDOWS."""
 
 
 @dataclass(frozen=True)
 class FittedWeight:
-    """The weight of a source by a data-driven model, and its interval of 95 %."""
+    """A source's weight under a trained model, with its 95 % interval."""
 
     model: str
     source: str
@@ -41,28 +41,27 @@ class FittedWeight:
 
 @dataclass(frozen=True)
 class Fit:
-    """A snapshot: the journeys of a time, counted, and the weights of sources by each model."""
+    """A training run: the counted journeys of a period, and the weights of sources by model."""
 
     id: int
     name: str
     event_name: str
     start_at: datetime
     end_at: datetime
-    """The first instant after it."""
+    """Exclusive."""
     window_days: int
     conversions: int
-    """Those with a touchpoint."""
+    """Conversions with a touchpoint."""
     lost: int
-    """The contacts with touchpoints and without such a conversion."""
+    """Contacts with touchpoints and no such conversion."""
     untouched: int
-    """The conversions without a touchpoint, which are left out."""
+    """Conversions without a touchpoint, which are left out."""
     counts: dict[str, Any]
-    """All that weights follow from: `transitions`, each from a source or `start` to a source,
-    `conversion` or `null`, and how often; `source_sets`, the distinct sources before a conversion,
-    and how many conversions had these.
+    """The basis of all weights: `transitions` from a source or `start` to a source, `conversion` or `null`,
+    with counts; `source_sets`, the distinct sources before conversions, with counts.
     """
     digest: str
-    """The SHA-256 of the request and the counts, in hexadecimal."""
+    """The hexadecimal SHA-256 of the request and the counts."""
     made_at: datetime
     is_current: bool
-    """True when the Space uses it for its event name by default."""
+    """True if it is the default for its event name."""

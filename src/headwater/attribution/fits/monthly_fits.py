@@ -1,5 +1,5 @@
-"""Makes fits every month for the event names that a Space has chosen, from the last whole months. Each
-becomes the current one.
+"""Monthly training for the event names that a Space has chosen, from the last full months. Each fit becomes
+current.
 """
 
 from __future__ import annotations
@@ -25,45 +25,41 @@ from headwater.spaces.spaces import fetch_space
 queries = Queries(__name__, "monthly_fits.sql")
 fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outcome"])
 due_spaces = DueSpaces(queries["due"])
-"""Return the Spaces with a fit due."""
 
 MONTHS = 3
-"""The number of whole months in a fit: enough conversions for most Spaces, and recent."""
+"""Full months in a fit: recent, with enough conversions for most Spaces."""
 WINDOW_DAYS = 30
 HOUR = 6
-"""On the Space's clock, of the first day of a month: what happened in the month before is in."""
+"""Local, on the first day of a month: late events of the month before have arrived."""
 AGAIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class MonthlyFit:
-    """An event name with a fit every month."""
-
     event_name: str
     next_at: datetime
     error: str | None
-    """Why the last attempt failed; None if it succeeded, or if there was none yet."""
+    """Why the last attempt failed, if it did."""
 
 
 async def start_monthly(connection: AsyncConnection, space: Space, event_name: str, now: datetime) -> None:
-    """Have a fit of an event name made every month, from the next one on."""
+    """Train monthly for an event name, from next month on."""
     values = {"event_name": event_name, "next_at": next_after(now, space.zone)}
     await connection.execute(queries["start"], {"space_id": space.id, **values})
 
 
 async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: str) -> None:
-    """Stop making fits every month. Those that exist stay."""
+    """Stop monthly training; existing fits stay."""
     await connection.execute(queries["stop"], {"space_id": space_id, "event_name": event_name})
 
 
 async def list_monthly(connection: AsyncConnection, space_id: int) -> list[MonthlyFit]:
-    """Return the event names with a fit every month."""
     cursor = connection.cursor(row_factory=class_row(MonthlyFit))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
-    """Return the first time that is due after a moment."""
+    """Return the next due time after a moment."""
     day = moment.astimezone(zone).date().replace(day=1)
     while True:
         due = datetime.combine(day, time(HOUR), zone).astimezone(UTC)
@@ -73,19 +69,17 @@ def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def months_before(moment: datetime, zone: ZoneInfo) -> tuple[date, date]:
-    """Return the first and the last day of the whole months before a moment."""
+    """Return the first and last day of the full months before a moment."""
     this_month = moment.astimezone(zone).date().replace(day=1)
     return months_after(this_month, -MONTHS), this_month - timedelta(days=1)
 
 
 class MonthlyFitter:
-    """Makes the fits that are due."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self, space_id: int, now: datetime) -> int:
-        """Make the fits of a Space that are due, and return how many were."""
+        """Make a Space's due fits, and return their number."""
         number = 0
         while await self._run_next(space_id, now):
             number += 1
@@ -114,7 +108,7 @@ class MonthlyFitter:
         return True
 
     async def _make(self, space: Space, event_name: str, now: datetime) -> str | None:
-        """Make a fit and use it from then on. Returns the reason if it could not be made."""
+        """Make a fit current. Return the reason if it could not be made."""
         first, last = months_before(now, space.zone)
         request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
         name = f"{event_name} to {last:%Y-%m}"

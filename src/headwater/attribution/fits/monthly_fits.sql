@@ -1,28 +1,25 @@
 -- name: start
--- Have a fit of an event name made every month.
 INSERT INTO monthly_fits (space_id, event_name, next_at)
 VALUES (%(space_id)s, %(event_name)s, %(next_at)s)
 ON CONFLICT (space_id, event_name) DO NOTHING;
 
 -- name: stop
--- Stop making fits every month.
 DELETE FROM monthly_fits m WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;
 
 -- name: list
--- The event names with a fit every month.
 SELECT m.event_name, m.next_at, m.error FROM monthly_fits m
 WHERE m.space_id = %(space_id)s
 ORDER BY m.event_name;
 
 -- name: due
--- For the operator: Spaces with a fit due.
+-- For the operator: Spaces with a due fit.
 SELECT DISTINCT d.space_id FROM (
     SELECT m.space_id FROM monthly_fits m
     WHERE m.next_at <= %(now)s
     ORDER BY m.next_at LIMIT %(most)s) d;
 
 -- name: claim
--- Take an event name whose fit is due. It is due again soon, should this process end meanwhile.
+-- Take an event name with a due fit. It is due again soon in case this process ends.
 UPDATE monthly_fits m SET next_at = %(again)s
 WHERE m.space_id = %(space_id)s AND m.event_name = (
     SELECT d.event_name FROM monthly_fits d
@@ -32,6 +29,6 @@ WHERE m.space_id = %(space_id)s AND m.event_name = (
 RETURNING m.event_name;
 
 -- name: finish
--- Store the time of the next fit, and the error of this one, if any.
+-- Store the next due time, and this run's error, if any.
 UPDATE monthly_fits m SET next_at = %(next_at)s, error = %(error)s
 WHERE m.space_id = %(space_id)s AND m.event_name = %(event_name)s;

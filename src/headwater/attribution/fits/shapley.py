@@ -12,15 +12,14 @@ from headwater.attribution.fits.journeys import FloatArray
 #     journeys that converted    {1}: 2    {2}: 1    {1, 2}: 4
 #     worth                      {1}: 2    {2}: 1    {1, 2}: 2 + 1 + 4 = 7
 #
-# The Shapley value of a source is what it adds to the worth, on average over all orders in which
-# the sources may come together: 1 adds 2 or 6, so 4; 2 adds 1 or 5, so 3. This game is the sum of one
-# game for each conversion, in which its sources are equal. So the value is one conversion shared equally
-# by the distinct sources of its journey (2 + 4/2 and 1 + 4/2).
+# A source's Shapley value is its average addition to the worth over all orders: 1 adds 2 or 6, so 4; 2 adds 1
+# or 5, so 3. The game is a sum of one game per conversion with equal sources, so the value is each conversion
+# shared equally by its distinct sources (2 + 4/2 and 1 + 4/2).
 
 
 def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
-    """Return the share of every source in one conversion of each set, which says of each source
-    whether it is among its own.
+    """Return every source's share of one conversion of each set. `source_sets` is a mask by set and
+    source.
     """
     among: FloatArray = source_sets.astype(np.float64)
     sizes: FloatArray = among.sum(axis=1)
@@ -29,8 +28,8 @@ def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
 
 
 def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:
-    """Return the weight of every source: its Shapley value divided by the number of conversions, given how
-    many conversions each set has. Without conversions all weights are 0.
+    """Return each source's Shapley value over the number of conversions, which are given by set. All 0
+    without conversions.
     """
     total, size = float(conversions.sum()), int(shares.shape[1])
     weights: FloatArray = conversions @ shares

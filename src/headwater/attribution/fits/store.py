@@ -1,4 +1,4 @@
-"""Make fits of a Space's journeys, keep them, and say whether one can still be made."""
+"""Train, store and verify a Space's fits."""
 
 from __future__ import annotations
 
@@ -28,28 +28,27 @@ queries = Queries(__name__, "fits.sql")
 Rows = Sequence[tuple[Any, ...]]
 
 MAKING_SECONDS = 19.5
-"""Seconds for which a request that makes a fit needs its connection."""
+"""A request that makes a fit needs its connection for this long."""
 _SEED_DIGITS = 16
 _STEP = Decimal("1e-9")
 _TOLERANCE = Decimal("2e-9")
-"""The last digits of doubles differ between machines."""
+"""Doubles differ in their last digits between machines."""
 
 
 @dataclass(frozen=True)
 class FitCheck:
-    """A fit held against what it would be now."""
+    """The result of making a fit again."""
 
     reproduced: bool
-    """True when its weights follow from its counts."""
+    """True if its weights follow from its counts."""
     same_data: bool
-    """True when the journeys of its time are still what was counted."""
+    """True if the current journeys have the same counts."""
 
 
 async def make_fit(connection: AsyncConnection, space_id: int, name: str, request: FitRequest) -> Fit:
-    """Make a fit and keep it under a name. The first one of an event name is its current one. Needs
-    a transaction that has executed nothing yet.
+    """Train and store a fit; the first of an event name becomes current. Needs a fresh transaction.
 
-    Raises Invalid where there are too few conversions, and for a name that is taken.
+    Raises Invalid for too few conversions and for a name that is taken.
     """
     await connection.execute(queries["snapshot"])
     journeys, untouched = await _read_journeys(connection, space_id, request)
@@ -85,13 +84,12 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
 
 
 async def list_fits(connection: AsyncConnection, space_id: int) -> list[Fit]:
-    """The fits of a Space, the newest first."""
     cursor = connection.cursor(row_factory=class_row(Fit))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
-    """The fit with this id. Raises NotFound."""
+    """Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Fit))
     fit = await fetch_optional(cursor, queries["fetch"], {"space_id": space_id, "fit_id": fit_id})
     if fit is None:
@@ -100,7 +98,7 @@ async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> 
 
 
 async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int:
-    """The id of the fit by this name. Raises NotFound."""
+    """Return the id of a fit. Raises NotFound."""
     row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
     if row is None:
         raise NotFound("Fit")
@@ -108,14 +106,14 @@ async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int
 
 
 async def fetch_weights(connection: AsyncConnection, space_id: int, fit_id: int) -> list[FittedWeight]:
-    """The weights of a fit, model by model, the largest first."""
+    """Return the weights by model, largest first."""
     cursor = connection.cursor(row_factory=class_row(FittedWeight))
     return await fetch_all(cursor, queries["weights"], {"space_id": space_id, "fit_id": fit_id})
 
 
 async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> FitCheck:
-    """Make a fit anew: its weights from its counts, and its counts from the data as they are.
-    Needs a transaction that has read nothing else.
+    """Recompute a fit's weights from its counts, and its counts from the current data. Needs a fresh
+    transaction.
     """
     request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
     journeys, _ = await _read_journeys(connection, space_id, request)
@@ -133,13 +131,13 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
 
 
 async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
-    """Use a fit from now on when none is named for its event name. Raises NotFound."""
+    """Make a fit current for its event name. Raises NotFound."""
     await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
     return await fetch_fit(connection, space_id, fit_id)
 
 
 async def remove_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> None:
-    """Remove a fit; if it was current, none is from then on. Raises NotFound."""
+    """Delete a fit; its event name then has no current one if it was. Raises NotFound."""
     values = {"space_id": space_id, "fit_id": fit_id}
     cursor = await connection.execute(queries["remove"], values)
     if not cursor.rowcount:
@@ -157,9 +155,7 @@ def _too_few(request: FitRequest, conversions: int) -> Invalid:
 def _weigh(
     journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
 ) -> dict[str, str]:
-    """Return the columns of a fit's weights, with their intervals: the resamples follow from the
-    digest.
-    """
+    """Return columns of weights and intervals. The digest seeds the resamples."""
     exact = weights_of(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
@@ -183,7 +179,7 @@ def _text(weight: Decimal) -> str:
 async def _read_journeys(
     connection: AsyncConnection, space_id: int, request: FitRequest
 ) -> tuple[JourneyKinds, int]:
-    """Return the journeys of a time, and how many conversions have no touch."""
+    """Return the journeys of a period, and the number of conversions without a touch."""
     bound = {
         "space_id": space_id,
         "event_name": request.event_name,

@@ -1,5 +1,5 @@
-"""Former rows: copies of events, touchpoints and spend from before each change, stored with its cause by the
-transaction that makes it; and the ids of the rows that it added. A background job deletes old ones.
+"""Former rows: copies of events, touchpoints and spend from before each change, with its cause, and the ids
+of added rows. The changing transaction writes them; a background job deletes old ones.
 """
 
 from __future__ import annotations
@@ -23,29 +23,25 @@ KEPT = timedelta(days=400)
 """The age up to which report snapshots can be compared."""
 LOOK_SECONDS = 3600.0
 
-# A statement, not a function: the pipeline's connection blocks, the API's is asynchronous, and both
-# run the same statement.
+# Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.
 KEEP_EVENTS = queries["keep_events"]
 """Binds `space_id`, `event_ids` and `cause`. Run after DRAW_REVISION, before the change."""
 KEEP_SPEND = queries["keep_spend"]
 """Binds `space_id`, `cause` and the parameters of `rows`, a SELECT of ledger rows. Run at the same time."""
 NOTE_ADDED = queries["note_added"]
-"""Binds `space_id`, `event_ids` and `touchpoint_ids`, both as `pack_ids` returns them."""
+"""Binds `space_id`, and `event_ids` and `touchpoint_ids` from `pack_ids`."""
 _HEAD = 9
-"""Octets before the differences of a packed list: their width, and the lowest id."""
+"""Bytes before the differences: their width and the lowest id."""
 
 
 def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collection[object]) -> None:
-    """Store events before others replace them; each object has the `id` of one and the `event_id` of its
-    replacement.
-    """
+    """Store events before others replace them; items have `id` and the replacement's `event_id`."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced), "cause": ChangeCause.REPLACEMENTS}
         connection.execute(queries["keep_replaced"], values)
 
 
 def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause) -> None:
-    """Store events before they are changed or deleted."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids), "cause": cause}
         connection.execute(KEEP_EVENTS, values)
@@ -54,14 +50,12 @@ def keep_events(connection: Connection[Any], space_id: int, ids: Collection[int]
 def keep_touchpoints(
     connection: Connection[Any], space_id: int, ids: Collection[int], cause: ChangeCause
 ) -> None:
-    """Store touchpoints before they are changed or deleted."""
     if ids:
         values = {"space_id": space_id, "touchpoint_ids": list(ids), "cause": cause}
         connection.execute(queries["keep_touchpoints"], values)
 
 
 def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Remove erased tag sets from former touchpoints."""
     values = {"space_id": space_id, "ids": list(ids)}
     connection.execute(queries["forget_tag_sets"], values)
 
@@ -69,7 +63,7 @@ def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[
 def note_added(
     connection: Connection[Any], space_id: int, event_ids: Collection[int], touchpoint_ids: Collection[int]
 ) -> None:
-    """Store the ids of the events and touchpoints that a change added."""
+    """Store the ids of added events and touchpoints."""
     if event_ids or touchpoint_ids:
         values = {
             "space_id": space_id,
@@ -80,7 +74,6 @@ def note_added(
 
 
 def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) -> Duty:
-    """Return the background job that deletes former rows older than `kept`."""
 
     def waiting(connection: Connection[Any]) -> list[int]:
         values = {"before": datetime.now(UTC) - kept}
@@ -94,14 +87,13 @@ def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) 
 
 
 def forget(connection: Connection[Any], space_id: int, before: datetime) -> None:
-    """Delete a Space's former rows from before a moment."""
     with connection.transaction():
         connection.execute(queries["forget"], {"space_id": space_id, "before": before})
 
 
 def pack_ids(ids: Collection[int]) -> bytes:
-    """Return ids as octets: the width of the differences (1, 2, 4 or 8), the lowest id, and each id's
-    difference to it. The ids of a batch are close together and take one or two octets.
+    """Pack ids into bytes: the width of differences (1, 2, 4 or 8), the lowest id, and the difference of each
+    id. The ids of a batch are close together and take one or two bytes.
     """
     if not ids:
         return b""
@@ -112,7 +104,6 @@ def pack_ids(ids: Collection[int]) -> bytes:
 
 
 def unpack_ids(packed: bytes) -> IntArray:
-    """Return packed ids, ascending."""
     if not packed:
         return np.array([], dtype=np.int64)
     differences = np.frombuffer(packed[_HEAD:], dtype=f">u{packed[0]}").astype(np.int64)

@@ -1,5 +1,5 @@
 -- name: keep_events
--- Events as they are before a change of this transaction.
+-- Events before a change.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
      is_upsell, from_page)
@@ -11,7 +11,7 @@ JOIN events e ON e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[
 WHERE r.space_id = %(space_id)s;
 
 -- name: keep_replaced
--- The same of events whose place others take.
+-- Events before they are replaced.
 INSERT INTO former_events
     (space_id, until_revision, id, cause, contact_id, event_name, event_time, amount, currency,
      is_upsell, from_page, successor_id)
@@ -24,7 +24,7 @@ JOIN revisions r ON r.space_id = %(space_id)s
 JOIN events e ON e.space_id = %(space_id)s AND e.id = x.id;
 
 -- name: keep_touchpoints
--- Touchpoints as they are before a change of this transaction.
+-- Touchpoints before a change.
 INSERT INTO former_touchpoints
     (space_id, until_revision, id, cause, contact_id, occurred_at, source_id, tag_set_id)
 SELECT %(space_id)s, r.revision, t.id, %(cause)s, coalesce(t.origin_id, t.contact_id),
@@ -34,7 +34,7 @@ JOIN touchpoints t ON t.space_id = %(space_id)s AND t.id = ANY(%(touchpoint_ids)
 WHERE r.space_id = %(space_id)s;
 
 -- name: keep_spend
--- Rows of the spend ledger as they are before a change of this transaction.
+-- Spend rows before a change.
 INSERT INTO former_spend
     (space_id, until_revision, date, key, since_revision, cause, platform, account_id, campaign_id,
      adset_id, ad_id, country, currency, amount, impressions, "clicks", platform_conversions,
@@ -46,19 +46,18 @@ FROM ({rows}) s
 JOIN revisions r ON r.space_id = %(space_id)s;
 
 -- name: forget_tag_sets
--- Tag sets that are gone: their numbers may be given out again.
+-- The numbers of erased tag sets can be reused.
 UPDATE former_touchpoints f SET tag_set_id = 0
 WHERE f.space_id = %(space_id)s AND f.tag_set_id = ANY(%(ids)s::int[]);
 
 -- name: note_added
--- What came with the change of this transaction.
 INSERT INTO new_rows (space_id, revision, event_ids, touchpoint_ids)
 SELECT %(space_id)s, r.revision, %(event_ids)s, %(touchpoint_ids)s
 FROM revisions r
 WHERE r.space_id = %(space_id)s;
 
 -- name: outdated
--- For the operator's side: Spaces that keep something from before a moment.
+-- For the operator: Spaces with old rows.
 SELECT DISTINCT x.space_id
 FROM (
     SELECT a.space_id FROM new_rows a WHERE a.made_at < %(before)s
@@ -72,7 +71,7 @@ FROM (
 LIMIT 1000;
 
 -- name: forget
--- What a Space keeps from before a moment goes; the latest change of it is the first that is known.
+-- Delete a Space's old rows; the latest change among them becomes the first known one.
 WITH rows AS (
     DELETE FROM new_rows a WHERE a.space_id = %(space_id)s AND a.made_at < %(before)s
     RETURNING a.revision

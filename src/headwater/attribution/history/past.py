@@ -1,5 +1,5 @@
-"""Read the contacts that changed since a revision, with all versions of their events and touchpoints. All
-statements of the transaction must see the same rows.
+"""Read the contacts that changed since a revision, with all versions of their events and touchpoints. Needs a
+transaction with one snapshot.
 """
 
 from __future__ import annotations
@@ -35,27 +35,23 @@ BeforeEach = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True)
 class PastSpan:
-    """The changes and events to read."""
-
     revision: int
-    """Only later changes are read."""
+    """Read only later changes."""
     taken_at: int
-    """The time of that revision, in microseconds since 1970: later events are new, earlier ones late."""
+    """The time of the revision in Unix microseconds: later events are new, earlier ones late."""
     days: tuple[date, date]
-    """The first and the last UTC day of the events."""
+    """The first and last UTC day of the events."""
 
 
 @dataclass
 class _Added:
-    """The revisions in which rows were added, by id."""
+    """The revisions that added rows, by id."""
 
     events: dict[int, int]
     touches: dict[int, list[int]]
 
 
 class PastReader:
-    """Reads the families that have changed."""
-
     def __init__(
         self, connection: AsyncConnection, space_id: int, span: PastSpan, before_each: BeforeEach
     ) -> None:
@@ -70,7 +66,6 @@ class PastReader:
         }
 
     async def families(self) -> list[Family]:
-        """Return the changed families that have events on the days of the span."""
         added = await self._fetch_added()
         former_events = await self._fetch("former_events")
         former_touches = await self._fetch("former_touchpoints")
@@ -118,7 +113,7 @@ _RANKS = {
 
 
 class _Versions:
-    """Makes versions of present and former rows."""
+    """Makes versions of current and former rows."""
 
     def __init__(self, span: PastSpan, added: _Added) -> None:
         self._span, self._added = span, added

@@ -1,13 +1,12 @@
 -- name: added
--- What came with each change after one.
+-- Rows added by later changes.
 SELECT a.revision, a.event_ids, a.touchpoint_ids
 FROM new_rows a
 WHERE a.space_id = %(space_id)s AND a.revision > %(revision)s
 ORDER BY a.revision;
 
 -- name: former_events
--- Events of some days as they were until a change after one, oldest changes first. Times are
--- microseconds since 1970, amounts ten-thousandths.
+-- Former events of some days, oldest changes first. Times are Unix microseconds, amounts ten-thousandths.
 SELECT f.id, f.contact_id, f.event_name, (extract(epoch FROM f.event_time) * 1000000)::bigint,
        (f.amount * 10000)::bigint, f.currency, f.is_upsell, f.from_page, f.until_revision, f.cause,
        f.successor_id
@@ -18,7 +17,7 @@ WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
 ORDER BY f.until_revision;
 
 -- name: former_touchpoints
--- Touchpoints as they were until a change after one, oldest changes first.
+-- Former touchpoints, oldest changes first.
 SELECT f.id, f.contact_id, (extract(epoch FROM f.occurred_at) * 1000000)::bigint, f.source_id,
        f.tag_set_id, f.until_revision, f.cause
 FROM former_touchpoints f
@@ -26,7 +25,6 @@ WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
 ORDER BY f.until_revision;
 
 -- name: contacts_of_events
--- The contacts of events on some days.
 SELECT DISTINCT e.contact_id
 FROM unnest(%(ids)s::bigint[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -38,7 +36,6 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: contacts_of_touchpoints
--- The contacts of some touchpoints.
 SELECT DISTINCT t.contact_id
 FROM unnest(%(ids)s::bigint[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -48,7 +45,7 @@ CROSS JOIN LATERAL (
 ) t;
 
 -- name: merged_since
--- The contacts of merges that were made or undone after a change.
+-- Contacts merged or unmerged since.
 SELECT m.merged_id, m.survivor_id FROM merges m
 WHERE m.space_id = %(space_id)s AND m.revision > %(revision)s
 UNION
@@ -56,14 +53,13 @@ SELECT m.merged_id, m.survivor_id FROM merges m
 WHERE m.space_id = %(space_id)s AND m.undone_revision > %(revision)s;
 
 -- name: survivors
--- The contacts into which some contacts are merged now.
+-- The current contacts after merges.
 SELECT DISTINCT coalesce(c.merged_into, c.id)
 FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
 
 -- name: merges
--- The merges of some contacts and of the contacts that are part of them now, if they were in force after
--- a change.
+-- Merges of some contacts and their parts that were in force since the revision.
 SELECT m.merged_id, m.survivor_id, m.revision, m.undone_revision
 FROM (
     SELECT c.id FROM contacts c
@@ -77,7 +73,7 @@ WHERE m.undone_revision IS NULL OR m.undone_revision > %(revision)s
 ORDER BY m.id;
 
 -- name: events
--- The events of some contacts on some days, with whose they were at first.
+-- Events of some contacts and days, with their original contact.
 SELECT e.id, e.origin, e.event_name, (extract(epoch FROM e.event_time) * 1000000)::bigint,
        (e.amount * 10000)::bigint, e.currency, e.is_upsell,
        coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed
@@ -94,7 +90,7 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: touchpoints
--- The touchpoints of some contacts until the end of a day, with whose they were at first.
+-- Touchpoints of some contacts up to a day, with their original contact.
 SELECT t.id, t.origin, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.source_id,
        t.tag_set_id
 FROM unnest(%(contact_ids)s::bigint[]) AS wanted (id)

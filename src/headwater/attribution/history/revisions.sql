@@ -1,18 +1,18 @@
 -- name: draw
--- Take the number of a change before it changes anything. Other changes of the Space wait here until this
--- one is committed, so they cannot deadlock on each other's rows.
+-- Draw a number before the change. Other changes of the Space wait until this one commits, so they can't
+-- deadlock on each other's rows.
 INSERT INTO revisions AS r (space_id, revision, era)
 VALUES (%(space_id)s, 1, (random() * 2147483646)::integer)
 ON CONFLICT (space_id) DO UPDATE SET revision = r.revision + 1;
 
 -- name: latest
--- The number of a Space's latest change, its history, and the first number from which it is complete.
+-- The latest number, its era, and the first number with complete history.
 SELECT coalesce(max(r.revision), 0), coalesce(max(r.era), 0), coalesce(max(r.known_from), 0), now()
 FROM revisions r
 WHERE r.space_id = %(space_id)s;
 
 -- name: at
--- The number of a Space's latest change at a time; no row if it is no longer known.
+-- The latest number at a time; no row if no longer stored.
 SELECT greatest(r.known_from, added.revision, event.revision, touchpoint.revision, made.revision,
                 undone.revision)
 FROM revisions r
@@ -40,5 +40,5 @@ LEFT JOIN LATERAL (
 WHERE r.space_id = %(space_id)s AND r.known_at <= %(moment)s;
 
 -- name: begin_era
--- For the operator: numbers from now on belong to another history than those given out after the backup.
+-- For the operator: later numbers differ from those used after the backup.
 UPDATE revisions r SET era = %(era)s;

@@ -1,7 +1,7 @@
-"""The states that events went through between two revisions, each with the cause of the change. Pure.
+"""The states of events between two revisions, each with the cause of the change. Pure.
 
-Every step from one state to the next has one cause, so the differences of all steps add up to the difference
-between the two revisions, whatever is measured. An event of 100, by source:
+Every transition has one cause, so the differences of all transitions add up to the difference between the
+revisions for any measure. An event of 100, by source:
 
     revision 40                                                        revision 57
     ────●──────────────┬──────────────────┬──────────────────┬─────────────●────
@@ -11,8 +11,8 @@ between the two revisions, whatever is measured. An event of 100, by source:
     ad                                        +100               -50
     email                                                        +50
 
-Times are microseconds since 1970, amounts ten-thousandths. A *moment* orders everything that happened: each
-revision has one moment for each kind of change in it.
+Times are Unix microseconds, amounts ten-thousandths. A *moment* orders all changes: each revision has one
+moment for each kind of change.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from typing import NamedTuple
 from headwater.attribution.history.revisions import ChangeCause
 
 ALWAYS, NEVER = -(1 << 62), 1 << 62
-"""The moments before and after all others."""
+"""Before and after all moments."""
 MOMENTS = 8
-"""Moments of one revision."""
+"""Moments per revision."""
 _SECOND = 1_000_000
 
 
 class Rank(IntEnum):
-    """The order of the changes in one revision. A new event finds the touches and contacts that arrived with
-    it, so these come first and are no cause of their own. New events have a rank for each cause because one
-    of them can stop another from being a customer's first order.
+    """The order of changes in one revision. A new event finds the touches and contacts that arrived with it,
+    so these come first and aren't causes. New events have a rank per cause, because one can stop another from
+    being a customer's first order.
     """
 
     MERGED = 0
@@ -48,33 +48,28 @@ class Rank(IntEnum):
 
 
 def moment_of(revision: int, rank: Rank) -> int:
-    """Return the moment of one kind of change in a revision."""
     return revision * MOMENTS + rank
 
 
 class EventVersion(NamedTuple):
-    """An event between two moments."""
-
     id: int
     contact_id: int
-    """The event's contact before any merge."""
+    """Before any merge."""
     name: str
     at: int
     amount: int | None
     currency: str | None
     is_upsell: bool
-    """True for events marked as sold on top of an order; the name can make others upsells."""
+    """Sold on top of an order; the event name can also make an upsell."""
     start: int
     end: int
     start_cause: ChangeCause
     end_cause: ChangeCause
     from_page: bool = False
-    """True while only a page had reported the amount."""
+    """True while only a page has reported the amount."""
 
 
 class TouchVersion(NamedTuple):
-    """A touchpoint between two moments."""
-
     id: int
     contact_id: int
     at: int
@@ -87,7 +82,7 @@ class TouchVersion(NamedTuple):
 
 
 class MergeSpan(NamedTuple):
-    """A merge of two contacts, from the moment it was made until it was undone."""
+    """A merge of two contacts until it was undone."""
 
     merged_id: int
     survivor_id: int
@@ -97,7 +92,7 @@ class MergeSpan(NamedTuple):
 
 @dataclass
 class Family:
-    """Contacts that were one contact at any time, with all their events and touches."""
+    """Contacts that were ever one contact, with their events and touches."""
 
     events: list[EventVersion] = field(default_factory=list[EventVersion])
     touches: list[TouchVersion] = field(default_factory=list[TouchVersion])
@@ -107,7 +102,7 @@ class Family:
 def gather_families(
     events: Iterable[EventVersion], touches: Iterable[TouchVersion], merges: Sequence[MergeSpan]
 ) -> list[Family]:
-    """Return the families that have events."""
+    """Return the families with events."""
     merged: dict[int, int] = {}
     for merge in merges:
         one, other = _root_of(merge.merged_id, merged), _root_of(merge.survivor_id, merged)
@@ -126,7 +121,7 @@ def gather_families(
 
 
 def _root_of(contact_id: int, merged: dict[int, int]) -> int:
-    """Return the lowest contact id of a family, and shorten the way to it."""
+    """Return the lowest contact id of a family, and compress the path to it."""
     root = survivor_of(contact_id, merged)
     while contact_id != root:
         merged[contact_id], contact_id = root, merged[contact_id]
@@ -134,22 +129,20 @@ def _root_of(contact_id: int, merged: dict[int, int]) -> int:
 
 
 def survivor_of(contact_id: int, survivors: Mapping[int, int]) -> int:
-    """Return the contact that one is merged into at the end of all merges."""
+    """Return the final contact after all merges."""
     while contact_id in survivors:
         contact_id = survivors[contact_id]
     return contact_id
 
 
 class StateTouch(NamedTuple):
-    """A touch on an event's path."""
-
     at: int
     source_id: int
     tag_set_id: int
 
 
 class EventState(NamedTuple):
-    """Everything that a report reads of an event: its fields and the touches before it."""
+    """Everything that a report reads of an event."""
 
     contact_id: int
     name: str
@@ -159,15 +152,15 @@ class EventState(NamedTuple):
     path: tuple[StateTouch, ...]
     is_upsell: bool = False
     is_first: bool = False
-    """True for a customer's first order, when the question needs it."""
+    """A customer's first order; only if needed."""
     orders_until: int = 0
-    """The customer's orders up to the event's second, at most 2, when the question needs it."""
+    """The customer's orders up to the event's second, at most 2; only if needed."""
     from_page: bool = False
     """True while only a page has reported the amount."""
 
 
 class Transition(NamedTuple):
-    """A step of an event from one state to another; None is a missing event."""
+    """A change of an event's state; None is a missing event."""
 
     moment: int
     cause: ChangeCause
@@ -177,7 +170,7 @@ class Transition(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A change that can alter the state of all events from a time on."""
+    """A change that can alter the states of all events from a time on."""
 
     moment: int
     cause: ChangeCause
@@ -185,12 +178,8 @@ class _Step(NamedTuple):
 
 
 class FamilyHistory:
-    """The transitions of a family's events after a moment."""
-
     def __init__(self, family: Family, since: int, order_names: Collection[str] | None = None) -> None:
-        """`order_names` are the events among which a customer's first order is found: empty is all, None
-        finds no first orders.
-        """
+        """`order_names` are the events that can be first orders: empty means all, None skips first orders."""
         self._family, self._since = family, since
         self._orders = [] if order_names is None else _find_orders(family, order_names)
         self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
@@ -198,10 +187,10 @@ class FamilyHistory:
         self._survivors: dict[int, Mapping[int, int]] = {}
         self._firsts: dict[int, Mapping[int, Sequence[tuple[int, int]]]] = {}
         self.work = 0
-        """The touches and orders read so far."""
+        """Touches and orders read so far."""
 
     def transitions(self, first: int = ALWAYS) -> Iterator[Transition]:
-        """Yield the transitions of each event from a time on, in their order."""
+        """Yield the transitions of each event from a time on, in order."""
         versions: dict[int, list[EventVersion]] = {}
         events = (event for event in self._family.events if event.at >= first)
         for event in sorted(events, key=lambda event: event.start):
@@ -224,7 +213,7 @@ class FamilyHistory:
         yield from self._order_steps()
 
     def _order_steps(self) -> Iterator[_Step]:
-        """Yield the steps of orders: a changed order decides whether those from its second on are first."""
+        """A changed order decides whether orders from its second on are first."""
         added: set[int] = set()
         for order in self._orders:
             second = order.at - order.at % _SECOND
@@ -234,7 +223,7 @@ class FamilyHistory:
             yield _Step(order.end, order.end_cause, second)
 
     def _steps_of(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
-        """Return the moments at which an event's state can change, in order, with their causes."""
+        """Return the moments, in order, at which an event can change, with causes."""
         born, at = versions[0].start, versions[0].at
         first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
         steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= at}
@@ -267,7 +256,7 @@ class FamilyHistory:
         )
 
     def _order_place(self, event: EventVersion, owner: int, moment: int) -> tuple[bool, int]:
-        """Return whether an event is its customer's first order, and the customer's orders up to its second,
+        """Return whether an event is its customer's first order, and the number of orders up to its second,
         at most 2.
         """
         if not self._orders:
@@ -279,7 +268,7 @@ class FamilyHistory:
         return is_first, sum(second <= event.at // _SECOND for second, _ in firsts)
 
     def _first_orders(self, moment: int) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Return second and id of every customer's first two orders; in one second the lowest ids first."""
+        """Return second and id of every customer's first two orders, ties by id."""
         firsts: dict[int, list[tuple[int, int]]] = {}
         survivors = self._survivors_at(moment)
         self.work += len(self._orders)
@@ -306,7 +295,7 @@ class FamilyHistory:
 
 
 def _find_orders(family: Family, names: Collection[str]) -> list[EventVersion]:
-    """Return all versions of events that were orders at any time, the earliest first."""
+    """Return all versions of events that were ever orders, earliest first."""
     ids = {event.id for event in family.events if (event.amount or 0) > 0}
     orders = [e for e in family.events if e.id in ids and (not names or e.name in names)]
     return sorted(orders, key=lambda order: order.start)

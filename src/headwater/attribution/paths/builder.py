@@ -1,4 +1,4 @@
-"""The duty that puts changed events into segments, some of a day at a time."""
+"""The background job that moves changed events into segments, some of a day at a time."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "builder.sql")
 
 MOST_CHANGES = 10_000
-"""The events that are taken at once, more or less, as the worker has other duties."""
+"""The approximate number of events per step, because the worker has other jobs."""
 MOST_PARTS = 8
-"""The same of segments that are written."""
+"""Segments written per step."""
 MOST_DAYS = 20
-"""The same of days: finding those that are due takes longer than building a small one."""
+"""Days per step: finding due days takes longer than building a small one."""
 MOST_LOOKED_AT = 100_000
-"""The changes among which those to take are chosen."""
+"""Changes from which those of a step are selected."""
 MANY_CHANGES = 500
-"""A day with so many changes for every MOST_PARTS segments is due at once, others after a while."""
+"""A day with this many changes per MOST_PARTS segments is due at once, others after a while."""
 MOST_COUNTED = 10_000
-"""Changes of a day are counted no further, as that would take long."""
+"""The changes of a day are counted only up to here, for speed."""
 PATIENCE = timedelta(seconds=60)
 FEW_WAIT_LONGER = 10
-"""So many times as long, where fewer than MANY_CHANGES wait in a whole Space: reports read those
-from the tables in milliseconds, and a segment would be rewritten every minute for a few events.
+"""The factor of the wait if a whole Space has fewer than MANY_CHANGES: reports read those from the tables in
+milliseconds, and a segment would be rewritten every minute for a few events.
 """
 LOOK_SECONDS = 2.0
 
 NEW = -1
-"""The place of events that are in no segment yet."""
+"""The part of events that aren't in any segment yet."""
 _NO_IDS = np.array([], dtype=np.int64)
 
 log = structlog.get_logger()
@@ -60,12 +60,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class DueRule:
-    """When a day's changes are put into segments: with so many, or after so long."""
+    """When a day's changes are due: with this many, or after this long."""
 
     many: int = MANY_CHANGES
     patience: timedelta = PATIENCE
     most_days: int = MOST_DAYS
-    """The days that are built at once."""
+    """Days built at once."""
 
     def values(self) -> dict[str, Any]:
         return {
@@ -83,20 +83,20 @@ AT_ONCE = DueRule(patience=timedelta())
 
 @dataclass(frozen=True)
 class Built:
-    """The work of one step."""
+    """The result of one step."""
 
     changes: int
-    """Changes that are in segments now."""
+    """Changes moved into segments."""
     parts: int
-    """Segments that were written for them."""
+    """Written segments."""
 
 
 NOTHING = Built(0, 0)
 
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
-    """Return the duty to keep the segments of all Spaces up with the changes. It looks for work
-    every so many seconds, and while there is some as often as a look's share of time allows.
+    """Return the background job that keeps all Spaces' segments up to date. It looks for work every
+    `seconds`, and more often while there is some.
     """
     rule = due or DueRule()
 
@@ -108,19 +108,18 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
 
 
 class Builder:
-    """Builds days of Spaces that are due, a few at a time. Those that it has found and not come to
-    are built before it looks for others, as looking counts the changes of every day.
+    """Builds due days of Spaces, a few at a time. Remaining due days are kept, because finding them counts
+    the changes of every day.
     """
 
     def __init__(self, due: DueRule = AT_ONCE) -> None:
         self._due = due
         self._due_days: dict[int, list[date]] = {}
-        """By Space, the days that it has not come to; the next one last."""
+        """Remaining days by Space, the next one last."""
 
     def build_next(self, connection: Connection[Any], space_id: int) -> bool:
-        """Put some changes of the days that are due and have most of them into their segments, each
-        day in a transaction of its own. Returns whether it took a day. Needs a connection without
-        a transaction.
+        """Move changes of the due days with most of them into segments, each day in its own transaction.
+        Returns whether it took a day. Needs a connection without a transaction.
         """
         days = self._due_days.pop(space_id, None) or self._look(connection, space_id)
         changes = parts = 0
@@ -139,12 +138,12 @@ class Builder:
 
 
 def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    """Do what a builder does that has found nothing yet."""
+    """Build with a new builder."""
     return Builder(due).build_next(connection, space_id)
 
 
 def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built | None:
-    """Build a day; None when another worker has it."""
+    """Build a day; None if another worker has it."""
     with connection.transaction():
         connection.execute(queries["snapshot"])
         day = _Day(connection, space_id, date)
@@ -156,8 +155,8 @@ def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built 
 
 
 def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
-    """Return the events of some changes, the oldest first, that are to be taken now: ascending, by
-    the segment that they are in, or NEW. `parts` has the events of each segment.
+    """Return the changed events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of
+    the change; `parts` has the events of each segment.
     """
     changed = np.unique(event_ids)
     waiting = {part: np.sort(ids[are_among(changed, ids)]) for part, ids in parts.items()}
@@ -177,12 +176,12 @@ def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntA
 
 
 def _some(paths: PathData, event_ids: IntArray) -> PathData:
-    """Return the events with these ids, which are ascending, without the touches of others."""
+    """Return the events with these ascending ids, without other touches."""
     return paths.select(are_among(event_ids, paths[Column.EVENT_IDS])).without_unused()
 
 
 class _Day:
-    """A day of a Space whose segments are brought up to date, in a transaction."""
+    """A day of a Space whose segments are updated in a transaction."""
 
     def __init__(self, connection: Connection[Any], space_id: int, day: date) -> None:
         self._connection = connection
@@ -192,24 +191,22 @@ class _Day:
         self.day = day
 
     def take(self) -> bool:
-        """Take the day; False when another worker has it."""
+        """Lock the day; False if another worker has it."""
         return self._connection.execute(queries["take_day"], self._values).fetchone() == (True,)
 
-    # A day of four segments, in which changes of many events wait. Segment 1 has the oldest of
-    # them, 3 has most, and some events are new. What is taken is written in its place:
+    # A day of four segments with many waiting changes. Segment 1 has the oldest change, 3 has most, and some
+    # events are new. Taken segments are rewritten in place:
     #
     #     part          0       1       2       3      new
     #     changes       ▂       ▃       ▂       █       ▅
     #     taken                 ▃               █       ▅ ──▶ into 3, which has room, or a part 4
     #     left          ▂               ▂
     #
-    # So however large the day is, and however evenly changes lie over it, they are taken as fast as
-    # they come: the longer a segment waits, the more changes one writing of it is good for.
+    # So changes are moved as fast as they arrive, however large the day is and however they are spread: the
+    # longer a segment waits, the more changes one rewrite includes.
 
     def build(self) -> Built:
-        """Bring some changes into the segments, if another worker has left any. Raises
-        DamagedSegment.
-        """
+        """Move some changes into segments, if another worker has left any. Raises DamagedSegment."""
         noted = self._connection.execute(
             queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
         ).fetchall()
@@ -226,8 +223,8 @@ class _Day:
         return Built(len(done["ids"]), len(taken))
 
     def _put(self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData) -> int:
-        """Write the segments of what was taken, whose paths are `fresh`, and return how many there
-        are now.
+        """Write the segments of taken events, whose current paths are `fresh`, and return the number of
+        segments.
         """
         new, last = _some(fresh, taken.get(NEW, _NO_IDS)), len(parts) - 1
         has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
@@ -240,7 +237,7 @@ class _Day:
         return max(len(parts), home + 1 if new.events else 0)
 
     def start_anew(self) -> Built:
-        """Drop the segments of the day, and note all its events as changed."""
+        """Drop the day's segments, and record all its events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
         every = changes.queries["every_event"].format(only=OF_DAY)
@@ -248,8 +245,8 @@ class _Day:
         return NOTHING
 
     def _event_ids(self) -> dict[int, IntArray]:
-        """Return the ids of the events in each part. Raises DamagedSegment when one is missing, or
-        when the day was never known.
+        """Return the event ids of each part. Raises DamagedSegment if one is missing or the day was never
+        recorded.
         """
         columns = (Column.EVENT_IDS,)
         values = self._values | {"first_day": self.day, "last_day": self.day, "days": [self.day]}
@@ -274,7 +271,7 @@ class _Day:
         return assemble(record)
 
     def _read(self, part: int, *, without: IntArray) -> PathData:
-        """Return the segment without some events, whose ids are ascending."""
+        """Return a segment without some ascending event ids."""
         query = read_query("read_part", ALL_COLUMNS)
         record = self._cursor.execute(query, self._values | {"part": part}).fetchone()
         assert record is not None

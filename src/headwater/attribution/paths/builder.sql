@@ -1,17 +1,17 @@
 -- name: snapshot
--- Segments, changes and tables are read as of one moment. Who deletes changes that another has
--- deleted meanwhile fails, so two workers never write a day from different moments.
+-- Read segments, changes and tables from one snapshot. Deleting changes that another transaction has deleted
+-- fails, so two workers never write a day from different snapshots.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 
 -- name: take_day
--- Take a day until the transaction's end, unless another worker has it: what both write only one can
--- commit. It is no row's lock, as a row of the day may not be there yet.
+-- Lock a day until the end of the transaction unless another worker has it. Not a row lock, because the day's
+-- row may not exist yet.
 SELECT pg_try_advisory_xact_lock(
     hashtextextended('headwater paths ' || %(space_id)s::bigint || ' ' || %(day)s::date, 0));
 
 -- name: spaces
--- For the operator's side: Spaces with days that are due, found by hopping from one day of a Space
--- to the next, so that many changes of a day cost no more than a few. Some are enough at a time.
+-- For the operator: Spaces with due days, found by hopping from one day to the next, so that many changes of
+-- a day cost hardly more than a few. The limit is enough for one pass.
 WITH RECURSIVE hop (space_id, day) AS (
     (SELECT p.space_id, p.day FROM pending_paths p ORDER BY p.space_id, p.day LIMIT 1)
     UNION ALL
@@ -42,9 +42,9 @@ FROM (
     LIMIT 1000) due;
 
 -- name: spaces_of_nodes
--- The same in a cluster, which has no recursion over several nodes: Spaces that may have days that are
--- due, as one of their changes has waited long enough for few, or there are %(many)s of them; of many
--- changes no more are read. Some Spaces are enough at a time.
+-- For a cluster, without recursion over several nodes: Spaces that may have due days because a change has
+-- waited long enough, or because there are %(many)s of them. At most that many are read. The limit is enough
+-- for one pass.
 SELECT l.space_id FROM space_locks l
 WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) <= now() - %(patience_for_few)s
        FROM (SELECT p.changed_at FROM pending_paths p
@@ -52,12 +52,11 @@ WHERE (SELECT count(*) >= %(many)s OR min(waiting.changed_at) <= now() - %(patie
 LIMIT 1000;
 
 -- name: due_days
--- Days that are due, as they have %(many)s changes for every %(parts)s segments, or as one has waited for
--- %(patience)s, or %(patience_for_few)s where fewer than %(many)s wait in the whole Space. Those with most
--- changes first, so that what waits stays bounded when there is more than can be done at once: a day
--- costs hardly more for having waited. Of days with about as many, to a factor of two, the latest, as
--- most reports are about the latest days. Every day with changes is looked at for it, so several are
--- taken at once.
+-- Days that are due: with %(many)s changes per %(parts)s segments, or a change older than %(patience)s, or
+-- %(patience_for_few)s if the whole Space has fewer than %(many)s. Days with most changes come first, so that
+-- the backlog stays bounded under overload: waiting hardly makes a day more expensive. Among days with
+-- similar counts (to a factor of two), the latest come first, because most reports are about them. Every day
+-- with changes is checked, so several are taken at once.
 WITH RECURSIVE hop (day) AS (
     (SELECT p.day FROM pending_paths p
      WHERE p.space_id = %(space_id)s ORDER BY p.day DESC LIMIT 1)
@@ -88,7 +87,7 @@ ORDER BY floor(ln(waiting.changes) / ln(2)) DESC, hop.day DESC
 LIMIT %(most_days)s;
 
 -- name: changes
--- What has changed on a day, the oldest first.
+-- A day's changes, oldest first.
 SELECT p.id, p.event_id
 FROM pending_paths p
 WHERE p.space_id = %(space_id)s AND p.day = %(day)s
@@ -96,8 +95,7 @@ ORDER BY p.id
 LIMIT %(limit)s;
 
 -- name: has_unnoted
--- Whether there are events on a day that are not among its changes: those of a day that has no
--- segments must all be.
+-- Whether a day has events that aren't among its changes. All events of a day without segments must be.
 SELECT EXISTS (
     SELECT e.id FROM events e WHERE e.space_id = %(space_id)s AND {of_day}
     EXCEPT
@@ -105,10 +103,10 @@ SELECT EXISTS (
     WHERE p.space_id = %(space_id)s AND p.day = %(day)s);
 
 -- name: delete_changes
--- Changes that segments have now.
+-- Changes that are in segments now.
 DELETE FROM pending_paths p
 WHERE p.space_id = %(space_id)s AND p.day = %(day)s AND p.id = ANY(%(ids)s::bigint[]);
 
 -- name: delete_day
--- Segments of a day that cannot be read.
+-- Damaged segments of a day.
 DELETE FROM path_segments s WHERE s.space_id = %(space_id)s AND s.day = %(day)s;

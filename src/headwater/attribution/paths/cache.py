@@ -1,6 +1,6 @@
-"""The cache of a process for paths and everything computed from them.
+"""The cache of a process for paths and values computed from them.
 
-An entry never goes stale: its key covers every input. The least recently used entries are evicted.
+Entries never go stale: the key covers every input. The least recently used entries are evicted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Cache:
         self._entries: OrderedDict[Key, tuple[object, int]] = OrderedDict()
 
     def resize(self, max_bytes: int) -> None:
-        """Change the number of bytes; with 0, nothing is cached."""
+        """Set the size in bytes; 0 disables the cache."""
         self._max_bytes = max_bytes
         self._evict()
 
@@ -39,7 +39,7 @@ class Cache:
         return key in self._entries
 
     def get(self, key: Key) -> Any:
-        """Return the value of a key. Raises KeyError when it is missing."""
+        """Raises KeyError."""
         value, _ = self._entries[key]
         self._entries.move_to_end(key)
         return value
@@ -60,11 +60,11 @@ class Cache:
 
 
 cache = Cache()
-"""The cache of this process, used only in its event loop."""
+"""Used only in the event loop."""
 
 
 def estimate_size(value: object) -> int:
-    """Return the approximate bytes of a value made of plain data and arrays."""
+    """Return the approximate bytes of plain data and arrays."""
     if isinstance(value, np.ndarray):
         array = cast("NDArray[Any]", value)
         whole = array if array.base is None else array.base

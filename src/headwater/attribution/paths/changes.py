@@ -1,5 +1,5 @@
-"""Notes of the events whose paths or amounts change, written by the transaction that changes them.
-Until such an event is in a segment anew, reports read it straight from the tables.
+"""Records of events whose paths or amounts change, written by the changing transaction. Until such an event
+is in a segment again, reports read it from the tables.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from headwater.database.queries import Queries
 
 queries = Queries(__name__, "changes.sql")
 
-# Statements, not functions: the pipeline's connection blocks, the API's is asynchronous, and both
-# run the same statements.
+# Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.
 NOTE_EVENTS = queries["events"]
 """Binds `space_id` and `event_ids`. Run before events are deleted, after any other change."""
 NOTE_CONTACTS = queries["contacts"]
-"""Notes every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
+"""Records every event of two contacts. Binds `space_id`, `contact_id` and `survivor_id`."""
 
 
 def note_new_events(connection: Connection[Any], space_id: int, events: Iterable[tuple[int, int]]) -> None:
-    """Note new events, by id and time in microseconds since 1970."""
+    """Record new events by id and time in Unix microseconds."""
     noted = [{"id": event_id, "event_time": at} for event_id, at in events]
     if noted:
         values = {"space_id": space_id, "events": rows(noted)}
@@ -31,14 +30,14 @@ def note_new_events(connection: Connection[Any], space_id: int, events: Iterable
 
 
 def note_events(connection: Connection[Any], space_id: int, event_ids: list[int]) -> None:
-    """Note stored events that are about to go."""
+    """Record stored events before they are deleted."""
     if event_ids:
         connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
 
 
 def note_touches(connection: Connection[Any], space_id: int, touches: Iterable[tuple[int, int]]) -> None:
-    """Note the stored events after new or withdrawn touches, by the contact and time of each, in
-    microseconds since 1970.
+    """Record the stored events after new or withdrawn touches, given as contact and time in Unix
+    microseconds.
     """
     earliest: dict[int, int] = {}
     for contact_id, at in touches:

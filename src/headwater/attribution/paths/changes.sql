@@ -1,5 +1,5 @@
 -- name: events
--- Events that are new or have another amount, or that are about to go.
+-- New or changed events, or events to be deleted.
 WITH changed AS (
     SELECT e.id, e.event_time
     FROM events e
@@ -10,13 +10,13 @@ SELECT %(space_id)s, (changed.event_time AT TIME ZONE 'UTC')::date, changed.id
 FROM changed;
 
 -- name: new_events
--- The same, of events whose times are known: microseconds since 1970.
+-- New events with times in Unix microseconds.
 INSERT INTO pending_paths (space_id, day, event_id)
 SELECT %(space_id)s, ('epoch'::timestamp + r.event_time * interval '1 microsecond')::date, r.id
 FROM json_to_recordset(%(events)s::json) AS r (id bigint, event_time bigint);
 
 -- name: contacts
--- Every event of a contact that moved, and of the one that it moved to or left.
+-- All events of a moved contact and of its counterpart.
 WITH moved AS (
     SELECT e.id, e.event_time
     FROM events e
@@ -28,8 +28,7 @@ SELECT %(space_id)s, (moved.event_time AT TIME ZONE 'UTC')::date, moved.id
 FROM moved;
 
 -- name: after_touches
--- The events that touches precede, by contact and time in microseconds since 1970. There are hardly
--- ever any.
+-- Events after touches, by contact and time in Unix microseconds. There are rarely any.
 WITH later AS MATERIALIZED (
     SELECT e.id, e.event_time
     FROM json_to_recordset(%(touches)s::json) AS t (contact_id bigint, occurred_at bigint)
@@ -46,7 +45,7 @@ SELECT %(space_id)s, (later.event_time AT TIME ZONE 'UTC')::date, later.id
 FROM later;
 
 -- name: every_event
--- All events of a Space, or those of one day of it.
+-- All events of a Space or of one of its days.
 WITH every AS (
     SELECT e.id, e.event_time
     FROM events e

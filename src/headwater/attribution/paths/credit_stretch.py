@@ -1,4 +1,4 @@
-"""A stretch of a walk over credit: what its statement says of some days."""
+"""A range of days in a scan of credited events: one row of its statement."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from datetime import date
 
 @dataclass(frozen=True)
 class CreditStretch:
-    """Some days of a walk: a row of the statement."""
-
     first_day: date
     last_day: date
     all_stamps: bytes | None
-    """Of the segments that have one of the sources."""
+    """The packed versions of segments with one of the sources."""
     stamps: Sequence[int] | None
     days: Sequence[date] | None
     sources: Sequence[int] | None
     postings: Sequence[bytes] | None
     common: int
-    """The events of segments in which a source is common."""
+    """Events in segments with a common source."""
     unread: int
-    """How many such segments are not known."""
+    """The number of such segments that aren't cached."""
     changed: bytes | None
     changes: bytes | None
     live_ids: bytes | None
     live_times: bytes | None
 
     def of_postings(self) -> list[tuple[int, date, int, bytes]]:
-        """Return the postings, each behind the stamp and day of its segment and its source."""
+        """Return the postings with version and day of their segment, and source."""
         columns = (self.stamps, self.days, self.sources, self.postings)
         return list(zip(*(column or () for column in columns), strict=True))

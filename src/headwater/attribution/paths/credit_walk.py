@@ -1,6 +1,5 @@
-"""A walk over the events that some sources have credit of: by postings where the sources are rare,
-by the paths of segments where they are common, from the tables where events are pending or segments
-missing; within one snapshot.
+"""Scan the events that some sources have credit of, in one snapshot: from postings if the sources are rare,
+from segment paths if they are common, from the tables if events are pending or segments missing.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ from headwater.sources.catalogue import source_mask
 queries = Queries(__name__, "credit_walk.sql")
 
 MOST_LIVE_EVENTS = 5_000
-"""The events that a stretch may read from the tables; with more, a walk over all is as good."""
+"""The events of a range that may be read from the tables; with more, a scan of all events is as fast."""
 MOST_READ_FOR_SHARES, MOST_READ_FOR_PICKS = 20_000, 100_000
-"""The events whose paths a stretch may read, by models that share out and by others: by those a
-walk over all events passes few that have no credit.
+"""The events of a range whose paths may be read, for models that share credit and for others. With more, a
+scan of all events skips few.
 """
 _PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
-"""The postings or events among which one is expected of which a source has credit, likewise; until
-some have been seen.
+"""The postings or events per credited event to expect at first, for models that share credit and for
+others.
 """
 _MARGIN = 1.2
-"""More events are returned than should have enough rows, by so much."""
+"""The factor of extra events, to get enough rows."""
 _2000 = 946_684_800
 _1970 = date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
@@ -80,8 +79,8 @@ log = structlog.get_logger()
 
 @cache
 def _statement(name: str, model: str, window_days: int, order: str) -> Statement:
-    """Return a statement of a walk. What a model picks is known by one look at a path, so that no
-    event is looked at in vain; for others the mask has to do.
+    """Return a statement of the scan. For a model that picks a touch it reads one path row per event, so only
+    credited events are returned; for others the mask has to do.
     """
     picks = MODELS[model].take is not CreditedTouches.EACH
     credited = has_credit(Attribution(model, window_days, ())) if picks else SQL("true")
@@ -90,21 +89,19 @@ def _statement(name: str, model: str, window_days: int, order: str) -> Statement
 
 @dataclass(frozen=True)
 class CreditOf:
-    """The credit of some sources, by a rule."""
-
     source_ids: Sequence[int]
     model: str
     window_days: int
 
     @property
     def is_shared_out(self) -> bool:
-        """True when every touch that counts has credit."""
+        """True if every touch that counts has credit."""
         return MODELS[self.model].take is CreditedTouches.EACH
 
     @property
     def most_read_events(self) -> int:
-        """The events whose paths a stretch may read. None where every touch of a path has credit,
-        as then an event's mask says as much.
+        """The events of a range whose paths may be read. 0 if every touch of a path has credit, because the
+        mask is then sufficient.
         """
         if self.is_shared_out:
             return MOST_READ_FOR_SHARES if self.window_days else 0
@@ -112,8 +109,8 @@ class CreditOf:
 
 
 class CreditWalk:
-    """Walks over the events of a time, each of which may have credit of some sources, and all of
-    which have that do. Needs a transaction of which all statements see the same rows.
+    """Scan the events of a time range that may have credit of some sources, including all that do. Needs a
+    transaction with one snapshot.
     """
 
     def __init__(
@@ -125,7 +122,7 @@ class CreditWalk:
         *,
         backward: bool,
     ) -> None:
-        """Between the first and the last moment, both included; newest first unless `backward`."""
+        """`between` includes both moments; newest first unless `backward`."""
         self._connection, self._space_id, self._credit = connection, space_id, credit
         self._backward = backward
         self._key: Key | None = None
@@ -137,16 +134,15 @@ class CreditWalk:
         self._ids, self._seconds = _NONE, _NONE
         self._over = first > last
         self.has_common = False
-        """Whether a source is common in a segment."""
+        """True if a source is common in a segment."""
         self.broken_off: int | None = None
-        """Where the walk could not go on, as it would have been as much work as one over all
-        events: those before this second since 1970 are left; when `backward`, those from it on.
+        """The Unix second at which the scan stopped because a scan of all events would be as fast. Events
+        before it remain, or from it on if `backward`.
         """
 
     async def next_events(self, rows: int) -> list[int]:
-        """Return the next events, in no order, but all of those between the first and the last
-        second of theirs: as many as should have so many touches with credit. Fewer at the end, and
-        none after it.
+        """Return the next events, unordered, but complete between their first and last second: as many as
+        should have `rows` credited touches. Fewer at the end, then none.
         """
         if self._key is None:
             await self._recall()
@@ -164,20 +160,20 @@ class CreditWalk:
         return chosen.tolist()
 
     async def _recall(self) -> None:
-        """Begin with what is known of this Space of this database."""
+        """Load the cached credit."""
         source = await fetch_source(self._connection, self._space_id)
         credit = self._credit
         self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
         self._known = recall(self._key)
 
     def _events_for(self, rows: int) -> int:
-        """Return how many events should have so many touches with credit, which each has."""
+        """Return the number of events that should have this many credited touches."""
         if not self._credited:
             return rows
         return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
 
     def break_off(self) -> None:
-        """Leave everything that has not been returned to whoever walks over all events."""
+        """Leave all remaining events to a scan of all events."""
         if len(self._seconds):
             self.broken_off = int(self._seconds[0]) + (not self._backward)
             self._ids = self._seconds = _NONE
@@ -186,12 +182,12 @@ class CreditWalk:
             self._leave_days()
 
     def _leave_days(self) -> None:
-        """The same with the days that have not been read."""
+        """Leave the unread days to a scan of all events."""
         day = self._days[not self._backward].toordinal() + (not self._backward)
         self._over, self.broken_off = True, (day - _1970) * _SECONDS_A_DAY
 
     async def _read_days(self, least: int) -> None:
-        """Read some more days, which should have so many events, or leave them."""
+        """Read more days, which should have `least` events, or leave them."""
         stretch = await self._next_stretch(least)
         self.has_common = stretch is not None and stretch.common > 0
         if stretch is None or stretch.common > self._credit.most_read_events:
@@ -233,15 +229,14 @@ class CreditWalk:
         return await statement.execute(self._connection, values)
 
     def _enough(self, least: int) -> int:
-        """Return among how many postings and events so many are expected that have credit."""
+        """Return the number of postings and events in which `least` credited events are expected."""
         usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
         share = 1.5 * self._passed / max(1, self._credited) or usual
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
 
     async def _events_of(self, stretch: CreditStretch) -> tuple[IntArray, IntArray]:
-        """Return the events that have credit by the segments of a stretch, one as often as sources
-        have it, and the whole seconds since 1970 of each. Raises DamagedPostings, DamagedColumn or
-        DamagedSegment.
+        """Return the events with credit in the segments of a range, repeated for each source, and their Unix
+        seconds. Raises DamagedPostings, DamagedColumn or DamagedSegment.
         """
         credit = self._credit
         read = read_all_postings(stretch.of_postings(), credit.model, credit.window_days)
@@ -266,7 +261,7 @@ class CreditWalk:
     async def _with_changes(
         self, stretch: CreditStretch, ids: IntArray, seconds: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """Return the same with what the tables say of events that have changed, each event once."""
+        """Add changed events from the tables, and return each event once."""
         changes = EventChanges(read_numbers(stretch.changed), read_numbers(stretch.changes))
         changed, seconds_now = await self._look_at(changes)
         believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
@@ -277,7 +272,7 @@ class CreditWalk:
         return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]
 
     async def _look_at(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
-        """Return the events of some changes, ascending, and their seconds, or NO_CREDIT."""
+        """Return the changed events, ascending, and their seconds or NO_CREDIT."""
         events, seconds, known = self._known.seconds_of(changes)
         if known.all():
             return events, seconds
@@ -309,7 +304,7 @@ class CreditWalk:
         return read
 
     def _append(self, stretch: CreditStretch, ids: IntArray, seconds: IntArray) -> None:
-        """Put the events of a stretch behind those that wait, without those outside of the time."""
+        """Append the events of a range, without those outside the time range."""
         first, last = self._between
         within = np.flatnonzero((seconds >= first) & (seconds <= last))
         in_turn = within[np.argsort(seconds[within], kind="stable")]
@@ -326,10 +321,9 @@ class CreditWalk:
 
 
 def _whole_seconds(packed: bytes | None) -> IntArray:
-    """Return the whole seconds since 1970 of moments that PostgreSQL has packed."""
+    """Convert packed PostgreSQL timestamps to Unix seconds."""
     return read_numbers(packed) // _MICROSECONDS + _2000
 
 
 def _second_of(moment: datetime) -> int:
-    """Return the whole second since 1970 of a moment."""
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)

@@ -1,12 +1,10 @@
 -- name: stretch
--- The next days of a walk over the events of some sources, {first} to {last}, up to the day on which
--- %(enough)s postings and events have been passed: events are those of segments in which one of the
--- sources is common. Of these days: the stamps of the segments that have one of the sources; of those
--- that are not known the postings of the sources, with where they belong; how many events there are in
--- segments where a source is common, and how many such segments are not known; the changes since, by
--- events; and the events that are in no segment and may have credit, by their mask or by a look at
--- their paths, with times in microseconds since 2000. No row when more events have changed, or are in
--- no segment, than it is worth.
+-- The next range of days, {first} to {last}, of a scan of some sources' events, up to the day with %(enough)s
+-- postings and events. Events count in segments where one of the sources is common. Of these days: the
+-- versions of the segments with one of the sources; the postings of uncached segments; the number of events
+-- in segments with a common source, and of such segments that aren't cached; the later changes by event; and
+-- the events outside segments that may have credit, by mask or by path, with times in microseconds since
+-- 2000. No row if too many events have changed or are outside segments.
 WITH reach AS MATERIALIZED (
     SELECT (SELECT passed.day
             FROM (SELECT s.day, sum(
@@ -100,7 +98,7 @@ WHERE (SELECT count(*) FROM live) <= %(most_live)s
   AND (SELECT count(*) FROM changed) <= %(most_live)s;
 
 -- name: changed
--- Those of some events that may have credit, likewise, each by its key.
+-- Changed events that may have credit, one by one by key.
 SELECT string_agg(int8send(e.id), '') AS ids, string_agg(timestamptz_send(e.event_time), '') AS times
 FROM unnest(%(event_ids)s::bigint[]) AS changed (id)
 CROSS JOIN LATERAL (

@@ -1,6 +1,5 @@
-"""The credit of some sources, by a rule, as far as this process knows it: of segments by their
-stamps, and of events that are to be put into one by their changes. So a list is credited anew only
-where something has changed. Pure, but for the memory.
+"""The cached credit of some sources and a rule: of segments by version, of pending events by change. A list
+recomputes only what has changed. Pure, except for the cache.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from headwater.attribution.paths.postings import read_postings
 MOST_SEGMENTS = 1_000
 MOST_CHANGES = 10_000
 NO_CREDIT = -1
-"""Instead of an event's second: it has no credit."""
+"""In place of an event's second."""
 _NONE = np.array([], dtype=np.int64)
 _1970 = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
 class CreditedEvents:
-    """Events that have credit, one perhaps several times."""
+    """Credited events, possibly repeated."""
 
     event_ids: IntArray
     seconds: IntArray
-    """The whole seconds since 1970 of each."""
+    """In Unix seconds."""
     touches: int
-    """How many touches with credit they have."""
+    """The number of credited touches."""
     passed: int
-    """The postings or events that were looked at."""
+    """The number of postings or events read."""
 
     @classmethod
     def of_paths(cls, paths: PathData, touches: IntArray) -> CreditedEvents:
-        """Return those of paths, given how many touches with credit each event has."""
+        """Build from paths and the number of credited touches per event."""
         events = np.flatnonzero(touches)
         event_ids, seconds = paths[Column.EVENT_IDS][events], paths[Column.SECONDS][events]
         return CreditedEvents(event_ids, seconds, int(touches.sum()), paths.events)
@@ -57,8 +56,8 @@ class CreditedEvents:
 def read_all_postings(
     postings: Iterable[tuple[int, date, int, bytes]], model: str, window_days: int
 ) -> dict[int, CreditedEvents]:
-    """Return by the stamps of segments the events with credit by a model in a window, given the
-    postings of sources with stamp, day and source. Raises DamagedPostings.
+    """Return the credited events by segment version, from postings with version, day and source. Raises
+    DamagedPostings.
     """
     read: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
@@ -69,59 +68,53 @@ def read_all_postings(
     return {stamp: CreditedEvents.join(several) for stamp, several in read.items()}
 
 
-# Of an event with one change, the change's number says in which state it is: any later state has a
-# change of its own. Of one with several, another that was begun before may still come in between.
+# With one change, its number determines the event's state, because a later state has another change. With
+# several, an earlier transaction may still commit in between.
 #
-#     changes that are seen   {7}          {7, 6}            {7, 6, 9}
-#     of the event            remembered   looked at anew    looked at anew
+#     visible changes         {7}          {7, 6}            {7, 6, 9}
+#     of the event            cached       read again        read again
 
 
 @dataclass(frozen=True)
 class EventChanges:
-    """Changes that wait, in no order: the event of each, and its number."""
+    """Pending changes, unordered."""
 
     event_ids: IntArray
     numbers: IntArray
 
     def of_single(self) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the events, ascending, the first change of each, and which have no other."""
+        """Return the events, ascending, the first change of each, and a mask of events without further
+        changes.
+        """
         events, firsts, counts = np.unique(self.event_ids, return_index=True, return_counts=True)
         return events, self.numbers[firsts], counts == 1
 
 
 @dataclass(frozen=True)
 class KnownCredit:
-    """The credit of some sources in a Space, by a rule, as far as it is known."""
-
     segments: Mapping[int, CreditedEvents] = field(default_factory=dict[int, CreditedEvents])
-    """By the segments' stamps."""
+    """By segment version."""
     changes: IntArray = field(default_factory=lambda: _NONE)
-    """Those of events with a single change, ascending."""
+    """Changes of events with a single change, ascending."""
     seconds: IntArray = field(default_factory=lambda: _NONE)
-    """Of the event of each, or NO_CREDIT."""
+    """The second of each change's event, or NO_CREDIT."""
 
     def seconds_of(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the events of some changes, ascending, their seconds or NO_CREDIT, and which of
-        these are known.
-        """
+        """Return the changed events, ascending, their seconds or NO_CREDIT, and a mask of the cached ones."""
         events, numbers, single = changes.of_single()
         places, known = place_among(self.changes, numbers)
         seconds = self.seconds[places] if len(self.seconds) else places
         return events, seconds, known & single
 
     def with_segments(self, read: Mapping[int, CreditedEvents], now: Collection[int]) -> Self:
-        """Return the same and what was read of segments; when it is too much, of former ones only
-        those that there are now.
-        """
+        """Add segments. If there are too many, keep only current ones."""
         segments = {**self.segments, **read}
         if len(segments) > MOST_SEGMENTS:
             segments = {stamp: segments[stamp] for stamp in now if stamp in segments}
         return replace(self, segments=segments)
 
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
-        """Return the same and the seconds, or NO_CREDIT, of the events of some changes, ascending;
-        at most so many of the latest.
-        """
+        """Add the seconds, or NO_CREDIT, of changed events, ascending. Only the latest changes are kept."""
         _, numbers, single = changes.of_single()
         joined = np.concatenate([self.changes, numbers[single]])
         kept, places = np.unique(joined, return_index=True)
@@ -130,10 +123,9 @@ class KnownCredit:
 
 
 def recall(key: Key) -> KnownCredit:
-    """Return what is known by a key, which tells databases, Spaces, sources and rules apart."""
+    """Return the cached credit of a database, Space, sources and rule."""
     return cache.get(key) if key in cache else KnownCredit()
 
 
 def remember(key: Key, known: KnownCredit) -> None:
-    """Know it from now on."""
     cache.put(key, known)

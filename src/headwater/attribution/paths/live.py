@@ -1,6 +1,4 @@
-"""Paths straight from the tables: what segments are made of, and what stands in for them while they
-are missing or behind.
-"""
+"""Paths from the tables: the input of segments, and their replacement while they are missing or outdated."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ _DAY = 86_400 * _MICROSECONDS
 
 
 def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
-    """The query of the paths to the events `e` that meet `only`, for `assemble`. It binds
-    the values of `live_values` besides what `only` binds. `by_company` is as in an attribution.
+    """Return the query of the paths to events `e` that meet `only`, for `assemble`. Binds `live_values` and
+    what `only` binds.
     """
     return queries["paths"].format(
         only=only,
@@ -40,13 +38,12 @@ def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
 
 
 def live_values(space_id: int, **only: Any) -> dict[str, Any]:
-    """The values that `live_paths` binds."""
     kinds = {kind.name.lower(): int(kind) for kind in EventKind}
     return {"space_id": space_id, "no_amount": NO_AMOUNT, **kinds, **only}
 
 
 def assemble(record: Sequence[Any]) -> PathData:
-    """Return the paths in the one row of `live_paths`, fetched in binary."""
+    """Return the paths in the row of `live_paths`, fetched in binary."""
     events, ids, contacts, companies, times, amounts, owners, names, kinds, *touches = record
     event_times, event_owners = read_numbers(times), read_numbers(owners)
     touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
@@ -78,18 +75,17 @@ def assemble(record: Sequence[Any]) -> PathData:
     return PathData(columns, event_names, events, len(touch_times))
 
 
-# The touches of an owner are a stretch of all, in the order of their times. Every moment halves the
-# stretch of its own at each step, all of them together:
+# Each owner's touches are a range of all, ordered by time. All moments are searched at once, by halving their
+# ranges:
 #
-#     times      10   20   30   40      the first that is not before 25:
+#     times      10   20   30   40      the first at or after 25:
 #     step 1     ╰─────────▲────────╯   30 is not before it
 #     step 2     ╰────▲───╯             20 is before it, so it is the one after 20
 
 
 def _places(times: IntArray, stretches: tuple[IntArray, IntArray], moments: IntArray) -> IntArray:
-    """Return for every moment the place of the first of the times that is not before it, between
-    the beginning and the end of a stretch, in which times ascend. `moments` are rows, each with a
-    moment for every stretch.
+    """Return the index of the first time at or after each moment in its range of ascending times. Each row of
+    `moments` has one moment per range.
     """
     low, high = (np.broadcast_to(edge, moments.shape) for edge in stretches)
     while (is_open := low < high).any():
@@ -101,5 +97,5 @@ def _places(times: IntArray, stretches: tuple[IntArray, IntArray], moments: IntA
 
 
 def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
-    """Return numbers that PostgreSQL has packed, highest octet first; None has none."""
+    """Unpack big-endian numbers from PostgreSQL; empty for None."""
     return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

@@ -1,8 +1,7 @@
 -- name: paths
--- Events `e` with the touches before them, straight from the tables, a packed column each: numbers of
--- eight octets (a source of two, a tag set of four), highest octet first, as PostgreSQL sends them.
--- Times are microseconds since 2000. `owner` is whose path it is; owners are in order, so that the
--- touches of each, which an index has in order, are all that is left to be sorted.
+-- Events `e` with the touches before them, as packed columns: 8 bytes per number (2 for a source, 4 for a tag
+-- set), big-endian. Times are microseconds since 2000. `owner` is the contact or company of the path. Owners
+-- are in order and an index orders the touches of each, so the final sort is cheap.
 WITH chosen AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.amount,
            e.is_upsell OR e.event_name = 'upsell_purchase' AS is_upsell, {owner} AS owner
@@ -43,7 +42,6 @@ SELECT e.events, e.event_ids, e.contacts, e.companies, e.times, e.amounts, e.own
 FROM of_events e, of_touches t;
 
 -- name: by_contact
--- The touches of a contact.
 SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
 FROM touchpoints t
 WHERE t.space_id = %(space_id)s AND t.contact_id = o.owner AND t.occurred_at <= o.latest
@@ -51,7 +49,7 @@ ORDER BY t.occurred_at, t.id
 OFFSET 0;
 
 -- name: by_company
--- The touches of a company, whose number is below zero, or of a contact without one.
+-- The touches of a company (negative number), or of a contact without one.
 SELECT t.occurred_at, t.id, t.source_id, t.tag_set_id
 FROM touchpoints t
 WHERE o.owner < 0 AND t.space_id = %(space_id)s AND t.company_id = -o.owner

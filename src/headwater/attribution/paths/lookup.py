@@ -1,4 +1,4 @@
-"""Ascending numbers, which values are among them, and the values of numbers. Pure."""
+"""Search and deduplicate numbers in bulk. Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from headwater.attribution.paths.path_data import BoolArray, IntArray
 
 _SPARSE, _SHORT = 16, 1 << 20
-"""The most entries of a table: this many for each number, or this many in all."""
+"""The most entries of a table: per number, or in total."""
 _SMALL, _MANY = 1 << 18, 256
-"""The most entries of a table made for one look, and the fewest values that are worth it."""
+"""The most entries of a one-time table, and the fewest values worth it."""
 _NONE = np.array([], dtype=np.int64)
 
 
 def place_among(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return the place of each value among ascending numbers, and which values are there at all;
-    the place of any other means nothing.
+    """Return the index of each value among ascending numbers, and a mask of the values found; other indexes
+    are meaningless.
     """
     if not len(ascending):
         return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
@@ -25,16 +25,15 @@ def place_among(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolAr
     return places, ascending[places] == values
 
 
-# Of a day's events some fifty may be pending, and of a report's tag sets a few be wanted: nearly no
-# value is among the numbers, which a table tells of nearly all by their last bits alone.
+# Few of a day's events are pending, and few of a report's tag sets are selected: almost no value is among the
+# numbers. A table of their last bits excludes most values:
 #
 #     numbers      3   5              values        5   6   13   16
 #     last bits   11  01              last bits    01  10   01   00
-#     table     · ▪ · ▪               may be        5       13       → looked up, of which is 5
+#     table     · ▪ · ▪               possible      5       13       → searched, only 5 is found
 
 
 def are_among(ascending: IntArray, values: IntArray) -> BoolArray:
-    """Return which values are among ascending numbers."""
     size = 1 << (_SPARSE * len(ascending)).bit_length()
     if size > _SMALL or len(values) < _MANY:
         return place_among(ascending, values)[1]
@@ -47,17 +46,16 @@ def are_among(ascending: IntArray, values: IntArray) -> BoolArray:
 
 
 class NumberMap:
-    """Values of ascending numbers, made ready to be looked up in bulk; every other number has
-    `nothing`. Numbers that lie close, as ids of one Space's contacts do, are looked up
-    in a table, ten times as fast as by halving.
+    """A map from ascending numbers to values, for lookups in bulk; other numbers map to `nothing`. Dense
+    numbers, such as a Space's contact ids, use a table, ten times as fast as binary search.
     """
 
-    # Of 3 → a, 5 → b the table begins after the number 0, and has an entry for all larger numbers:
+    # For 3 → a, 5 → b the table begins after the number 0, with one entry for all larger numbers:
     #
     #     number   ≤ 0   1   2   3   4   5   ≥ 6
     #     entry    ·     ·   ·   a   ·   b   ·
     #
-    # It begins after another number where the numbers are negative, or large.
+    # It begins after another number if numbers are negative or large.
 
     def __init__(self, numbers: IntArray, values: IntArray, nothing: int) -> None:
         self._numbers, self._values, self._nothing = numbers, values, nothing
@@ -69,10 +67,9 @@ class NumberMap:
         if most - self._before <= longest:
             self._table = np.full(most - self._before + 2, nothing, dtype=np.int64)
             self._table[numbers - self._before] = values
-            self._numbers = self._values = _NONE  # the table has it all
+            self._numbers = self._values = _NONE  # the table has everything
 
     def find(self, wanted: IntArray) -> IntArray:
-        """Return the value of each number."""
         if self._table is None:
             places, known = place_among(self._numbers, wanted)
             return np.where(known, self._values[places], self._nothing)
@@ -81,13 +78,13 @@ class NumberMap:
 
 
 _BITS = 63
-"""Of a number above zero."""
+"""Bits of a positive number."""
 _DENSE = 16
-"""Values whose range is at most this many times their number are marked in a table instead of sorted."""
+"""Values with a range of at most this many times their count are marked in a table instead of sorted."""
 
 
 def distinct_values(values: IntArray) -> IntArray:
-    """Return each value once, ascending."""
+    """Return distinct values, ascending."""
     least, most = _ends(values)
     if most - least >= _DENSE * len(values):
         ordered = np.sort(values)
@@ -98,9 +95,8 @@ def distinct_values(values: IntArray) -> IntArray:
 
 
 def distinct(*pieces: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
-    """Return each pair of two columns once, in order, of several pieces of such columns."""
-    # Piece by piece and in place, as there may be millions in all: new arrays of that size cost
-    # more than what is done.
+    """Return the distinct pairs of two columns, in order, from several parts."""
+    # One part at a time and in place: with millions of pairs, new arrays would cost more than the work.
     (least, most), (second_least, second_most) = (
         _ends_of([piece[place] for piece in pieces]) for place in (0, 1)
     )
@@ -140,7 +136,7 @@ def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray
 
 
 def _marked(pieces: Iterable[IntArray], size: int) -> IntArray:
-    """Return each of some numbers from 0 to below a size once, ascending."""
+    """Return distinct numbers below `size`, ascending."""
     occurs = np.zeros(size, dtype=np.bool_)
     for numbers in pieces:
         occurs[numbers] = True
@@ -148,12 +144,11 @@ def _marked(pieces: Iterable[IntArray], size: int) -> IntArray:
 
 
 def firsts(*columns: IntArray) -> IntArray:
-    """Return the places of the rows of some columns that differ from the row before."""
+    """Return the indexes of the rows that differ from the row before."""
     return np.flatnonzero(_begins(*columns))
 
 
 def _begins(*columns: IntArray) -> BoolArray:
-    """Return which rows of some columns differ from the row before."""
     differs = np.zeros(len(columns[0]), dtype=np.bool_)
     differs[:1] = True
     for column in columns:
@@ -162,11 +157,10 @@ def _begins(*columns: IntArray) -> BoolArray:
 
 
 def _ends(values: IntArray) -> tuple[int, int]:
-    """Return the least and the largest value, or 0 twice."""
+    """Return the least and largest value, or 0 twice."""
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
 def _ends_of(pieces: Sequence[IntArray]) -> tuple[int, int]:
-    """Return the least and the largest value of several columns, or 0 twice."""
     ends = [_ends(piece) for piece in pieces if len(piece)]
     return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else (0, 0)

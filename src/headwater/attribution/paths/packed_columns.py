@@ -1,4 +1,4 @@
-"""Columns packed into as few octets as their range needs, and back. Pure."""
+"""Columns packed into as few bytes as their range needs. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from headwater.attribution.paths.path_data import NO_AMOUNT, IntArray
 
 WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
-"""The types of numbers by how many octets each has. Without any, all are the base."""
+"""Types by bytes per number; with 0, all equal the base."""
 _WIDE = 1 << 32
-"""Numbers of this width and above are signed, because unsigned ones do not mix with those."""
+"""From here numbers are signed, because unsigned 64-bit integers don't mix with those."""
 
 
 class DamagedColumn(Exception):
-    """A packed column is not what was stored."""
+    """A packed column has changed since it was stored."""
 
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """Unsigned integers, each as wide as the largest needs. The base is added to restore the values.
+    """Unsigned integers as wide as the largest needs, to be added to the base.
 
     A column of amounts starts at 1, because 0 marks a missing amount.
     """
@@ -32,12 +32,11 @@ class PackedColumn:
 
     @property
     def checksum(self) -> int:
-        """A number that reveals damage to the column."""
         return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
 
 
 def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
-    """Return a stored column. Raises DamagedColumn when the checksum does not match."""
+    """Return a stored column. Raises DamagedColumn for a wrong checksum."""
     column = PackedColumn(base, data)
     if column.checksum != checksum:
         raise DamagedColumn
@@ -45,7 +44,6 @@ def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
 
 
 def pack(values: IntArray) -> PackedColumn:
-    """Pack a column."""
     if not len(values):
         return PackedColumn(0, b"")
     base = int(values.min())
@@ -53,7 +51,7 @@ def pack(values: IntArray) -> PackedColumn:
 
 
 def unpack(column: PackedColumn, count: int) -> IntArray:
-    """Return the values of a column. Raises DamagedColumn when it does not hold `count` of them."""
+    """Raises DamagedColumn unless there are `count` values."""
     numbers = _numbers(column, count)
     if numbers is None:
         return np.full(count, column.base, dtype=np.int64)
@@ -61,7 +59,7 @@ def unpack(column: PackedColumn, count: int) -> IntArray:
 
 
 def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
-    """Return the same as numbers of as few octets as hold them: not to be calculated with."""
+    """Return the values in the narrowest type, not for calculations."""
     numbers = _numbers(column, count)
     base, most = column.base, column.base + (0 if numbers is None else int(numbers.max()))
     if numbers is None or base < 0 or most >= _WIDE:
@@ -71,14 +69,13 @@ def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
 
 
 def pack_amounts(amounts: IntArray) -> PackedColumn:
-    """Pack a column of amounts."""
     has = amounts != NO_AMOUNT
     base = int(amounts[has].min()) - 1 if has.any() else 0
     return PackedColumn(base, _narrow(np.where(has, amounts - base, 0)))
 
 
 def unpack_amounts(column: PackedColumn, count: int) -> IntArray:
-    """Return a column of amounts. Raises DamagedColumn when it does not hold `count` of them."""
+    """Raises DamagedColumn unless there are `count` values."""
     numbers = _numbers(column, count)
     if numbers is None:
         return np.full(count, NO_AMOUNT, dtype=np.int64)
@@ -93,7 +90,7 @@ def _narrow(numbers: IntArray) -> bytes:
 
 
 def _numbers(column: PackedColumn, count: int) -> IntArray | None:
-    """Return the numbers of a column before its base is added; None when it stores none."""
+    """Return the numbers without the base; None if none are stored."""
     width, rest = divmod(len(column.data), count) if count else (0, len(column.data))
     if rest or width not in WIDTHS:
         raise DamagedColumn

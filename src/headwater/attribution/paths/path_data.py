@@ -1,6 +1,6 @@
-"""Paths as columns of numbers: many events, and the touches before each. Pure.
+"""Paths as numpy columns: many events, and the touches before each. Pure.
 
-Reports compute on them in bulk, whether they come out of segments or straight from the tables.
+Reports use them in bulk, read from segments or from the tables.
 """
 
 from __future__ import annotations
@@ -17,31 +17,30 @@ from numpy.typing import NDArray
 from headwater.attribution.shares import count_before
 
 IntArray = NDArray[np.integer[Any]]
-"""Integers of any width."""
 BoolArray = NDArray[np.bool_]
 
 NO_AMOUNT = -(2**63)
-"""In the column of amounts: the event has no amount."""
+"""The amount of an event without one."""
 LEFT_OUT, ROUNDED_AWAY = 1 << 62, 1 << 61
-"""Likewise, above zero or below: the event's amount is left out of a report, or its value in the
-report's currency rounds to zero. No real amount is as large.
+"""Positive or negative: the amount is left out of a report, or rounds to zero in its currency. No real amount
+is as large.
 """
 
 
 class Column(StrEnum):
-    """The columns of events, then the columns of touches."""
+    """The columns of events, then of touches."""
 
     EVENT_IDS = "event_ids"
     CONTACTS = "contacts"
     COMPANIES = "companies"
     """0 means none."""
     NAMES = "names"
-    """Places in `event_names`."""
+    """Indexes in `event_names`."""
     SECONDS = "seconds"
-    """The whole seconds since 1970 of the event."""
+    """Unix seconds."""
     AMOUNTS = "amounts"
-    """In ten-thousandths; NO_AMOUNT is none. LEFT_OUT and ROUNDED_AWAY count as nothing, with the
-    sign of the amount that the event states.
+    """In ten-thousandths, or NO_AMOUNT. LEFT_OUT and ROUNDED_AWAY count as nothing and keep the sign of the
+    stated amount.
     """
     STARTS = "starts"
     """The index of the first touch of the event's path."""
@@ -53,24 +52,24 @@ class Column(StrEnum):
     OLDER_30 = "older_30"
     OLDER_60 = "older_60"
     OLDER_90 = "older_90"
-    """The number of touches at the start of the path that are older than a window of this many days."""
+    """The number of touches that are older than a window of this many days."""
     TOUCH_SECONDS = "touch_seconds"
     SOURCES = "sources"
     TAG_SETS = "tag_sets"
     KINDS = "kinds"
-    """The EventKind of the event. It comes last because stored segments list their columns in this order."""
+    """An EventKind. The last column, because stored segments list their columns in this order."""
 
 
 class EventKind(IntEnum):
-    """The properties of an event besides its name. They are read from the event as stored, so that
-    no exchange rate changes them.
+    """Properties of an event besides its name, read from the event as stored, so that exchange rates don't
+    change them.
     """
 
     PLAIN = 0
     UPSELL = 1
     """Sold on top of an order."""
     REFUND = 2
-    """Money that went back: the amount is below zero."""
+    """The amount is negative."""
 
 
 TOUCH_COLUMNS = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
@@ -84,7 +83,7 @@ ON_PATHS = frozenset(Column) - {
     Column.AMOUNTS,
     Column.KINDS,
 }
-"""The columns that are about touches."""
+"""The columns about touches."""
 OLDER = {
     1: Column.OLDER_1,
     7: Column.OLDER_7,
@@ -93,7 +92,7 @@ OLDER = {
     60: Column.OLDER_60,
     90: Column.OLDER_90,
 }
-"""The column by the days of the window."""
+"""By days of the window."""
 
 
 # Two purchases of one contact and one of another, with their touches:
@@ -103,36 +102,31 @@ OLDER = {
 #     purchase B  ────────▲                0        4         0 1 2 3
 #     purchase C            ────▲          4        2         4 5
 #
-# A contact's touches are there once for all its events of a segment, so what is stored and read
-# grows with events and touches, never with their product. With `older_30` of B being 2, its path
-# within 30 days is 2 3.
+# All events of a contact in a segment share its touches, so the size grows with events and touches, not with
+# their product. If `older_30` of B is 2, its path within 30 days is 2 3.
 
 
 @dataclass(frozen=True)
 class PathData:
-    """Events with their paths. Some columns may be left out. Those of events have eight octets, so
-    that they can be calculated with; those of touches may have fewer.
+    """Events with their paths. Columns may be missing. Event columns are 64-bit, for calculations; touch
+    columns may be narrower.
     """
 
     columns: Mapping[Column, IntArray]
     event_names: tuple[str, ...]
     events: int
-    """The number of events."""
     touches: int
-    """The number of touches."""
     first_orders: BoolArray | None = None
-    """True for events that are the first order of their customer: only where events are as they
-    were. Of those as they are, others know it.
-    """
+    """A mask of customers' first orders, only for events in former states; for others it is looked up."""
     orders_until: IntArray | None = None
-    """The number of orders of each event's customer up to its second, counted to 2: likewise."""
+    """The number of orders of each event's customer up to its second, at most 2; likewise."""
 
     def __getitem__(self, column: Column) -> IntArray:
         return self.columns[column]
 
     @classmethod
     def join(cls, pieces: Sequence[Self]) -> PathData:
-        """Return several as one. All have the same columns."""
+        """Concatenate parts with the same columns."""
         if len(pieces) == 1:
             return pieces[0]
         event_names = tuple(dict.fromkeys(name for piece in pieces for name in piece.event_names))
@@ -150,7 +144,7 @@ class PathData:
         return PathData(columns, event_names, events, touches)
 
     def select(self, chosen: BoolArray | IntArray) -> PathData:
-        """Return some of the events, with all touches."""
+        """Select events, keeping all touches."""
         places = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
         if chosen.dtype == np.bool_ and len(places) == self.events:
             return self
@@ -168,9 +162,7 @@ class PathData:
         )
 
     def parts(self, count: int) -> list[PathData]:
-        """Return the same, which have paths, in so many parts of about as many events; no column is
-        copied but the beginnings of paths.
-        """
+        """Split into parts with about equal numbers of events. Only the starts of paths are copied."""
         edges = [self.events * number // count for number in range(count + 1)]
         return [self._part(slice(*edge)) for edge in pairwise(edges)]
 
@@ -194,12 +186,12 @@ class PathData:
         )
 
     def only(self, columns: Iterable[Column]) -> PathData:
-        """Return the same with some of the columns: what is read from the tables has all."""
+        """Keep some columns."""
         kept = {column: self[column] for column in dict.fromkeys(columns)}
         return PathData(kept, self.event_names, self.events, self.touches)
 
     def without_unused(self) -> PathData:
-        """Return the same events without the touches that are on none of their paths."""
+        """Remove touches that aren't on any path."""
         used = self.events_of_touches() > 0
         places = count_before(used)
         columns = {
@@ -210,8 +202,8 @@ class PathData:
         return PathData(columns, self.event_names, self.events, int(places[-1]))
 
     def cut_to_window(self, days: int) -> PathData:
-        """Return the same events with no touches but those in a window of so many days, 0 is no
-        limit, and one path after the other: no touch is on two of them.
+        """Keep only touches within a window in days (0 means no limit), with contiguous paths: shared touches
+        are copied.
         """
         older = self[OLDER[days]] if days else 0
         lengths = np.maximum(self[Column.LENGTHS] - older, 0)
@@ -228,7 +220,7 @@ class PathData:
         return PathData(columns, self.event_names, self.events, total)
 
     def events_of_touches(self) -> IntArray:
-        """Return of each touch on how many of the paths it is."""
+        """Return the number of paths on which each touch is."""
         starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
         edges = np.bincount(starts, minlength=self.touches + 1)
         edges = edges - np.bincount(ends, minlength=self.touches + 1)
@@ -239,7 +231,7 @@ _OF_EVENTS = frozenset(EVENT_COLUMNS)
 
 
 def _adapted(piece: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
-    """Return a column of a piece as it is among all: places moved to where the piece is."""
+    """Return a column of a part, with indexes adapted to the concatenation."""
     values = piece[column]
     if column is Column.STARTS:
         return values + start

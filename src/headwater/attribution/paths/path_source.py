@@ -1,4 +1,4 @@
-"""The database and Space that paths are of: what all that is remembered of them is known by."""
+"""The database and Space of some paths: part of the key of everything cached about them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ queries = Queries(__name__, "path_source.sql")
 
 
 class PathSource(NamedTuple):
-    """The database and Space that paths are of."""
-
     address: str
     database: int
-    """Its number, which a database that takes its place does not have."""
+    """The database's oid; a replacement has another one."""
     space_id: int
 
 
 _databases = WeakKeyDictionary[AsyncConnection, tuple[str, int]]()
-"""The address and number of each connection's database, which stay the same as long as it lives."""
+"""The address and oid of each connection's database, which don't change."""
 
 
 async def fetch_source(connection: AsyncConnection, space_id: int) -> PathSource:
-    """Return what a Space's paths are known by that a connection reads."""
     if connection not in _databases:
         (number,) = await fetch_one(connection, queries["database"])
         _databases[connection] = connection.info.dsn, number

@@ -1,3 +1,3 @@
 -- name: database
--- The number of the database, which none that takes its place has.
+-- The database's oid; a replacement has another one.
 SELECT d.oid FROM pg_database d WHERE d.datname = current_database();

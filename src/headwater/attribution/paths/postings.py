@@ -1,5 +1,5 @@
-"""Postings: of every source that is rare in a segment, the events that have a touch of it, each
-with the models and windows by which the source has credit. Of other sources the paths tell. Pure.
+"""Postings: for every source that is rare in a segment, its events with the models and windows in which it
+has credit. Common sources are read from the paths. Pure.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from headwater.attribution.shares import count_before
 from headwater.sources.catalogue import source_mask
 
 RARE_SHARE = 24
-"""A source is rare in a segment when all its touches stand on paths, counted on each, at most as
-often as one in so many events. So 62 sources have at most 2.6 postings an event, of 31 octets.
+"""A source is rare with at most one touch on a path per this many events, counted on each path. So 62 sources
+have at most 2.6 postings per event, of 31 bytes.
 """
 FEW = 4
-"""So often they may stand on paths however few events the segment has."""
+"""This many touches on paths are rare in any segment."""
 
-# The postings of a source, as stored: a checksum of the rest and of the source's number; how many
-# they are, and the least id; the ids above it, each in as many octets as the largest needs; the
-# marks, of eight octets. A mark is the event's second of the day (in UTC), above bits of models and
-# windows.
+# The stored postings of a source: a checksum of the rest and of the source number; the count and the least
+# id; the ids above it, as wide as the largest needs; the 8-byte marks. A mark is the event's UTC second of
+# the day, above bits of models and windows.
 _CHECKSUM = struct.Struct("<I")
 _HEADER = struct.Struct("<Iq")
 _MARK = "<i8"
 POSTING_OCTETS = 12
-"""What a posting usually takes."""
+"""The typical size of a posting in bytes."""
 
-# Numbers of models: they are in the database, so append, never reorder. Models that share an amount
-# out credit every source in the window (that counts for them), and so have one number.
+# Numbers of models, as stored: append, never reorder. Models that share an amount credit every eligible
+# source in the window, and so have one number.
 _PLACES = {
     "first_touch": 0,
     "last_touch": 1,
@@ -57,26 +56,25 @@ _SECONDS_A_DAY = 86_400
 
 
 class DamagedPostings(Exception):
-    """Postings are not what was stored."""
+    """Postings have changed since they were stored."""
 
 
 @dataclass(frozen=True)
 class Postings:
-    """The postings of a segment, ready to be stored."""
+    """The postings of a segment, to be stored."""
 
     common_sources: int
-    """The sources that are not rare, bit n for number n."""
+    """A bit mask of the source numbers that aren't rare."""
     sources: list[int]
-    """The rare ones, ascending."""
+    """Rare sources, ascending."""
     ends: list[int]
-    """Of each rare source, one past its last octet."""
+    """One past the last byte of each rare source."""
     data: bytes
 
 
 def make_postings(paths: PathData) -> Postings:
-    """Return the postings of a segment's paths."""
     counts = np.bincount(paths[Column.SOURCES], weights=paths.events_of_touches())
-    often = counts.astype(np.int64)  # on how many paths, counting every touch
+    often = counts.astype(np.int64)  # paths with the source, counting every touch
     rare = (often > 0) & (often <= max(FEW, paths.events // RARE_SHARE))
     sources: list[int] = np.flatnonzero(rare).tolist()
     slices = _slices(paths, sources) if sources else []
@@ -89,8 +87,8 @@ def make_postings(paths: PathData) -> Postings:
 
 
 def read_postings(data: bytes, source: int, model: str, window_days: int) -> tuple[IntArray, IntArray, int]:
-    """Return the events of which a source has credit by a model in a window, their seconds of the
-    day, and how many postings there are in all. Raises DamagedPostings.
+    """Return the events credited to a source by a model and window, their seconds of the day, and the number
+    of postings. Raises DamagedPostings.
     """
     body = memoryview(data)[_CHECKSUM.size :]
     if len(body) < _HEADER.size or _CHECKSUM.pack(zlib.crc32(body, source)) != data[:4]:
@@ -104,13 +102,13 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
 
 
 def columns_of(window_days: int) -> tuple[Column, ...]:
-    """Return the columns that `count_credited` reads, and those that tell the events apart."""
+    """Return the columns that `count_credited` reads, with event ids and seconds."""
     older = (OLDER[window_days],) if window_days else ()
     return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES)
 
 
 def count_credited(paths: PathData, source_ids: Collection[int], model: str, window_days: int) -> IntArray:
-    """Return of each event how many touches of some sources have credit by a model in a window."""
+    """Return the number of credited touches of some sources per event."""
     starts, sources = paths[Column.STARTS], paths[Column.SOURCES]
     begins = starts + paths[OLDER[window_days]] if window_days else starts
     ends = starts + paths[Column.LENGTHS]
@@ -124,12 +122,12 @@ def count_credited(paths: PathData, source_ids: Collection[int], model: str, win
 
 
 def _bits_of(model: str) -> IntArray:
-    """Return the bit of a model for each window."""
+    """Return a model's bit for each window."""
     return np.left_shift(1, len(WINDOWS) * _PLACES[model] + np.arange(len(WINDOWS)))
 
 
 def _slices(paths: PathData, sources: list[int]) -> list[bytes]:
-    """Return the postings of each of some sources, as they are stored."""
+    """Return the stored postings of each source."""
     few = _with_touches_of(sources, paths)
     starts = few[Column.STARTS]
     crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
@@ -148,7 +146,7 @@ def _slices(paths: PathData, sources: list[int]) -> list[bytes]:
 
 
 def _with_touches_of(sources: list[int], paths: PathData) -> PathData:
-    """Return the events that have a touch of some sources, with their whole paths."""
+    """Return the events with a touch of some sources, with their whole paths."""
     starts = paths[Column.STARTS]
     before = count_before(are_sources_among(sources, paths[Column.SOURCES]))
     chosen = before[starts] < before[starts + paths[Column.LENGTHS]]
@@ -164,8 +162,8 @@ def _packed(source: int, event_ids: IntArray, marks: IntArray) -> bytes:
 
 
 def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
-    """Return for pairs of an event and a touch on its path by which models, in which windows, the
-    touch has credit. The pairs are in the order of events.
+    """Return, for each pair of an event and a touch, the bits of models and windows that credit the touch.
+    Pairs are ordered by event.
     """
     starts, ends = paths[Column.STARTS], paths[Column.STARTS] + paths[Column.LENGTHS]
     begins = np.array([starts + paths[OLDER[days]] if days else starts for days in WINDOWS])

@@ -1,5 +1,5 @@
-"""Reads attribution paths: from valid segments, and from the tables for events that are pending, missing or
-in a damaged segment. Both in one snapshot, so that every event is read exactly once.
+"""Read attribution paths: from valid segments, and from the tables for events that are pending, missing or in
+a damaged segment. All in one snapshot, so that every event is read exactly once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.database.bulk_values import array
 from headwater.database.queries import fetch_all, fetch_one
 
 MAX_LIVE_EVENTS = 10_000
-"""The events that are read from the tables at once."""
+"""Events read from the tables at once."""
 SEGMENTS_AT_ONCE = 8
 
 log = structlog.get_logger()
@@ -35,7 +35,7 @@ _NO_IDS = np.array([], dtype=np.int64)
 
 
 class PathReader:
-    """Reads paths in a transaction whose statements all see the same rows."""
+    """Reads paths in a transaction with one snapshot."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class PathReader:
         *,
         by_company: bool = False,
     ) -> None:
-        """`by_company` is as in an attribution: paths of companies are always read from the tables,
-        as a company's touch would change the paths of all its people.
+        """With `by_company`, paths of companies are read from the tables, because a company's touch changes
+        the paths of all its people.
         """
         self._connection, self._source, self._by_company = connection, source, by_company
         self._space_id = source.space_id
@@ -54,8 +54,8 @@ class PathReader:
         self._columns = tuple(dict.fromkeys([*always, *columns]))
 
     async def plan_scan(self, first_day: date, last_day: date) -> ScanPlan:
-        """Return what is stored of these days, in UTC. Every day is checked for events, so the range
-        should not begin before the first event or end after the last.
+        """Plan a scan of some UTC days. Every day is checked for events, so the range should not exceed the
+        Space's events.
         """
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
         cursor = self._connection.cursor(binary=True)
@@ -79,8 +79,8 @@ class PathReader:
         )
 
     async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Piece]:
-        """Yield the events of a scan, block by block, without cached blocks. A block with damaged
-        days lacks their events; a later block without a version has them.
+        """Yield the events of a scan by block, without cached blocks. A block with damaged days lacks their
+        events; a later block without a version has them.
         """
         event_ids: list[IntArray] = []
         damaged: set[date] = set()
@@ -103,7 +103,6 @@ class PathReader:
                 yield block, await self.read_live(unknown[start : start + MAX_LIVE_EVENTS])
 
     async def _with_events(self, days: Collection[date]) -> set[date]:
-        """Return the days with events among some days."""
         if not days:
             return set()
         values = {"space_id": self._space_id, "days": sorted(days)}
@@ -113,8 +112,8 @@ class PathReader:
     async def _blocks(
         self, scan: ScanPlan, blocks: Sequence[Block], damaged: set[date]
     ) -> AsyncIterator[Piece]:
-        """Yield the valid paths of some blocks of segments, in order. A day with a damaged segment is added
-        to `damaged`.
+        """Yield the valid paths of some blocks of segments, in order. Days with damaged segments are added to
+        `damaged`.
         """
         at, gathered = 0, list[PathData]()
         async for day, records in self._records(scan, blocks):
@@ -129,7 +128,7 @@ class PathReader:
     async def _records(
         self, scan: ScanPlan, blocks: Sequence[Block]
     ) -> AsyncIterator[tuple[date, list[Sequence[Any]]]]:
-        """Yield the stored segments of every day of some blocks, day by day."""
+        """Yield the stored segments of every day."""
         days = [day for block in blocks for day in scan.days_in(block)]
         if not days:
             return
@@ -147,7 +146,7 @@ class PathReader:
                 yield of_day[0][0], of_day
 
     def _of_day(self, day: date, records: list[Sequence[Any]], damaged: set[date]) -> list[PathData]:
-        """Return the paths of a day, with those that are pending."""
+        """Return the paths of a day, including pending events."""
         try:
             return [unpacked(record, self._columns).paths for record in records]
         except DamagedSegment:
@@ -166,8 +165,8 @@ class PathReader:
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
     async def read_live(self, event_ids: IntArray) -> PathData:
-        """Return the paths of some events from the tables, with all columns; they are few enough to
-        be read at once.
+        """Return the paths of some events from the tables, with all columns. There must be few enough to read
+        at once.
         """
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
@@ -190,7 +189,7 @@ class PathReader:
 
 
 def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
-    """Return the paths of some events, in parts; deleted events have none."""
+    """Split paths by groups of event ids; deleted events have none."""
     event_ids = np.concatenate(parts)
     order = np.argsort(event_ids)
     numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
@@ -201,9 +200,7 @@ def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
 
 
 def _piece(scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
-    """Return the paths of a block but for what is pending; without an identity when it lacks a
-    day.
-    """
+    """Return the paths of a block without pending events; without a version if a day is missing."""
     paths = PathData.join(gathered)
     pending = scan.pending_in(block)
     if len(pending):

@@ -1,5 +1,5 @@
-"""Plan a scan of the paths of a range of days: which days have valid segments, which events are
-pending, and the version of each part. Pure.
+"""Plan a scan of paths over a range of days: the days with valid segments, the pending events, and the
+version of each part. Pure.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from headwater.attribution.paths.path_data import IntArray
 
 BLOCK_SIZE = 500_000
-"""The events and touches of a block: enough for arithmetic in bulk. A size of 1,000,000 is slightly
-faster and needs twice the memory.
+"""Events and touches of a block: enough for numpy. A size of 1,000,000 is slightly faster and needs twice the
+memory.
 """
 _1970 = date(1970, 1, 1).toordinal()
 _DAY = 86_400
@@ -25,14 +25,12 @@ _DAY = 86_400
 
 @dataclass(frozen=True)
 class PendingEvents:
-    """The events of a day whose segments are behind."""
+    """A day's events with outdated segments."""
 
     event_ids: IntArray
     """Ascending, without duplicates."""
     changes: bytes
-    """The ids of the changes. Every change of an event has a new id, so with equal ids the tables
-    have equal paths.
-    """
+    """The ids of the changes. Every change has a new id, so equal ids mean equal paths."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class SegmentedDay:
     size: int
     """The number of events and touches."""
     versions: bytes
-    """The versions of its segments: with equal versions they have equal paths."""
+    """The versions of its segments. Equal versions mean equal paths."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,13 @@ class Block:
     """Paths that are read together."""
 
     version: bytes | None
-    """Two blocks of a Space with the same version have equal paths. None if it is unknown."""
+    """Equal versions in a Space mean equal paths. None if unknown."""
     first_day: date
     last_day: date
 
     @property
     def seconds(self) -> range:
-        """The seconds since 1970 of its days, in UTC."""
+        """The Unix seconds of its UTC days."""
         first, after = self.first_day.toordinal(), self.last_day.toordinal() + 1
         return range(_DAY * (first - _1970), _DAY * (after - _1970))
 
@@ -72,17 +70,15 @@ class ScanPlan:
     """In order."""
     pending: Mapping[date, PendingEvents]
     unsegmented: frozenset[date]
-    """Days whose events are all read from the tables."""
+    """Days to read from the tables."""
     has_versions: bool = True
-    """False when paths can change although segments and changes are the same."""
+    """False if paths can change while segments and changes stay the same."""
 
     @classmethod
     def empty(cls) -> ScanPlan:
-        """Return the plan of no days."""
         return cls(date.max, date.min, [], {}, frozenset())
 
-    # A block is days of one month, so ranges that begin in different months share most of their
-    # blocks:
+    # A block has days of one month, so ranges that begin in different months share most of their blocks:
     #
     #     month         April              May                June
     #     range A              ▇▇▇▇▇▇▇▇▇▇ ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ ▇▇▇▇▇▇
@@ -90,14 +86,13 @@ class ScanPlan:
     #     blocks               ╰────────╯ ╰────────────────╯ ╰────╯
     #     history       ├────────────────────────────────────────►│
     #
-    # Segments don't count for pending events, so the changes of a day are part of its version.
+    # Segments are outdated for pending events, so a day's changes are part of its version.
 
     def blocks(self) -> list[Block]:
-        """Return the days with segments in blocks, in order."""
         return [self._block(run) for run in self._runs()]
 
     def all_blocks(self) -> list[Block]:
-        """Return the blocks, and each day whose events are all read from the tables."""
+        """Return the blocks, and each day to read from the tables."""
         return [*self.blocks(), *(Block(None, day, day) for day in sorted(self.unsegmented))]
 
     def days_in(self, block: Block) -> list[date]:
@@ -107,7 +102,7 @@ class ScanPlan:
         return [segmented.day for segmented in self.days[start:end]]
 
     def pending_in(self, block: Block) -> IntArray:
-        """Return the pending events on the days with segments of a block, ascending."""
+        """Return a block's pending events on days with segments, ascending."""
         days = [self.pending[day].event_ids for day in self.days_in(block) if day in self.pending]
         return np.unique(np.concatenate([np.array([], dtype=np.int64), *days]))
 
@@ -137,7 +132,7 @@ class ScanPlan:
         return Block(None, self.first_day, self.last_day)
 
     def history(self, last_day: date) -> bytes | None:
-        """Return the version of all paths up to a day, None if it is unknown."""
+        """Return the version of all paths up to a day, or None if unknown."""
         if any(day <= last_day for day in self.unsegmented):
             return None
         return self._version(date.min, last_day)
@@ -165,7 +160,7 @@ class ScanPlan:
 
     @cached_property
     def _versions(self) -> tuple[list[date], list[bytes]]:
-        """The days with segments or changes, in order, and the version of each."""
+        """The days with segments or changes, in order, and their versions."""
         segments = {segmented.day: segmented.versions for segmented in self.days}
         changes = {day: pending.changes for day, pending in self.pending.items()}
         days = sorted({*segments, *changes})
@@ -179,7 +174,6 @@ def _get_day(segmented: SegmentedDay) -> date:
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:
-    """Return a digest of parts and their lengths."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         digest.update(len(part).to_bytes(8))
@@ -188,5 +182,4 @@ def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 def make_pending_events(event_ids: IntArray, changes: IntArray) -> PendingEvents:
-    """Return the events of a day with changes, given the event and the id of each change."""
     return PendingEvents(np.unique(event_ids), np.sort(changes).tobytes())

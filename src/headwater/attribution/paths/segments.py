@@ -1,4 +1,4 @@
-"""Segments: the packed paths of a day's events, as stored and as read back."""
+"""Segments: the packed, stored paths of a day's events."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "segments.sql")
 
 MOST_EVENTS = 20_000
-"""The events that a segment is filled up to: small enough to be rewritten for some hundred changes,
-large enough for arithmetic in bulk.
+"""A segment is filled up to this many events: small enough to rewrite for some hundred changes, large enough
+for numpy.
 """
 
 ALL_COLUMNS = tuple(Column)
@@ -36,7 +36,7 @@ _COMMA = SQL(", ")
 
 
 class DamagedSegment(Exception):
-    """A segment is not what was stored."""
+    """A segment has changed since it was stored."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ class Segment:
     """A part of a day's events."""
 
     day: date
-    """Of the events' times, in UTC."""
+    """The UTC day of the events."""
     part: int
     paths: PathData
 
 
 def read_query(name: str, columns: Sequence[Column]) -> Composed:
-    """The query `name` of segments with some of their columns, for `unpacked`."""
+    """Return a query of segments with some columns, for `unpacked`."""
     return queries[name].format(columns=_COMMA.join(Identifier("s", column) for column in columns))
 
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
-    """Return the segment of a row of `read_query`, fetched in binary. Raises DamagedSegment."""
+    """Return the segment of a binary row of `read_query`. Raises DamagedSegment."""
     day, part, events, touches, event_names, bases, checksums, *packed = record
     values: dict[Column, IntArray] = {}
     try:
@@ -73,7 +73,7 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
 
 
 def write_query() -> Composed:
-    """The statement that stores a segment, binding `write_values`."""
+    """Return the statement that stores a segment; binds `write_values`."""
     return queries["write"].format(
         names=_COMMA.join(Identifier(column) for column in Column),
         values=_COMMA.join(Placeholder(column) for column in Column),
@@ -82,7 +82,7 @@ def write_query() -> Composed:
 
 
 def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
-    """Return what `write_query` binds: all columns packed, and the postings made of them."""
+    """Return the values of `write_query`: packed columns and postings."""
     paths = segment.paths
     packed = {
         column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column

@@ -1,19 +1,16 @@
 -- name: read
--- Some columns of the segments of some days, each with where it belongs.
 SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = ANY(%(days)s::date[])
 ORDER BY s.day, s.part;
 
 -- name: read_part
--- One segment, whole.
 SELECT s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day = %(day)s AND s.part = %(part)s;
 
 -- name: read_common
--- Some columns of the segments of some days that are not cached and in which one of some sources is common,
--- each with its stamp.
+-- Uncached segments with a common source among some sources.
 SELECT s.stamp, s.day, s.part, s.event_count, s.touch_count, s.event_names, s.bases, s.checksums, {columns}
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
@@ -21,20 +18,18 @@ WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
   AND s.stamp <> ALL(%(known_stamps)s::bigint[]);
 
 -- name: postings
--- The postings of the segments of a day, each with what it says of them.
 SELECT s.common_sources, s.posted_sources, s.posting_ends, s.postings
 FROM path_segments s
 WHERE s.space_id = %(space_id)s AND s.day BETWEEN %(first_day)s AND %(last_day)s
 ORDER BY s.day, s.part;
 
 -- name: days
--- The days that have segments, and how many each.
+-- Segments per day.
 SELECT d.day, d.parts FROM path_days d
 WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s;
 
 -- name: stored_days
--- The days that have segments: how many there should be, which there are, what they hold, and their
--- stamps, numbers of eight octets, highest first.
+-- Days with segments: the expected number, the existing parts, their size and packed versions, 8 bytes each.
 SELECT d.day, d.parts, s.parts, coalesce(s.size, 0), coalesce(s.stamps, '')
 FROM path_days d
 LEFT JOIN (
@@ -49,7 +44,7 @@ WHERE d.space_id = %(space_id)s AND d.day BETWEEN %(first_day)s AND %(last_day)s
 ORDER BY d.day;
 
 -- name: all_days
--- Every day with events, segments or changes.
+-- Days with events, segments or changes.
 SELECT (e.event_time AT TIME ZONE 'UTC')::date AS day FROM events e
 WHERE e.space_id = %(space_id)s
 UNION
@@ -59,8 +54,8 @@ SELECT p.day FROM pending_paths p WHERE p.space_id = %(space_id)s
 ORDER BY day;
 
 -- name: days_with_events
--- The days with events among some days. The ends of the days are computed first: under a row-level policy
--- an index is not used for values that a function computes from another table's column.
+-- Days with events among some days. Their ends are computed first: under row-level security an index isn't
+-- used for values that a function computes from another table's column.
 WITH days AS MATERIALIZED (
     SELECT d.day, d.day::timestamp AT TIME ZONE 'UTC' AS start,
            (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC' AS ends
@@ -74,7 +69,7 @@ WHERE EXISTS (
     LIMIT 1);
 
 -- name: events_of_days
--- The events of some days, whose ends are computed before for the same reason.
+-- Event ids of some days, whose ends are computed first for the same reason.
 WITH days AS MATERIALIZED (
     SELECT d.day::timestamp AT TIME ZONE 'UTC' AS start,
            (d.day::timestamp + interval '1 day') AT TIME ZONE 'UTC' AS ends
@@ -86,8 +81,7 @@ JOIN events e
   ON e.space_id = %(space_id)s AND e.event_time >= d.start AND e.event_time < d.ends;
 
 -- name: pending
--- The events whose segments are outdated, by day, and the changes since: numbers of eight octets, highest
--- first.
+-- Pending events and their changes by day, 8 bytes each.
 SELECT p.day, string_agg(int8send(p.event_id), ''), string_agg(int8send(p.id), '')
 FROM pending_paths p
 WHERE p.space_id = %(space_id)s AND p.day BETWEEN %(first_day)s AND %(last_day)s
@@ -95,7 +89,7 @@ GROUP BY p.day
 ORDER BY p.day;
 
 -- name: write
--- A segment, new or instead of what it was.
+-- Insert or replace a segment.
 INSERT INTO path_segments
     (space_id, day, part, stamp, event_count, touch_count, event_names, bases, checksums,
      common_sources, posted_sources, posting_ends, postings, {names})
@@ -110,18 +104,15 @@ SET (stamp, event_count, touch_count, event_names, bases, checksums, common_sour
      excluded.posting_ends, excluded.postings, {excluded});
 
 -- name: write_day
--- How many segments a day has now.
+-- Set the number of segments of a day.
 INSERT INTO path_days (space_id, day, parts) VALUES (%(space_id)s, %(day)s, %(parts)s)
 ON CONFLICT (space_id, day) DO UPDATE SET parts = excluded.parts;
 
 -- name: delete_all
--- The segments of a Space.
 DELETE FROM path_segments s WHERE s.space_id = %(space_id)s;
 
 -- name: delete_days
--- How many segments its days have.
 DELETE FROM path_days d WHERE d.space_id = %(space_id)s;
 
 -- name: delete_pending
--- What is to be put into them.
 DELETE FROM pending_paths p WHERE p.space_id = %(space_id)s;

@@ -1,4 +1,4 @@
-"""Comparing segments with what they are derived from, and making them anew: for operators."""
+"""Compare segments with the tables, and rebuild them: for operators."""
 
 from __future__ import annotations
 
@@ -30,27 +30,24 @@ from headwater.attribution.paths.segments import (
 
 @dataclass(frozen=True)
 class DayReport:
-    """The result of a check of one day."""
+    """The result of checking one day."""
 
     day: date
     """In UTC."""
     events: int
-    """Events in the tables."""
     pending: int
-    """Of those, or gone since: events that reports read from the tables until they are built."""
+    """Existing or deleted events that reports read from the tables until they are built."""
     wrong: int
-    """Events that segments have and the tables do not, or differently, or that are missing from
-    segments, without being pending. Reports would be wrong by them.
+    """Events that differ between segments and tables, or are only in one of them, without being pending.
+    Reports would be wrong.
     """
     damaged: bool
-    """Segments are damaged or missing, or their postings are: reports or lists read the whole day
-    from the tables.
-    """
+    """Segments or postings are damaged or missing: reports or lists read the whole day from the tables."""
 
 
 def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayReport]:
-    """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection
-    without a transaction.
+    """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection without a
+    transaction.
     """
     with connection.transaction():
         connection.execute(builder_queries["snapshot"])
@@ -61,9 +58,8 @@ def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayRepor
 
 
 def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
-    """Drop all segments of a Space and build them from nothing; yields after every step. Reports
-    stay right all the while, and workers may build as well. Needs a connection without a
-    transaction.
+    """Drop and rebuild all segments of a Space; yields after every step. Reports stay correct meanwhile, and
+    workers may build too. Needs a connection without a transaction.
     """
     while not _unless_forestalled(forget_space, connection, space_id):
         pass
@@ -76,7 +72,7 @@ def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
 def _unless_forestalled(
     work: Callable[[Connection[Any], int], bool], connection: Connection[Any], space_id: int
 ) -> bool | None:
-    """Return the result of some work; None when a worker came first, so that nothing was done."""
+    """Return the result; None if a worker came first and nothing was done."""
     try:
         return work(connection, space_id)
     except SerializationFailure:
@@ -84,7 +80,7 @@ def _unless_forestalled(
 
 
 def forget_space(connection: Connection[Any], space_id: int) -> bool:
-    """Drop all segments of a Space and note all its events as changed. Returns True."""
+    """Drop all segments of a Space and record all its events as changed. Returns True."""
     values = {"space_id": space_id}
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):
@@ -120,7 +116,7 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
 
 
 def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
-    """Return whether the postings of a day's segments are those of their paths."""
+    """Return whether a day's stored postings match its segments."""
     rows = cursor.execute(queries["postings"], span).fetchall()
     for segment, stored in zip(segments, rows, strict=True):
         right = make_postings(segment.paths)
@@ -130,7 +126,7 @@ def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: li
 
 
 def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
-    """Return how many events are not the same in both, other than those that are pending."""
+    """Return the number of events that differ, except pending ones."""
     ours, theirs = (
         _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending))) for paths in (stored, live)
     )
@@ -140,7 +136,7 @@ def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
 
 
 def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return each event with everything that a report could read of it."""
+    """Return each event with everything that a report could read."""
     events = {
         column: paths[column].tolist()
         for column in EVENT_COLUMNS
