@@ -60,7 +60,7 @@ WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
 
 
 class Spread(Enum):
-    """How an amount is shared among the credited touches."""
+    """A way to share an amount among the credited touches."""
 
     WHOLE = "whole"
     LINEAR = "linear"
