@@ -39,7 +39,7 @@ class MonthlyFit:
     event_name: str
     next_at: datetime
     error: str | None
-    """Why the last attempt failed, if it did."""
+    """The reason the last attempt failed, if it did."""
 
 
 async def start_monthly(connection: AsyncConnection, space: Space, event_name: str, now: datetime) -> None:

@@ -60,7 +60,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class DueRule:
-    """When a day's changes are due: with this many, or after this long."""
+    """The rule for due days: this many changes, or one after this long."""
 
     many: int = MANY_CHANGES
     patience: timedelta = PATIENCE

@@ -162,7 +162,7 @@ class FirstOrders:
     event_names: frozenset[str] = frozenset()
     """Empty means all."""
     seconds: tuple[NumberMap, NumberMap] | None = None
-    """When each customer placed its first and second order, in Unix seconds; NEVER if missing."""
+    """The times of each customer's first and second order, in Unix seconds; NEVER if missing."""
 
     def orders_until(self, paths: PathData) -> IntArray:
         """Return the number of orders each event's customer has by then: 0, 1 or 2 for more."""

@@ -109,7 +109,7 @@ class EventCredit:
     credited_revenue: Decimal
     """The same share of its amount."""
     reason: NoCredit | None
-    """Why no touch has credit; None if one does or if only some touches count."""
+    """The reason for missing credit; None if one does or if only some touches count."""
     touches: tuple[TouchCredit, ...]
     """Credited touches that count, in order; in a list of touched events, all touches in the window that
     count. Long paths keep both ends.
