@@ -17,10 +17,13 @@ import httpx
 import psycopg
 
 from tests.conftest import API, Running
+from tests.support.campaigns import IS_LONG, campaign_size
 from tests.support.factories import make_stage
 
 HERE = Path(__file__).parent
-EXAMPLES = 8
+EXAMPLES = campaign_size("HEADWATER_SCHEMATHESIS_EXAMPLES", 1, 8)
+PHASES = "examples,coverage,fuzzing" if IS_LONG else "examples,fuzzing"
+"""The phase of coverage breaks every rule of every field: it takes minutes."""
 
 
 def account(connection: psycopg.Connection, name: str) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def test_the_document_is_true(server: Running, connection: psycopg.Connection, t
             sys.executable, "-m", "schemathesis.cli",
             "--config-file", HERE / "schemathesis.toml", "run", "--no-color",
             "--checks", "all", "--exclude-checks", "ensure_resource_availability",
-            "--max-examples", str(EXAMPLES),
+            "--max-examples", str(EXAMPLES), "--phases", PHASES,
             "--generation-deterministic", "--continue-on-failure", "--warnings", "off",
             "--suppress-health-check", "filter_too_much,too_slow",
             f"{server.base_url}/public-api/v1/openapi.json",

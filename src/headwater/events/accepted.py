@@ -31,7 +31,31 @@ STEP_EVENTS = ("view_content", "add_to_cart", "initiate_checkout", "add_payment_
 EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {CUSTOM_NAMES[-1]}"
 
 
-class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+class EventColumns(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
+    """The members that the event's row stores as they are, in columns of their names."""
+
+    user_agent: str | None = None
+    ip: str | None = None
+    amount: str | None = None
+    """A decimal number with at most 4 decimals, as text to keep money out of floats."""
+    currency: str | None = None
+    """Currency of the amount; None means the Space's."""
+    is_upsell: bool = False
+    order_id: str | None = None
+    order_name: str | None = None
+    checkout_token: str | None = None
+    upsell_common_id: str | None = None
+    idempotency_key: str | None = None
+    company_external_id: str | None = None
+    heard_about_us: str | None = None
+    """The contact's answer to "How did you hear about us?"."""
+    do_not_capi: bool = False
+    ad_user_data: bool | None = None
+    ad_personalization: bool | None = None
+    """Consent to the use of personal data for ads; None if unknown."""
+
+
+class AcceptedEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True):
     """One validated event. Blank strings become None; the email is trimmed and lower-case."""
 
     event_name: str
@@ -40,23 +64,13 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     email: str | None = None
     trk_token: str | None = None
     fingerprint: str | None = None
-    ip: str | None = None
     tracking_id: str | None = None
-    company_external_id: str | None = None
     company_name: str | None = None
     full_name: str | None = None
     first_name: str | None = None
     last_name: str | None = None
     phone: str | None = None
-    user_agent: str | None = None
     url: str | None = None
-    amount: str | None = None
-    """A decimal number with at most 4 decimals, as text to keep money out of floats."""
-    order_id: str | None = None
-    order_name: str | None = None
-    checkout_token: str | None = None
-    is_upsell: bool = False
-    upsell_common_id: str | None = None
     trk_source: str | None = None
     trk_network: str | None = None
     trk_campaign: str | None = None
@@ -66,19 +80,10 @@ class AcceptedEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tru
     trk_type: str | None = None
     referrer: str | None = None
     """The page before the visit, reported by a shop's order."""
-    heard_about_us: str | None = None
-    """The answer to "How did you hear about us?"."""
     profile_fields: dict[int, str] = {}
     """Slot number to value: text (1-15), a decimal number (16-25), or a date (26-30): `YYYY-MM-DD`
     in the Space's time zone, or a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     """
-    idempotency_key: str | None = None
-    do_not_capi: bool = False
-    currency: str | None = None
-    """None means the Space's."""
-    ad_user_data: bool | None = None
-    ad_personalization: bool | None = None
-    """Consent to the use of personal data for ads; None if unknown."""
     cookies: dict[str, str] = {}
     """Values of browsing.accepted.COOKIES by name."""
     address_key: str | None = None

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
 import msgspec
 from psycopg import Connection, Cursor
+from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries
+from headwater.events.accepted import EventColumns
 from headwater.people.identity.senders import Sender
 
 queries = Queries(__name__, "batch_store.sql")
@@ -29,7 +31,7 @@ Key = tuple[str, str]
 """An event name with an idempotency key or an order id."""
 
 
-class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
+class StoredEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True, gc=False):
     """A new row of the events table. Times are in µs since 1970."""
 
     id: int
@@ -40,23 +42,8 @@ class StoredEvent(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True,
     source_mask: int
     origin_id: int | None = None
     company_id: int | None = None
-    amount: str | None = None
-    is_upsell: bool = False
-    order_id: str | None = None
-    order_name: str | None = None
-    checkout_token: str | None = None
-    upsell_common_id: str | None = None
-    idempotency_key: str | None = None
-    company_external_id: str | None = None
     event_url: str | None = None
-    user_agent: str | None = None
-    ip: str | None = None
-    do_not_capi: bool = False
-    currency: str | None = None
-    ad_user_data: bool | None = None
-    ad_personalization: bool | None = None
     cookies: dict[str, str] | None = None
-    heard_about_us: str | None = None
     self_reported_source: str | None = None
     """The source derived from `heard_about_us`."""
     warnings: list[str] | None = None
@@ -139,9 +126,33 @@ def _key_rows(keys: Iterable[Key]) -> str:
     return rows({"event_name": name, "key": key} for name, key in keys)
 
 
+def _compose_record() -> Composed:
+    """Return the statement that stores rows, with the columns of EventColumns."""
+    columns = {name: Identifier(name) for name in EventColumns.__struct_fields__}
+    types = {name: _column_type(name, hint) for name, hint in get_type_hints(EventColumns).items()}
+    values = [
+        SQL("coalesce(r.{}, false)" if default is False else "r.{}").format(column)
+        for column, default in zip(columns.values(), EventColumns.__struct_defaults__, strict=True)
+    ]
+    return queries["record"].format(
+        columns=SQL(", ").join(columns.values()),
+        values=SQL(", ").join(values),
+        types=SQL(", ").join(SQL("{} {}").format(columns[name], type_) for name, type_ in types.items()),
+    )
+
+
+def _column_type(name: str, hint: Any) -> SQL:
+    if name == "amount":
+        return SQL("numeric")
+    return SQL("boolean") if bool in (hint, *get_args(hint)) else SQL("text")
+
+
+_RECORD = _compose_record()
+
+
 def record_events(connection: Connection[Any], space_id: int, events: Collection[StoredEvent]) -> None:
     if events:
-        connection.execute(queries["record"], {"space_id": space_id, "events": rows(events)})
+        connection.execute(_RECORD, {"space_id": space_id, "events": rows(events)})
     currency_days = {
         (event.currency, event.event_time // DAY_MICROSECONDS) for event in events if event.currency
     }

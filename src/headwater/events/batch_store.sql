@@ -76,26 +76,17 @@ WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
 
 -- name: record
 INSERT INTO events
-    (space_id, id, contact_id, origin_id, company_id, event_name, event_time, amount, is_upsell,
-     order_id, order_name, checkout_token, upsell_common_id, idempotency_key, company_external_id,
-     event_url, user_agent, ip, do_not_capi, currency, ad_user_data, ad_personalization,
-     cookies, heard_about_us, self_reported_source, source_mask, warnings, received_at, sender)
+    (space_id, id, contact_id, origin_id, company_id, event_name, event_time, received_at,
+     event_url, cookies, self_reported_source, source_mask, warnings, sender, {columns})
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.event_name,
-       'epoch'::timestamptz + r.event_time * interval '1 microsecond', r.amount,
-       coalesce(r.is_upsell, false), r.order_id, r.order_name, r.checkout_token,
-       r.upsell_common_id, r.idempotency_key, r.company_external_id, r.event_url, r.user_agent,
-       r.ip, coalesce(r.do_not_capi, false), r.currency, r.ad_user_data, r.ad_personalization,
-       r.cookies, r.heard_about_us, r.self_reported_source, r.source_mask, r.warnings,
+       'epoch'::timestamptz + r.event_time * interval '1 microsecond',
        'epoch'::timestamptz + r.received_at * interval '1 microsecond',
-       coalesce(r.sender, 'api_key')
+       r.event_url, r.cookies, r.self_reported_source, r.source_mask, r.warnings,
+       coalesce(r.sender, 'api_key'), {values}
 FROM json_to_recordset(%(events)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, event_name text,
-           event_time bigint, amount numeric, is_upsell boolean, order_id text, order_name text,
-           checkout_token text, upsell_common_id text, idempotency_key text,
-           company_external_id text, event_url text, user_agent text, ip text,
-           do_not_capi boolean, currency text, ad_user_data boolean, ad_personalization boolean,
-           cookies jsonb, heard_about_us text, self_reported_source text, source_mask bigint,
-           warnings text[], received_at bigint, sender text);
+           event_time bigint, received_at bigint, event_url text, cookies jsonb,
+           self_reported_source text, source_mask bigint, warnings text[], sender text, {types});
 
 -- name: note_currencies
 -- Record the days (UTC) of new events with a currency.

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import LiteralString
+from typing import LiteralString, cast
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
 from headwater.attribution.models import Model, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, OWN_AMOUNT
 from headwater.database.json_lines import ColumnType, LineColumn
+from headwater.events.answers import ListedEvent
 from headwater.spend.ads.catalogue import KINDS as AD_KINDS
 
 
@@ -110,7 +111,7 @@ def _tag_field(json: SQL, *joins: str) -> Field:
 
 IN_SPACE_CURRENCY = "amount_in_space_currency"
 """Its amounts must be converted before the rows are read."""
-FIELDS = {
+_FIELDS = {
     "id": Field(_unquoted("c.event_id"), type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id")),
     "company_id": Field(_quoted("c.company_id")),
@@ -120,10 +121,6 @@ FIELDS = {
     "amount": Field(_unquoted("trim_scale({credit})"), is_per_event=False, type=ColumnType.AMOUNT),
     "is_upsell": Field(_unquoted("e.is_upsell"), ("e",), type=ColumnType.BOOLEAN),
     "event_time_utc": Field(_quoted("iso_utc(c.event_time)"), type=ColumnType.MOMENT),
-    "order_id": Field(_text("e.order_id"), ("e",)),
-    "order_name": Field(_text("e.order_name"), ("e",)),
-    "event_url": Field(_text("e.event_url"), ("e",)),
-    "heard_about_us": Field(_text("e.heard_about_us"), ("e",)),
     "self_reported_source": Field(_quoted("h.self_reported_source"), ("h",)),
     "ad_id": _tag_field(_text("g.ad_id")),
     "ad_name": _tag_field(_text("coalesce(g.ad_name, ad.name)"), "ad"),
@@ -148,6 +145,11 @@ FIELDS = {
     IN_SPACE_CURRENCY: Field(
         _unquoted("trim_scale({space_credit})"), is_per_event=False, type=ColumnType.AMOUNT
     ),
+}
+"""All but texts that are columns of events."""
+FIELDS = {
+    name: _FIELDS.get(name) or Field(_text(cast("LiteralString", f"e.{name}")), ("e",))
+    for name in ListedEvent.__struct_fields__
 }
 
 ALWAYS = ("id", "event_time_utc")

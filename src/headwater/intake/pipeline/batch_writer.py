@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from psycopg import Connection
@@ -10,6 +11,7 @@ from headwater.attribution.history.former_rows import keep_events, keep_replaced
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.attribution.paths.changes import note_events, note_new_events, note_touches
 from headwater.base.failpoints import failpoint
+from headwater.events.accepted import EventColumns
 from headwater.events.batch_store import (
     StoredEvent,
     add_seen_sources,
@@ -211,6 +213,9 @@ def _make_columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
     }
 
 
+_read_columns = attrgetter(*EventColumns.__struct_fields__)
+
+
 def _make_event(batch: Batch, item: Item) -> StoredEvent | None:
     event = item.event
     if event is None:
@@ -227,24 +232,10 @@ def _make_event(batch: Batch, item: Item) -> StoredEvent | None:
         event_time=item.occurred_at,
         received_at=item.received_at,
         source_mask=item.mark.source_mask,
-        amount=event.amount,
-        is_upsell=event.is_upsell,
-        order_id=event.order_id,
-        order_name=event.order_name,
-        checkout_token=event.checkout_token,
-        upsell_common_id=event.upsell_common_id,
-        idempotency_key=event.idempotency_key,
-        company_external_id=event.company_external_id,
         event_url=event.url,
-        user_agent=event.user_agent,
-        ip=event.ip,
-        do_not_capi=event.do_not_capi,
-        currency=event.currency,
-        ad_user_data=event.ad_user_data,
-        ad_personalization=event.ad_personalization,
         cookies=event.cookies or None,
-        heard_about_us=answer,
         self_reported_source=batch.space.answer_rules.classify(answer) if answer else None,
         warnings=item.warnings,
         sender=item.identity.sender,
+        **dict(zip(EventColumns.__struct_fields__, _read_columns(event), strict=True)),
     )
