@@ -22,7 +22,7 @@ CREDITED = {
     "attribution_window": "0",
 }
 
-MOST_PAGES = 100
+MOST_PAGES = 200
 
 # Few instants, so that most rows tie with others on some of the sort key.
 minutes = st.integers(0, 2)
