@@ -29,7 +29,7 @@ def claim(
     """
     parsed_rows = ahead.arrivals if ahead is not None else []
     is_locked = request_lock(connection, space_id)
-    rules_cursor = connection.execute(queries["rules"], {"space_id": space_id})
+    rules_cursor = connection.execute(queries["standing"], {"space_id": space_id})
     number = connection.execute(queries["draw_number"])
     fetch_versions = (
         request_versions(connection, space_id, len(parsed_rows)) if parsed_rows else list[Version]
