@@ -50,7 +50,7 @@ export type Decimals = "plain" | "point" | "comma";
 export type Dates = "iso" | "dmy" | "mdy";
 
 export type FileReading = {
-  /** The field of each column, empty for a column that is not read. */
+  /** The field of each column; empty for an ignored column. */
   columns: Record<string, string>;
   /** Fields that are the same in every row. */
   constants: Record<string, string>;
@@ -76,7 +76,7 @@ export type Status = "uploaded" | "checking" | "checked" | "queued" | "running" 
 export type RefusedImportRow = {
   /** Rows count from 1, below the header. */
   row: number;
-  /** The line of the file on which the row ends. */
+  /** The line of the file where the row ends. */
   line: number;
   reason: string;
 };
@@ -716,7 +716,7 @@ export type TrackPayload = {
   ip?: string | null;
   tracking_id?: string | null;
   event_name: EventName2;
-  /** Your id of the company, up to 190 characters. */
+  /** Your id for the company, up to 190 characters. */
   company_external_id?: string | number | null;
   /** Up to 255 characters; only with company_external_id. */
   company_name?: string | number | null;
@@ -745,9 +745,9 @@ export type TrackPayload = {
   heard_about_us?: string | null;
   idempotency_key?: string | null;
   do_not_capi?: boolean | null;
-  /** Of the amount, for ad platforms: a code of three letters. The Space's if absent. */
+  /** The currency of the amount, a three-letter code. The Space's if absent. */
   currency?: string | null;
-  /** What the person agreed to, for ad platforms. The Space's default if absent. */
+  /** The person's consent, for ad platforms. The Space's default if absent. */
   consent?: Consent | null;
   fbp?: string | null;
   fbc?: string | null;
@@ -802,7 +802,7 @@ export type TrackPayload = {
 };
 
 export type Batch = {
-  /** Each is judged on its own: the valid ones are queued although others are not. */
+  /** Items are validated separately: valid ones are queued even if others are not. */
   events: Array<TrackPayload>;
 };
 
@@ -811,7 +811,7 @@ export type Status6 = "invalid" | "queued";
 export type ItemResult = {
   index: number;
   status: Status6;
-  /** Unknown fields, with the nearest known ones; at most 10, absent if there are none. */
+  /** Unknown fields, with the nearest known names. At most 10; absent without any. */
   warnings?: Array<string>;
   receipt_id?: string;
   errors?: Record<string, Array<string>>;
@@ -857,7 +857,7 @@ export type CreateEventExportBody = {
 export type Accepted = {
   status: 202;
   message: string;
-  /** Unknown fields, with the nearest known ones; at most 10, absent if there are none. */
+  /** Unknown fields, with the nearest known names. At most 10; absent without any. */
   warnings?: Array<string>;
 };
 
@@ -1182,7 +1182,7 @@ export type Receipt = {
   event_id: string | null;
   reason: string | null;
   sender: Sender | null;
-  /** Fields that were ignored, and identifiers that identify nobody. */
+  /** Ignored fields, and values that cannot identify a contact. */
   warnings: Array<string>;
 };
 
@@ -1699,7 +1699,7 @@ export type TouchpointPayload = {
   tracking_id?: string | null;
   /** ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now. */
   occurred_at: string | number;
-  /** Where the person came from. Without it, what `url` and `referrer` tell. */
+  /** Where the person came from. By default, derived from `url` and `referrer`. */
   source?: string | null;
   url?: string | null;
   referrer?: string | null;
@@ -1719,7 +1719,7 @@ export type TouchpointPayload = {
 };
 
 export type TouchpointBatch = {
-  /** Each is judged on its own: the valid ones are queued although others are not. */
+  /** Items are validated separately: valid ones are queued even if others are not. */
   touchpoints: Array<TouchpointPayload>;
 };
 

@@ -62,7 +62,7 @@ Encoding: TypeAlias = Literal[
 
 class FileReading(TypedDict):
     columns: dict[str, str]
-    """The field of each column, empty for a column that is not read."""
+    """The field of each column; empty for an ignored column."""
     constants: dict[str, str]
     """Fields that are the same in every row."""
     timezone: str | None
@@ -91,7 +91,7 @@ class RefusedImportRow(TypedDict):
     row: int
     """Rows count from 1, below the header."""
     line: int
-    """The line of the file on which the row ends."""
+    """The line of the file where the row ends."""
     reason: str
 
 
@@ -1014,7 +1014,7 @@ class TrackPayload(TypedDict):
     tracking_id: NotRequired[str | None]
     event_name: EventName2
     company_external_id: NotRequired[str | int | None]
-    """Your id of the company, up to 190 characters."""
+    """Your id for the company, up to 190 characters."""
     company_name: NotRequired[str | int | None]
     """Up to 255 characters; only with company_external_id."""
     full_name: NotRequired[str | None]
@@ -1043,9 +1043,9 @@ class TrackPayload(TypedDict):
     idempotency_key: NotRequired[str | None]
     do_not_capi: NotRequired[bool | None]
     currency: NotRequired[str | None]
-    """Of the amount, for ad platforms: a code of three letters. The Space's if absent."""
+    """The currency of the amount, a three-letter code. The Space's if absent."""
     consent: NotRequired[Consent | None]
-    """What the person agreed to, for ad platforms. The Space's default if absent."""
+    """The person's consent, for ad platforms. The Space's default if absent."""
     fbp: NotRequired[str | None]
     fbc: NotRequired[str | None]
     ttp: NotRequired[str | None]
@@ -1100,14 +1100,14 @@ class TrackPayload(TypedDict):
 
 class Batch(TypedDict):
     events: list[TrackPayload]
-    """Each is judged on its own: the valid ones are queued although others are not."""
+    """Items are validated separately: valid ones are queued even if others are not."""
 
 
 class ItemResult(TypedDict):
     index: int
     status: Literal["invalid", "queued"]
     warnings: NotRequired[list[str]]
-    """Unknown fields, with the nearest known ones; at most 10, absent if there are none."""
+    """Unknown fields, with the nearest known names. At most 10; absent without any."""
     receipt_id: NotRequired[str]
     errors: NotRequired[dict[str, list[str]]]
 
@@ -1153,7 +1153,7 @@ class Accepted(TypedDict):
     status: Literal[202]
     message: str
     warnings: NotRequired[list[str]]
-    """Unknown fields, with the nearest known ones; at most 10, absent if there are none."""
+    """Unknown fields, with the nearest known names. At most 10; absent without any."""
 
 
 class Event(TypedDict):
@@ -1465,7 +1465,7 @@ class Receipt(TypedDict):
     reason: str | None
     sender: Sender | None
     warnings: list[str]
-    """Fields that were ignored, and identifiers that identify nobody."""
+    """Ignored fields, and values that cannot identify a contact."""
 
 
 Measure: TypeAlias = Literal[
@@ -2028,7 +2028,7 @@ class TouchpointPayload(TypedDict):
     occurred_at: str | float
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now."""
     source: NotRequired[str | None]
-    """Where the person came from. Without it, what `url` and `referrer` tell."""
+    """Where the person came from. By default, derived from `url` and `referrer`."""
     url: NotRequired[str | None]
     referrer: NotRequired[str | None]
     campaign_id: NotRequired[str | int | None]
@@ -2048,7 +2048,7 @@ class TouchpointPayload(TypedDict):
 
 class TouchpointBatch(TypedDict):
     touchpoints: list[TouchpointPayload]
-    """Each is judged on its own: the valid ones are queued although others are not."""
+    """Items are validated separately: valid ones are queued even if others are not."""
 
 
 class Api:
