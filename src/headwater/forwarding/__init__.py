@@ -1,1 +1,1 @@
-"""Conversions on their way to the ad platforms."""
+"""Forward conversions to ad platforms."""

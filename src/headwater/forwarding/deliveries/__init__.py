@@ -1,1 +1,1 @@
-"""Deliveries of events to the ad platforms: queued, sent, tried again and recorded."""
+"""Queue, send, retry and record deliveries of events to ad platforms."""

@@ -1,4 +1,4 @@
-"""Answers of the endpoints of deliveries."""
+"""Response bodies of the delivery endpoints."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Conversions to be sent: the event, its person as they are known now, and the credited click, by
-the same attribution query as everywhere else.
+"""Load conversions to send: the event, the person's current data, and the credited click by the usual
+attribution query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headwater.sources.parameters import read_parameters
 queries = Queries(__name__, "conversions.sql")
 
 CREDIT = Attribution("last_platform_touch", 30, tuple(PAID_IDS))
-"""The last paid touch of the 30 days before the event."""
+"""The last paid touch in the 30 days before the event."""
 
 _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = ANY(%(event_ids)s::bigint[])")))
 
@@ -33,7 +33,7 @@ _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = AN
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return a destination's waiting deliveries among these ids, in two round trips for any number."""
+    """Return a destination's waiting deliveries among these ids, in two round trips."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     waiting = await fetch_all(cursor, queries["waiting"], values)
@@ -109,10 +109,10 @@ def _person(row: dict[str, Any]) -> ConvertedPerson:
 
 
 def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values that can be no click id or cookie, and are not sent."""
+    """Return values that can't be click ids or cookies, and aren't sent."""
     return tuple(value for group in groups for name, value in group.items() if not can_be(name, value))
 
 
 def click_ids(url: str | None) -> dict[str, str]:
-    """Return the click ids of a URL: parameter in lower case → value byte for byte."""
+    """Return the click ids of a URL: lower-case parameter to the exact value."""
     return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

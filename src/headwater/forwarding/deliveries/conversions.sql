@@ -1,7 +1,6 @@
 -- name: waiting
--- Waiting deliveries, each with its event (NULL when that has been deleted) and the current data of the
--- event's person, including the parts of the name where they were sent. An erasure counts from its
--- request, and also under the id of a contact that has been merged since.
+-- Waiting deliveries with their event (NULL once deleted) and the person's current data. An erasure counts
+-- from its request, also under the id of a contact merged since.
 SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        e.id AS event_id, e.event_name, l.label AS configured_name,
        floor(extract(epoch FROM e.event_time) * 1000)::bigint AS event_time,
@@ -39,7 +38,6 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
 ORDER BY d.id;
 
 -- name: clicks
--- The touchpoints that are credited, with what identifies their clicks.
 SELECT c.event_id, t.id, floor(extract(epoch FROM t.occurred_at) * 1000)::bigint, t.source_id,
        t.url, t.cookies
 FROM ({credited}) c

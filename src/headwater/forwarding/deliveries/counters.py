@@ -1,4 +1,4 @@
-"""Counters of deliveries and calls, by platform: what a forwarder has recorded since it started."""
+"""Counters of deliveries and calls, by platform."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ call_seconds = Histogram(
 
 
 def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
-    """Count deliveries by their status or, of those whose destination is held, as `held`; those
-    that are put off without an attempt are not counted.
-    """
+    """Count deliveries by outcome or status. Deliveries postponed without an attempt aren't counted."""
     outcomes = Tally(record.outcome or record.status for record in records)
     for outcome, number in outcomes.items():
         if outcome is not None:
@@ -32,5 +30,5 @@ def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
 
 
 def count_call(platform: str, status: int | None) -> None:
-    """Count a call by the class of its status; without an answer, as `none`."""
+    """Count a call by status class, or `none` without a response."""
     calls.labels(platform, "none" if status is None else f"{status // 100}xx").inc()

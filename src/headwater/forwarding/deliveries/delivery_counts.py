@@ -1,5 +1,5 @@
-"""Counts of deliveries: by day and status, waiting, and by cause. All are bounded for any number of
-deliveries: the database keeps the counts of days beside the log, the others stop at a limit.
+"""Count deliveries: by day and status, waiting, and by cause. Cost is bounded: the database maintains daily
+counts, and other counts stop at a limit.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headwater.http.inputs.timerange import TimeRange
 queries = Queries(__name__, "delivery_counts.sql")
 
 MOST_COUNTED = 10_000
-"""The largest count of what waits, and of a cause; it means that many or more."""
+"""The limit for counts of waiting deliveries and of a cause."""
 MOST_DAYS = 31
-"""Days, back from today, whose deliveries can be counted and listed."""
+"""Days including today with counts."""
 
 _CAUSES = msgspec.json.encode(
     [
@@ -34,7 +34,7 @@ _CAUSES = msgspec.json.encode(
 
 
 class DayCount(NamedTuple):
-    """The deliveries of one status that a destination had on a day, the one they were written."""
+    """A destination's deliveries of one status, on the day they were written."""
 
     destination_id: int
     day: date
@@ -44,33 +44,31 @@ class DayCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Waiting:
-    """The deliveries that wait for a destination."""
-
     number: int
     """Up to MOST_COUNTED."""
     lag_seconds: float | None
-    """The time since the longest due was to be sent; None when nothing waits."""
+    """Time since the oldest was due; None if nothing waits."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason for which a destination's deliveries failed."""
+    """A reason why a destination's deliveries failed."""
 
     status: str
     reason: str | None
-    """Of skipped ones."""
+    """For skipped deliveries."""
     number: int
     """Up to MOST_COUNTED."""
     latest: int
-    """The latest such delivery's id."""
+    """The id of the latest one."""
     error: str | None
-    """Of the latest that failed or expired."""
+    """The error of the latest failed or expired one."""
 
 
 async def count_by_day(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int], start: datetime, zone: str
 ) -> list[DayCount]:
-    """Return counts of the deliveries written since `start`, by day on the clock of a zone."""
+    """Count deliveries written since `start`, by day in a time zone."""
     values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start, "zone": zone}
     cursor = await connection.execute(queries["days"], values)
     return [DayCount(*row) for row in await cursor.fetchall()]
@@ -79,8 +77,8 @@ async def count_by_day(
 async def find_span(
     connection: AsyncConnection, space_id: int, destination_id: int, time: TimeRange
 ) -> tuple[int, int]:
-    """Return the first and the last id of a destination's deliveries in a period, so that a list reads no
-    others. The period must be within the last MOST_DAYS.
+    """Return the first and last id of a destination's deliveries in a period within the last MOST_DAYS, to
+    bound lists.
     """
     values = {"space_id": space_id, "destination_id": destination_id, "start": time.start, "end": time.end}
     first, last = await fetch_one(connection, queries["span"], values)
@@ -88,7 +86,6 @@ async def find_span(
 
 
 async def forget_old_counts(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Delete a destination's counts older than MOST_DAYS."""
     values = {"space_id": space_id, "destination_id": destination_id, "days": MOST_DAYS + 1}
     await connection.execute(queries["forget"], values)
 
@@ -96,14 +93,14 @@ async def forget_old_counts(connection: AsyncConnection, space_id: int, destinat
 async def count_waiting(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int]
 ) -> Mapping[int, Waiting]:
-    """Return what waits for each of these destinations."""
+    """Return the counts of waiting deliveries, by destination."""
     values = {"space_id": space_id, "destination_ids": list(destination_ids), "most": MOST_COUNTED}
     cursor = await connection.execute(queries["waiting"], values)
     return {row[0]: Waiting(row[1], row[2]) for row in await cursor.fetchall()}
 
 
 async def count_causes(connection: AsyncConnection, space_id: int, destination_id: int) -> list[Cause]:
-    """Return why deliveries of a destination did not get there, the most frequent cause first."""
+    """Return why a destination's deliveries failed, most frequent cause first."""
     values = {"space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED, "causes": _CAUSES}
     cursor = connection.cursor(row_factory=class_row(Cause))
     causes = await fetch_all(cursor, queries["causes"], values)

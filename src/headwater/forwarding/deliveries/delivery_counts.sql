@@ -1,5 +1,5 @@
 -- name: days
--- Deliveries of some destinations by day, on a zone's clock, and by status.
+-- By destination, day in a time zone, and status.
 SELECT c.destination_id, (c.quarter AT TIME ZONE %(zone)s)::date, c.status, sum(c.deliveries)::bigint
 FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = ANY(%(destination_ids)s::bigint[])
@@ -15,7 +15,7 @@ WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter >= %(start)s AND c.quarter < %(end)s;
 
 -- name: waiting
--- What waits for destinations, counted as far as %(most)s, and since when the longest due is.
+-- Waiting deliveries, counted up to %(most)s, and how long the oldest has been due.
 SELECT d.id, waiting.number,
        greatest(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds
 FROM unnest(%(destination_ids)s::bigint[]) AS d (id)
@@ -28,14 +28,12 @@ CROSS JOIN LATERAL (
 ) waiting;
 
 -- name: forget
--- Delete counts of days that are no longer shown.
 DELETE FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter < now() - make_interval(days => %(days)s);
 
 -- name: causes
--- Why deliveries of a destination did not get there, each cause counted as far as %(most)s, the
--- latest first; a failed one's is the latest error of its status.
+-- Causes of failed deliveries, each counted up to %(most)s, with the latest error.
 SELECT cause.status, cause.reason, counted.number, counted.latest,
        (SELECT d.error FROM deliveries d
         WHERE d.space_id = %(space_id)s AND d.id = counted.latest) AS error

@@ -1,4 +1,4 @@
-"""The log of deliveries: listed, and replayed at a user's request."""
+"""List and replay deliveries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from headwater.http.inputs.pagination import Page, Position, page_of, to_key
 queries = Queries(__name__, "delivery_log.sql")
 
 FINISHED = ("failed", "expired", "skipped")
-"""Statuses that a delivery can be replayed from."""
+"""Statuses that can be replayed."""
 NEVER_AGAIN = (SkipReason.DO_NOT_CAPI, SkipReason.DELETED, SkipReason.ERASED)
-"""Reasons for skipping that no change of settings removes."""
+"""Skip reasons that no change of settings removes."""
 REPLAYABLE = tuple(reason for reason in SkipReason if reason not in NEVER_AGAIN)
 MOST_REPLAYED = 10_000
-"""Deliveries in one request."""
+"""Per request."""
 POLL_SECONDS = 0.05
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
@@ -51,7 +51,7 @@ _AND = SQL(" AND ")
 
 @dataclass(frozen=True)
 class DeliveryFilter:
-    """Conditions on deliveries; None is no condition."""
+    """None means no condition."""
 
     destination_id: int | None = None
     event_id: int | None = None
@@ -60,30 +60,28 @@ class DeliveryFilter:
     platform: str | None = None
     start: datetime | None = None
     end: datetime | None = None
-    """The period in which they were created; `end` is exclusive."""
+    """The creation period; `end` is exclusive."""
     first_id: int | None = None
     last_id: int | None = None
-    """The first and last id to look at, from `delivery_counts.find_span`."""
+    """Bounds from `delivery_counts.find_span`."""
 
     def conditions(self) -> Composable:
-        """Return the conditions on deliveries `d`."""
         conditions = [text for name, text in _CONDITIONS.items() if getattr(self, name) is not None]
         return _AND.join(conditions) if conditions else SQL("true")
 
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """Conditions on finished deliveries that are to be sent once more."""
+    """The finished deliveries to send again."""
 
     statuses: tuple[str, ...] = ("failed", "expired")
     """Some of FINISHED."""
     reasons: tuple[str, ...] = REPLAYABLE
-    """Some of REPLAYABLE; a skipped delivery is replayed when its reason is among them."""
+    """Skip reasons to include; some of REPLAYABLE."""
     ids: tuple[int, ...] | None = None
-    """Only deliveries with these ids; None for all."""
+    """None for all."""
 
     def conditions(self) -> Composable:
-        """Return the conditions on deliveries `d`."""
         conditions = [
             SQL("d.status = ANY(%(statuses)s)"),
             SQL("(d.status <> 'skipped' OR d.reason = ANY(%(reasons)s))"),
@@ -100,7 +98,7 @@ async def list_deliveries(
     per_page: int,
     at: Position | None,
 ) -> Page:
-    """Return one page of deliveries, the latest first."""
+    """Return a page of deliveries, newest first."""
     backward = at is not None and at.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
     bound |= {"after": at.key[0] if at and backward else 0}
@@ -108,7 +106,7 @@ async def list_deliveries(
     statement = queries["page"].format(
         only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
     )
-    # Not prepared: a plan that does not know the limit and rare values may not stop early.
+    # Not prepared: a generic plan, without the limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)
 
@@ -116,7 +114,7 @@ async def list_deliveries(
 async def count_deliveries(
     connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, most: int
 ) -> dict[str, int]:
-    """Return the number of deliveries by status, counting the latest `most` of them at most."""
+    """Count deliveries by status, at most the latest `most`."""
     statement = queries["count"].format(only=delivery_filter.conditions())
     bound = {"space_id": space_id, "most": most, **vars(delivery_filter)}
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -124,8 +122,8 @@ async def count_deliveries(
 
 
 async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
-    """Return an event's deliveries as JSON, at most one for each destination there ever was. Raises
-    NotFound for an event that never existed.
+    """Return the JSON of an event's deliveries, at most one per destination. Raises NotFound if the event never
+    existed.
     """
     values = {"space_id": space_id, "event_id": event_id}
     row = await fetch_one(connection, queries["knows_event"], values)
@@ -136,7 +134,7 @@ async def list_of_event(connection: AsyncConnection, space_id: int, event_id: in
 
 
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
-    """Return one delivery with its attempts, as JSON. Raises NotFound."""
+    """Return the JSON of a delivery with its attempts. Raises NotFound."""
     values = {"space_id": space_id, "delivery_id": delivery_id}
     row = await fetch_optional(connection, queries["fetch"], values)
     if row is None:
@@ -147,8 +145,8 @@ async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id
 async def replay(
     connection: AsyncConnection, space_id: int, destination_id: int, request: ReplayRequest
 ) -> ReplayResult:
-    """Queue finished deliveries of a destination once more, MOST_REPLAYED at most, under the ids
-    that the platform knows. Their eligibility is decided anew. Raises NotFound.
+    """Requeue up to MOST_REPLAYED finished deliveries of a destination, under the same ids. Eligibility is
+    decided again. Raises NotFound.
     """
     destination = await fetch_destination(connection, space_id, destination_id)
     age = registry.PLATFORMS[destination.platform].limits.age
@@ -170,9 +168,8 @@ async def replay(
 def wait_until_sent(
     connection: Connection[Any], space_id: int, timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait until nothing of a Space is queued, or due to be tried again, at a destination that is
-    active, for `timeout` seconds at most. Returns whether that is so. The connection must be
-    in autocommit.
+    """Wait up to `timeout` seconds until nothing is due at the Space's active destinations. Return whether
+    that is so. Needs an autocommit connection.
     """
     deadline = time.monotonic() + timeout
     while True:

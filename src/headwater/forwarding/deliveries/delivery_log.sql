@@ -1,6 +1,6 @@
 -- name: page
--- Deliveries, the latest first, each as a line of JSON. {only} is the filter, chosen so that its index is
--- used. An event that was deleted since has no name.
+-- Deliveries as lines of JSON, newest first. {only} is the filter, chosen so that its index is used. A
+-- deleted event has no name.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT d.id, d.destination_id, d.platform, d.event_id, d.event_name, d.dedup_id,
                    d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
@@ -22,7 +22,7 @@ FROM (
 ORDER BY d.id DESC;
 
 -- name: count
--- Deliveries by status, counted as far as %(most)s, the latest first.
+-- Count by status, at most the latest %(most)s.
 SELECT d.status, count(*)
 FROM (
     SELECT d.status FROM deliveries d
@@ -32,13 +32,12 @@ FROM (
 GROUP BY d.status ORDER BY count(*) DESC, d.status;
 
 -- name: knows_event
--- Whether an event is there, or has been.
+-- Whether an event exists or existed.
 SELECT EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s)
     OR EXISTS (SELECT FROM deliveries d
                WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s);
 
 -- name: fetch
--- One delivery with all that is known of it.
 SELECT row_to_json(line)::text
 FROM (
     SELECT d.id, d.destination_id, t.platform, d.event_id, e.event_name, d.dedup_id, d.status,
@@ -58,8 +57,7 @@ FROM (
 ) line;
 
 -- name: replay
--- Finished deliveries back into the queue as they were first written, the oldest first as they are
--- the next to become too old; {only} says which.
+-- Requeue finished deliveries, oldest first because they soonest become too old. {only} is the filter.
 WITH chosen AS (
     SELECT d.id
     FROM deliveries d
@@ -77,7 +75,7 @@ FROM chosen
 WHERE d.space_id = %(space_id)s AND d.id = chosen.id;
 
 -- name: too_old
--- How many of them are too old for the platform, counted up to %(limit)s.
+-- Events too old for the platform, counted up to %(limit)s.
 SELECT count(*) FROM (
     SELECT
     FROM deliveries d
@@ -88,8 +86,7 @@ SELECT count(*) FROM (
 ) old;
 
 -- name: any_due
--- Whether something waits that could be sent now: of a destination that is not stopped, and due by
--- this time.
+-- Whether a delivery is due at an active destination.
 SELECT EXISTS (
     SELECT FROM destinations t
     JOIN deliveries d ON d.space_id = %(space_id)s AND d.destination_id = t.id

@@ -1,8 +1,8 @@
-"""The loop that sends the deliveries of one destination: one call after the other, each with the
-latest facts, and each recorded before the next.
+"""Send the deliveries of one destination: one call at a time, with current data, recorded before the next
+call.
 
-If the process is killed at any point, the deliveries still wait. Those that the platform had taken
-by then are sent once more, under the same id.
+If the process is killed, deliveries stay queued. Those the platform already accepted are sent again with the
+same id.
 """
 
 from __future__ import annotations
@@ -47,20 +47,18 @@ from headwater.spaces.encryption import Unsealable
 
 BEAT_SECONDS = 5.0
 MOST_EVENTS = 1_000
-"""Events in one call, even where a platform takes more: all are in memory."""
+"""Per call, even if a platform takes more, to bound memory."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class DeliveryServices:
-    """The services that sending needs."""
-
     database: Database
     caller: PlatformClient
     platforms: Mapping[str, Platform]
     urls: Mapping[str, str]
-    """Platform → the origin of its interface."""
+    """By platform, the origin of its API."""
     sealing_key: bytes
     clock: Callable[[], float]
     """Unix seconds, for due times. Leases use the database's clock."""
@@ -68,32 +66,32 @@ class DeliveryServices:
 
 
 class _Target(NamedTuple):
-    """A destination as it is for some calls, with its platform."""
+    """A destination with its platform, for a few calls."""
 
     platform: Platform
     destination: Destination
     failures: int
-    """Calls in a row that failed for all of it."""
+    """Consecutive failures of whole calls."""
 
 
 class _Part(NamedTuple):
-    """A delivery that is sent, and its part of the call."""
+    """A delivery and its part of the call."""
 
     pending: PendingDelivery
     conversion: Conversion
     content: dict[str, Any]
     redacted: dict[str, Any] | None
-    """The content as it is kept."""
+    """The content to store."""
 
 
 class DeliveryLoop:
-    """Sends to one destination until nothing is due, it has to wait, or the process stops."""
+    """Sends to one destination until nothing is due, it must wait, or the process stops."""
 
     def __init__(self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event) -> None:
         self._services, self._lease, self._stopping = services, lease, stopping
 
     async def run(self) -> None:
-        """Send all deliveries that are due, and release the lease."""
+        """Send all due deliveries, and release the lease."""
         renewing = asyncio.create_task(self._renew())
         try:
             await self._work()
@@ -101,7 +99,7 @@ class DeliveryLoop:
             log.warning("destination lease lost", **self._lease.key._asdict())
         finally:
             renewing.cancel()
-            with suppress(*UNAVAILABLE):  # it then runs out
+            with suppress(*UNAVAILABLE):  # it expires instead
                 async with self._services.database.connection() as connection:
                     await leases.release_lease(connection, self._lease)
                     await forget_old_counts(connection, *self._lease.key)
@@ -119,7 +117,7 @@ class DeliveryLoop:
                     await self._write(leased.platform, CallRecord(now, [], destination=target))
                     return
                 failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
-                # After a failure a single event tests the destination; then batches grow.
+                # After a failure, one event tests the destination; then batches grow.
                 size = min(size * 2 or (1 if failures else most), most)
                 probing = size < most or failures > 0
                 ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
@@ -127,7 +125,7 @@ class DeliveryLoop:
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
-        """Return the destination ready for sending, or the suspension with the reason why not."""
+        """Return the destination, or a suspension with the reason."""
         key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
             return DestinationSuspension("This version of Headwater does not know the platform.")
@@ -144,7 +142,7 @@ class DeliveryLoop:
         return _Target(platform, destination, leased.failures)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
-        """Send deliveries in as many calls as it takes. Returns whether to go on."""
+        """Send deliveries in as many calls as needed. Return whether to continue."""
         groups = [ids]
         while groups:
             ids = groups.pop(0)
@@ -164,7 +162,7 @@ class DeliveryLoop:
         return True
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
-        """Make one call with the deliveries that still wait, and return its outcome."""
+        """Make one call with the deliveries still waiting."""
         now = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
@@ -220,7 +218,7 @@ class DeliveryLoop:
 def _prepare(
     pending: Sequence[PendingDelivery], target: _Target, now: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
-    """Return the parts of a call, and the deliveries that are not sent."""
+    """Return the parts of a call, and the deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
     for delivery in pending:
@@ -255,7 +253,7 @@ def _build(delivery: PendingDelivery, conversion: Conversion, target: _Target) -
 def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return platform.redact(content)
-    except Exception:  # what was sent must be recorded, or it would be sent for ever
+    except Exception:  # a sent delivery must be recorded, or it would be sent forever
         log.exception("part not redacted", platform=platform.name)
         return None
 
@@ -264,7 +262,7 @@ def _call_record(
     now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
     mask = _mask_of(target, parts, call)
-    # Without an answer the error is our own and names no more than the host.
+    # Without a response, the error is our own and contains at most the host.
     mask_text = mask.without_values if call.answer is None else mask.text
     state = outcome.destination
     if isinstance(state, DestinationSuspension):
@@ -294,7 +292,7 @@ def _call_record(
 
 
 def _mask_of(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
-    """Return the mask of all values of a call that the platform may quote."""
+    """Return a mask for all values that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
     for part in parts:
         values.update(personal_values(part.conversion, part.content, part.redacted))

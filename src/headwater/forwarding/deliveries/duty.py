@@ -1,4 +1,4 @@
-"""The worker's duty of sending deliveries: a process is at work while deliveries are due."""
+"""Background job: run a forwarder process while deliveries are due."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from headwater.database.jobs.duties import Duty
 from headwater.forwarding.deliveries.queue import spaces_due
 
 LOOK_SECONDS = 0.5
-"""Seconds between two searches for Spaces with deliveries due."""
 
 
 def make_forwarding_duty(settings: Settings) -> Duty:
-    """Return the duty to run a forwarder while deliveries are due."""
     return make_process_duty("forwarder", settings, spaces_due, LOOK_SECONDS)

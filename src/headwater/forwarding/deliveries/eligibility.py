@@ -1,5 +1,5 @@
-"""The decision whether a waiting delivery is sent, made at the time of sending: opt-outs, erasures
-and changes since the event arrived count. Pure.
+"""Decide whether to send a delivery, at the time of sending: opt-outs, erasures and changes since the event
+count. Pure.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from headwater.forwarding.platforms.models import Conversion, Destination, SkipR
 from headwater.forwarding.platforms.platform import Platform
 
 RETRY_SECONDS = 72 * 3600.0
-"""How many seconds a delivery is retried."""
+"""Time limit for retries."""
 AGE_MARGIN = 60.0
-"""Events are no longer sent this many seconds before a platform's age limit, because a call must arrive
-before it. A limit on future events has the same margin, because clocks differ.
+"""Stop sending this many seconds before a platform's age limit, so that the call arrives in time. Limits on
+future events get the same margin, because clocks differ.
 """
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that waits, with its event as it is known now."""
+    """A waiting delivery with the event's current data."""
 
     id: int
     attempts: int
     queued_at: float
-    """Unix seconds of the first attempt."""
+    """Unix seconds."""
     conversion: Conversion | None
-    """None when the event has been deleted. Its click is the last paid touch, of any platform."""
+    """None if the event was deleted. Its click is the last paid touch on any platform."""
     do_not_capi: bool = False
     erased: bool = False
-    """True when its person has been erased, or erasing them has been requested."""
+    """The person was erased, or an erasure was requested."""
 
     def ends_at(self, platform: Platform) -> float:
         """Return the Unix time of the last possible attempt."""
@@ -39,30 +39,28 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """Return the Unix time before which the platform would reject the event as a future one."""
+        """Return the Unix time when the platform starts to accept the event."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
 
 class Skip(NamedTuple):
-    """The delivery is not sent, unless it is replayed."""
+    """Don't send, unless replayed."""
 
     reason: SkipReason
 
 
 class Expired(NamedTuple):
-    """The event became too old while its delivery was tried."""
+    """The event became too old while retrying."""
 
 
 class Later(NamedTuple):
-    """The event's time is in the future: decide again at this Unix time."""
+    """The event is in the future: decide again at this Unix time."""
 
     at: float
 
 
 class Send(NamedTuple):
-    """The delivery is sent, with this conversion."""
-
     conversion: Conversion
 
 
@@ -70,7 +68,7 @@ Decision = Skip | Expired | Later | Send
 
 
 def decide(delivery: PendingDelivery, platform: Platform, destination: Destination, now: float) -> Decision:
-    """Decide what to do with a delivery at a Unix time."""
+    """Decide on a delivery at a Unix time."""
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
     conversion = credited(delivery.conversion, platform)
@@ -89,7 +87,7 @@ def decide(delivery: PendingDelivery, platform: Platform, destination: Destinati
 def _ruled_out(
     delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
 ) -> SkipReason | None:
-    """Return the reason why it is sent to no platform, or not to this destination."""
+    """Return why it goes to no platform, or not to this destination."""
     if delivery.erased:
         return SkipReason.ERASED
     if delivery.do_not_capi:
@@ -102,9 +100,7 @@ def _ruled_out(
 
 
 def credited(conversion: Conversion, platform: Platform) -> Conversion:
-    """Return a conversion with its click only if that is the platform's: the last paid touch
-    decides, and an earlier one of another platform does not count.
-    """
+    """Remove the click if it isn't the platform's: only the last paid touch counts."""
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion
     return msgspec.structs.replace(conversion, click=None)

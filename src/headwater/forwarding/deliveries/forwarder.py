@@ -1,6 +1,5 @@
-"""The forwarder: a task for each destination with deliveries due, so that a slow or dead
-destination never delays another. Any number of processes may run; leases divide the destinations
-among them.
+"""Run a task per destination with due deliveries, so that a slow or dead destination doesn't delay others.
+Leases divide destinations among processes.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from headwater.forwarding.destinations.leases import DestinationKey
 LOOK_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 5.0
 LINGER_SECONDS = 10.0
-"""The seconds that a forwarder without work stays."""
+"""An idle forwarder exits after this."""
 GRACE_SECONDS = 8.0
-"""The seconds that calls under way have left when the process stops."""
+"""Time for running calls when the process stops."""
 MOST_TASKS = 200
 FAULT_SECONDS = 30.0
-"""Seconds that a destination is skipped after an error in our own code."""
+"""Pause of a destination after an error in our own code."""
 CLOCK_SECONDS = 60.0
 
 log = structlog.get_logger()
 
 
 class DatabaseClock:
-    """The database's time, read now and then and counted on in between, so that machines agree on
-    the deliveries that are due, even if their clocks differ or jump.
+    """The database's time, read regularly and advanced locally, so that machines agree on due times even if
+    their clocks differ or jump.
     """
 
     def __init__(self, moment: float) -> None:
@@ -48,16 +47,14 @@ class DatabaseClock:
 
     @property
     def stale(self) -> bool:
-        """True when it should be set again."""
         return time.monotonic() - self._at > CLOCK_SECONDS
 
     def set(self, moment: float) -> None:
-        """Set it to a moment."""
         self._moment, self._at = moment, time.monotonic()
 
 
 class Forwarder:
-    """Sends deliveries of all Spaces, until it is stopped or nothing has been due for a while."""
+    """Sends deliveries of all Spaces until stopped or idle."""
 
     def __init__(
         self, services: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
@@ -66,7 +63,7 @@ class Forwarder:
         self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Work. When the database goes away, come back to it, waiting longer each time."""
+        """Poll for due deliveries. If the database fails, retry with growing pauses."""
         busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:
@@ -86,7 +83,7 @@ class Forwarder:
         await self._finish()
 
     async def drain(self) -> None:
-        """Start tasks for all deliveries that are due now, and wait for them."""
+        """Send all due deliveries, and wait for them."""
         await self._look()
         while self._tasks:
             await asyncio.wait(self._tasks.values())
@@ -100,7 +97,7 @@ class Forwarder:
             if isinstance(clock, DatabaseClock) and clock.stale:
                 clock.set(await queue.read_clock(connection))
             keys = await queue.find_due(connection, clock())
-        random.shuffle(keys)  # several forwarders should not go for the same ones
+        random.shuffle(keys)  # so that forwarders start with different destinations
         for key in keys:
             if key not in self._tasks and len(self._tasks) < MOST_TASKS:
                 self._tasks[key] = asyncio.create_task(self._attend(key))
@@ -114,9 +111,9 @@ class Forwarder:
                 await DeliveryLoop(self._services, lease, self._stopping).run()
         except UNAVAILABLE as error:
             log.warning("destination put off", **key._asdict(), error=type(error).__name__)
-        except Exception:  # a fault of one destination is not the others'
+        except Exception:  # one destination's error must not affect others
             log.exception("destination failed", **key._asdict())
-            with suppress(TimeoutError):  # nor is it tried in a tight loop
+            with suppress(TimeoutError):  # don't retry in a tight loop
                 await asyncio.wait_for(self._stopping.wait(), FAULT_SECONDS)
 
     async def _finish(self) -> None:
@@ -128,6 +125,5 @@ class Forwarder:
 
 
 async def open_clock(database: Database) -> DatabaseClock:
-    """Return a clock that is set by the database."""
     async with database.connection() as connection:
         return DatabaseClock(await queue.read_clock(connection))

@@ -1,5 +1,5 @@
-"""The click ids and cookies that can be one, by the table in id_forms.txt. Pages store `undefined`,
-templates leave their macros unfilled: such a value would only be refused, and is never sent.
+"""Validate click ids and cookies by the table in id_forms.txt. Values like `undefined` or unfilled macros
+would only be refused, so they are never sent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.people.identity.junk import Junk
 
 _JUNK = Junk()
 _IN_PARTS = {"fbc": 3, "fbp": 3, "rdt_uuid": 1}
-"""Cookies of several parts with dots between them, and the index of the first random part."""
+"""Cookies with dotted parts, and the index of the first random part."""
 _MACRO = re.compile(r"_{1,2}[A-Z][A-Z_]*_{1,2}", re.ASCII)
 
 
@@ -25,12 +25,12 @@ FORMS = _read(files("headwater.forwarding.deliveries").joinpath("id_forms.txt").
 
 
 def sendable(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the click ids or cookies, by name in lower case, that can be one."""
+    """Return the valid click ids or cookies."""
     return {name: value for name, value in values.items() if can_be(name, value)}
 
 
 def can_be(name: str, value: str) -> bool:
-    """Return whether a value can be the click id or cookie of this name."""
+    """Return whether a value can be the click id or cookie `name` (lower case)."""
     form = FORMS.get(name)
     if form is not None and not form.fullmatch(value):
         return False

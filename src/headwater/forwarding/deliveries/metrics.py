@@ -1,4 +1,4 @@
-"""Gauges of deliveries and destinations for /metrics, read from the database."""
+"""Gauges of deliveries and destinations, read from the database."""
 
 from __future__ import annotations
 

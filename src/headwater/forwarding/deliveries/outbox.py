@@ -1,6 +1,5 @@
-"""The outbox: a delivery for each new event and destination, written in the event's own
-transaction, so that neither exists without the other. A delivery that is certain not to be sent is
-skipped here, where users see it at once.
+"""The outbox: a delivery per new event and destination, written in the event's transaction. Deliveries
+certain not to be sent are skipped here, so that users see them immediately.
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ from headwater.forwarding.platforms.models import SkipReason
 queries = Queries(__name__, "outbox.sql")
 
 NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
-"""The namespace of the ids of events without an idempotency key. It never changes: a platform that
-receives an event again has to recognise it."""
+"""Namespace for delivery ids of events without an idempotency key. Must never change: platforms use the ids
+to recognize repeats.
+"""
 
 
 _WITHDRAWAL = ("withdraw", "forget_attempts")
-"""The statements that end the deliveries of a deleted event, in this order."""
+"""Statements that end a deleted event's deliveries, in order."""
 
 
 class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
-    """The columns of a destination that decide what is queued for it."""
+    """The columns that decide what is queued."""
 
     id: int
     platform: str
@@ -40,7 +40,7 @@ class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
 
 
 class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
-    """A delivery's row as it is first written. One with a reason is skipped."""
+    """A new delivery; skipped if it has a reason."""
 
     destination_id: int
     event_id: int
@@ -49,7 +49,6 @@ class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
 
 
 def read_targets(rows: list[dict[str, Any]] | None) -> list[OutboxDestination]:
-    """Return the destinations of a Space from their rows."""
     return msgspec.convert(rows or [], list[OutboxDestination])
 
 
@@ -59,16 +58,15 @@ def queue_deliveries(
     events: Collection[StoredEvent],
     targets: Collection[OutboxDestination],
 ) -> None:
-    """Queue new events for every destination, or record the reason why they are not sent."""
+    """Queue new events for every destination, or record why they aren't sent."""
     if events and targets:
         deliveries = rows(deliveries_of(space_id, events, targets))
         connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
 
 
 def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
-    """Move the deliveries of replaced events to the events that replace them. A platform that
-    received the event does not get it again, and one that may have received it gets the id it may
-    know.
+    """Move the deliveries of replaced events to their replacements. A platform never gets an event twice: a
+    delivered one isn't sent again, and a retried one keeps its id.
     """
     moves = [
         {
@@ -87,16 +85,14 @@ def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: C
 
 
 async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """End the deliveries of an event that has been deleted, and delete their content. The code that
-    deletes an event calls this in the same transaction.
-    """
+    """End a deleted event's deliveries, and delete their content, in the caller's transaction."""
     values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
     for name in _WITHDRAWAL:
         await connection.execute(queries[name], values)
 
 
 def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
-    """End the deliveries of events that have been deleted likewise."""
+    """End the deliveries of deleted events."""
     ended = [
         {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED} for event_id in event_ids
     ]
@@ -108,7 +104,7 @@ def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collecti
 def deliveries_of(
     space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:
-    """Yield a delivery for each event and destination."""
+    """Yield a delivery per event and destination."""
     for event in events:
         dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
         for target in targets:
@@ -121,7 +117,7 @@ def dedup_id_of(space_id: int, event_id: int) -> str:
 
 
 def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
-    """Return the reason why an event is certain not to be sent to a destination, if any."""
+    """Return why an event is certain not to be sent, or None."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
     if target.status == "paused":

@@ -1,6 +1,6 @@
 -- name: queue
--- New deliveries; those with a reason are done before they begin. An event that took another's
--- place may have that one's already.
+-- Insert deliveries; those with a reason are finished. A replacement event may already have the deliveries of
+-- the one it replaced.
 INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, status, reason, finished_at)
 SELECT %(space_id)s, r.destination_id, r.event_id, r.dedup_id,
        CASE WHEN r.reason IS NULL THEN 'queued' ELSE 'skipped' END, r.reason,
@@ -10,8 +10,8 @@ FROM json_to_recordset(%(deliveries)s::json)
 ON CONFLICT (space_id, event_id, destination_id) DO NOTHING;
 
 -- name: hand_over
--- An event is replaced by another. Its deliveries move to the new event under the same id for
--- deduplication, unless the new event already has such a delivery.
+-- Move deliveries to a replacement event under the same dedup id, unless it already has one for the
+-- destination.
 UPDATE deliveries d SET event_id = %(successor_id)s
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
   AND d.status = ANY(%(statuses)s)
@@ -20,8 +20,8 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
                     AND known.destination_id = d.destination_id);
 
 -- name: withdraw
--- End the remaining deliveries of an event that was deleted or replaced, and clear what was sent: an
--- erasure of its person would no longer find it.
+-- End the deliveries of a deleted or replaced event, and clear their content, which a later erasure couldn't
+-- find.
 UPDATE deliveries d
 SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,
@@ -29,7 +29,7 @@ SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s;
 
 -- name: forget_attempts
--- The same of every single attempt.
+-- The same for attempts.
 UPDATE delivery_attempts a SET error = NULL
 WHERE a.space_id = %(space_id)s AND a.delivery_id IN (
     SELECT d.id FROM deliveries d

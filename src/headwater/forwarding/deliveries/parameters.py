@@ -1,6 +1,4 @@
-"""The parameters of the endpoints of deliveries and the members of a replay: defined once, for
-reading and for the API's description.
-"""
+"""Parameters of the delivery endpoints, and members of a replay."""
 
 from __future__ import annotations
 
@@ -55,18 +53,17 @@ REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
-    """Read the filter of a destination's deliveries from a query, which collects the errors."""
+    """Read the filter of a destination's deliveries; the query collects errors."""
     return DeliveryFilter(destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query))
 
 
 def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
-    """Return the cursors of a list of deliveries."""
     sought = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
     return Cursors(signing_key, space_id, "/deliveries", sought)
 
 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Read the number of rows of a page, and its position. Raises Invalid with all errors."""
+    """Return the page size and position. Raises Invalid with all errors."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()
@@ -74,7 +71,7 @@ def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
 
 
 def read_replay(body: dict[str, Any]) -> ReplayRequest:
-    """Read the deliveries that a body asks to replay. Raises Invalid."""
+    """Read a replay request. Raises Invalid."""
     members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
     query = JsonInput(members)
     for name in [name for name, value in members.items() if value is None]:

@@ -1,6 +1,4 @@
-"""The queue of deliveries: the destinations with deliveries due, the deliveries that are due, and
-the records of their outcomes.
-"""
+"""Find destinations and deliveries that are due, and record outcomes."""
 
 from __future__ import annotations
 
@@ -20,22 +18,22 @@ from headwater.forwarding.destinations.leases import DestinationKey, Destination
 queries = Queries(__name__, "queue.sql")
 
 OUTAGE = 2
-"""After this many failed calls in a row the destination is at fault, not an event."""
+"""After this many failed calls in a row, the destination is down rather than an event invalid."""
 
 
 StatusChange = Literal["held", "recovered"]
-"""A change of a destination that users should learn of."""
+"""A change to notify users of."""
 
 
 class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The record of a delivery after a call, or after a decision without one."""
+    """A delivery's result after a call, or a decision without one."""
 
     id: int
     status: str | None = None
-    """None leaves the status as it was."""
+    """None keeps the status."""
     reason: str | None = None
     outcome: str | None = None
-    """For the log of attempts; None when it was not sent."""
+    """For the log of attempts; None if not sent."""
     tried: int = 0
     due_at: float | None = None
     error: str | None = None
@@ -44,7 +42,7 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallRecord(NamedTuple):
-    """The record of a call, or of decisions without one."""
+    """The result of a call, or of decisions without one."""
 
     now: float
     deliveries: Sequence[DeliveryRecord]
@@ -52,7 +50,7 @@ class CallRecord(NamedTuple):
     answer: str | None = None
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
-    """True when the destination was called; the call succeeded if `destination` is None."""
+    """Whether a call was made. Without `destination`, it succeeded."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
@@ -62,20 +60,20 @@ async def read_clock(connection: AsyncConnection) -> float:
 
 
 async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
-    """Return the destinations of all Spaces with deliveries due and no lease."""
+    """Return destinations of all Spaces with due deliveries and no lease."""
     cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
     return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with deliveries due at destinations without a lease."""
+    """Return Spaces with due deliveries at destinations without a lease."""
     return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
 
 
 async def next_ids(
     connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
 ) -> list[int]:
-    """Return deliveries that are due: the longest due, or for a probe the least tried."""
+    """Return due deliveries: longest due first, or fewest attempts first when `probing`."""
     values = {**lease.values(), "now": now, "limit": limit}
     cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]
@@ -84,9 +82,7 @@ async def next_ids(
 async def record(
     connection: AsyncConnection, lease: DestinationLease, call: CallRecord
 ) -> StatusChange | None:
-    """Record the outcomes of deliveries and the state of their destination, and return its change.
-    Raises LeaseLostError.
-    """
+    """Record the outcomes and the destination's state. Return its status change. Raises LeaseLostError."""
     failures = await leases.lock_leased(connection, lease)
     values = {
         **lease.key.values(),

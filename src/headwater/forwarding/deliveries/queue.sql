@@ -1,9 +1,9 @@
 -- name: clock
--- The database's time. Leases and all senders use it.
+-- The clock for leases and senders.
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: destinations_due
--- For the operator: unclaimed destinations with due deliveries. One index probe for each destination.
+-- For the operator: unleased destinations with due deliveries, one index probe per destination.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -12,7 +12,7 @@ WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
 
 -- name: spaces_due
--- For the operator's side: the Spaces of such destinations, by the database's time.
+-- For the operator: their Spaces.
 SELECT DISTINCT d.space_id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= now()
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -21,8 +21,8 @@ WHERE d.status = 'active' AND d.wait_until <= now()
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
 
 -- name: figures
--- For the operator's side: by platform, deliveries that are due, those that wait for a later moment,
--- the age of the oldest due, and the destinations that are held or left alone for a while.
+-- For the operator, by platform: due and later deliveries, the age of the oldest due, held and waiting
+-- destinations.
 SELECT t.platform, sum(w.due)::bigint, sum(w.later)::bigint, max(w.age)::float8,
        count(*) FILTER (WHERE t.status = 'held'),
        count(*) FILTER (WHERE t.status = 'active' AND t.wait_until > now())
@@ -38,7 +38,6 @@ WHERE t.status <> 'removed'
 GROUP BY t.platform;
 
 -- name: due
--- What is due, longest due first.
 SELECT d.id FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
@@ -46,8 +45,7 @@ ORDER BY d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: probes
--- What is due, least tried first: an event that makes the platform fail is not the one to find out
--- by whether it has recovered.
+-- Fewest attempts first: an event that makes the platform fail must not be the probe.
 SELECT d.id FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
@@ -55,8 +53,7 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- Store the outcome of deliveries, except those that another process has ended meanwhile. A delivery
--- without a status stays unchanged.
+-- Store outcomes, except of deliveries that another process ended. NULL keeps the status.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
@@ -70,8 +67,8 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.
   AND d.status IN ('queued', 'retrying');
 
 -- name: forget_erased
--- What was sent of people whose erasure was requested meanwhile is forgotten. The deliveries are
--- locked by `record`, so an erasure either comes after this and clears them itself, or is seen here.
+-- Clear content of people whose erasure was requested meanwhile. `record` has locked the deliveries, so an
+-- erasure is either seen here or clears them itself later.
 UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
 FROM events e
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
@@ -83,7 +80,6 @@ WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
               WHERE r.receipt_mark >= e.id);
 
 -- name: log_attempts
--- One line for each delivery that was sent.
 INSERT INTO delivery_attempts (space_id, delivery_id, attempted_at, outcome, http_status, error)
 SELECT %(space_id)s, d.id, to_timestamp(%(now)s), r.outcome, d.http_status, d.error
 FROM json_to_recordset(%(rows)s::json) AS r (id bigint, outcome text)
@@ -91,7 +87,7 @@ JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
 WHERE r.outcome IS NOT NULL;
 
 -- name: wake
--- The destination had been away: what was put off for that is due now.
+-- The destination recovered: make postponed deliveries due.
 UPDATE deliveries d SET due_at = to_timestamp(%(now)s)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s);

@@ -1,4 +1,4 @@
-"""Statuses of deliveries and reasons for skipping, in words, with what helps."""
+"""Delivery statuses and skip reasons in words, with remedies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ STATUSES = {
 
 
 class SkipMeaning(NamedTuple):
-    """A reason for skipping in words."""
-
     meaning: str
     remedy: str | None
-    """What helps; None where nothing does."""
+    """None if there is none to offer."""
 
 
 REASONS = {

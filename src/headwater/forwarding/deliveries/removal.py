@@ -1,6 +1,4 @@
-"""Removals that end deliveries: of a destination, with those queued for it, and of an event, with
-all of its own.
-"""
+"""Remove destinations and events together with their deliveries."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ queries = Queries(__name__, "removal.sql")
 
 
 async def remove_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """End a destination, delete its tokens and skip what is queued for it. Raises NotFound."""
+    """Remove a destination, its tokens and its queued deliveries. Raises NotFound."""
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
 
 
 async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event, if there is one by that id, and withdraw its deliveries."""
+    """Delete an event, if it exists, and withdraw its deliveries."""
     await delete_event(connection, space_id, event_id)
     await withdraw_deliveries(connection, space_id, event_id)

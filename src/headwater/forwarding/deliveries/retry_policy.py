@@ -1,6 +1,4 @@
-"""The consequences of a platform's verdict: for each delivery of the call, for those to be sent
-once more at once, and for the destination. Pure.
-"""
+"""Decide what follows from a platform's verdict, for deliveries and their destination. Pure."""
 
 from __future__ import annotations
 
@@ -22,20 +20,18 @@ from headwater.forwarding.platforms.models import (
 )
 
 LADDER = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
-"""Seconds until the next attempt, by the number of attempts so far."""
+"""Seconds until the next attempt, by number of attempts."""
 LONGEST_WAIT = 1800.0
-"""The longest wait of a destination, in seconds: each test of it costs an attempt of one event."""
+"""The longest pause of a destination, in seconds. A probe costs an event one attempt."""
 JITTER = 0.2
 """The largest random addition, as a fraction of the step."""
 MOST_REQUESTED = 7200.0
-"""Seconds beyond our own step that a platform may make us wait."""
+"""The longest extra wait a platform can request, in seconds."""
 
 Status = Literal["delivered", "failed", "retrying", "expired"]
 
 
 class DeliveryAttempt(NamedTuple):
-    """A delivery that was part of a call."""
-
     id: int
     attempts: int
     """Before this one."""
@@ -44,50 +40,44 @@ class DeliveryAttempt(NamedTuple):
 
 
 class DeliveryResult(NamedTuple):
-    """A delivery's state after the call."""
-
     id: int
     status: Status
     error: str | None = None
     due_at: float | None = None
-    """Unix time of the next attempt, for a delivery that is retried."""
+    """The Unix time of the next attempt, if retrying."""
 
 
 class DestinationBackoff(NamedTuple):
-    """Nothing is sent to the destination until this Unix time."""
+    """Don't send to the destination until this Unix time."""
 
     until: float
     failures: int
-    """Calls in a row that failed for all of it."""
+    """Consecutive failures of whole calls."""
 
 
 class DestinationSuspension(NamedTuple):
-    """Nothing is sent until a user has renewed the credentials: the destination is held."""
+    """Don't send until a user has renewed the credentials."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class CallContext:
-    """The circumstances of a call that the consequences of its verdict depend on."""
-
     now: float
     failures: int = 0
-    """Calls in a row that failed for the destination as a whole, before this one."""
+    """Consecutive failures of whole calls, before this one."""
     retry_after: str | None = None
-    """The answer's header."""
+    """The response's header."""
     random: Callable[[], float] = lambda: 0.0
     """From 0 to 1."""
 
     def pause(self, step: float, requested: float | None) -> float:
-        """Return the seconds to wait: never less than the step, nor than the platform requested
-        within reason.
-        """
+        """Return the seconds to wait: at least the step, and what the platform requested within limits."""
         own = step * (1 + JITTER * self.random())
         return own if requested is None else max(own, min(requested, step + MOST_REQUESTED))
 
     def requested_pause(self, verdict: CallDeferred) -> float | None:
-        """Return the seconds that the platform wants us to wait, by its header or its body."""
+        """Return the seconds requested in the header or body."""
         in_header = read_retry_after(self.retry_after, self.now)
         pauses = [pause for pause in (in_header, verdict.wait_seconds) if pause is not None]
         return max(pauses, default=None)
@@ -95,17 +85,15 @@ class CallContext:
 
 @dataclass(frozen=True)
 class CallOutcome:
-    """The consequences of a verdict."""
-
     results: list[DeliveryResult] = field(default_factory=list[DeliveryResult])
     resend: list[list[int]] = field(default_factory=list[list[int]])
-    """Deliveries to be sent at once in calls of their own."""
+    """Groups of deliveries to send immediately in separate calls."""
     destination: DestinationBackoff | DestinationSuspension | None = None
-    """None when the destination is well."""
+    """None if it is healthy."""
 
 
 def judge(verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext) -> CallOutcome:
-    """Return the consequences of a verdict on a call with these deliveries."""
+    """Return what follows from the verdict on these deliveries."""
     match verdict:
         case CallAccepted():
             return CallOutcome([DeliveryResult(attempt.id, "delivered") for attempt in attempts])
@@ -159,14 +147,14 @@ def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
 
 
 def _within(errors: Mapping[int, str], count: int) -> dict[int, str]:
-    """Return the errors at positions that the call has."""
+    """Ignore positions outside the call."""
     return {position: error for position, error in errors.items() if 0 <= position < count}
 
 
 def _retry(
     attempt: DeliveryAttempt, error: str, context: CallContext, requested: float | None
 ) -> DeliveryResult:
-    """Schedule another attempt, at the latest when the delivery's time ends, or let it expire."""
+    """Schedule another attempt before the delivery's deadline, or let it expire."""
     step = step_after(attempt.attempts + 1)
     due = context.now + context.pause(step, requested)
     if due > attempt.ends_at:
@@ -183,9 +171,7 @@ def step_after(attempts: int) -> float:
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:
-    """Return the seconds in a Retry-After header, which is a number or a date. None for any other
-    text, and for a date in the past.
-    """
+    """Return the seconds in a Retry-After header (number or date), or None if invalid or past."""
     value = (text or "").strip()
     if value.isascii() and value.isdigit():
         seconds = float(value) if len(value) < 300 else math.inf

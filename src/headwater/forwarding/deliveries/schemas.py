@@ -1,5 +1,3 @@
-"""The body of the endpoint that replays deliveries, as a JSON schema for the document."""
-
 from __future__ import annotations
 
 from headwater.forwarding.deliveries import parameters

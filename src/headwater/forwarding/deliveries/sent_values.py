@@ -1,4 +1,4 @@
-"""Personal values in a call, collected so that they can be masked when the platform quotes them. Pure."""
+"""Collect personal values of a call, to mask them when the platform quotes them. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.models import Conversion
 def personal_values(
     conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
-    """Yield the person's known values, and all values that `redacted` hides of the part."""
+    """Yield the person's values, and all values of the part that `redacted` hides."""
     person = conversion.person
     known = (
         person.email,
@@ -36,7 +36,7 @@ def personal_values(
 
 
 def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
-    """Yield the values that differ between the content sent and its redacted copy."""
+    """Yield values that differ from the redacted copy."""
     if isinstance(sent, dict):
         kept = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent).items():

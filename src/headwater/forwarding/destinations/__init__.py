@@ -1,1 +1,1 @@
-"""Accounts of ad platforms that a Space forwards its events to."""
+"""Ad platform accounts that a Space forwards events to."""

@@ -1,4 +1,4 @@
-"""Answers of the endpoints of destinations and platforms."""
+"""Response bodies of the destination and platform endpoints."""
 
 from __future__ import annotations
 
@@ -91,7 +91,6 @@ class DestinationList(DataList[DestinationAnswer], frozen=True):
 
 
 def describe_platform(platform: Platform) -> PlatformAnswer:
-    """Return a platform as the API answers it."""
     return PlatformAnswer(
         name=platform.name,
         title=platform.title,
@@ -107,7 +106,7 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
 
 
 def describe_destination(stored: DestinationRow) -> DestinationAnswer:
-    """Return a destination as the API answers it, with the names of its secrets alone."""
+    """Return a destination for the API, with only the names of its secrets."""
     platform = registry.PLATFORMS[stored.platform]
     mapping = effective(platform, stored.event_names, stored.event_labels)
     return DestinationAnswer(

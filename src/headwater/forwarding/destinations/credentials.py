@@ -1,6 +1,4 @@
-"""A destination's tokens at rest: one JSON object, sealed for its own row; and the destination with
-its tokens opened, ready for sending.
-"""
+"""Seal and open the tokens of destinations: one JSON object per row."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from headwater.spaces.encryption import seal, unseal
 
 @dataclass(frozen=True)
 class DestinationColumns:
-    """A destination's columns that sending depends on."""
+    """The columns that sending needs."""
 
     platform: str
     settings: dict[str, Any]
@@ -30,14 +28,13 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def seal_secrets(key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]) -> bytes | None:
-    """Return secrets in their stored form; None without secrets."""
     if not secrets:
         return None
     return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))
 
 
 def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """Return the secrets that `seal_secrets` sealed. Raises Unsealable."""
+    """Open sealed secrets. Raises Unsealable."""
     if sealed is None:
         return {}
     return _decode(unseal(key, sealed, _row(space_id, destination_id)))
@@ -46,9 +43,8 @@ def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes |
 def unseal_destination(
     key: bytes, row: tuple[int, int], columns: DestinationColumns, platform: Platform, url: str
 ) -> Destination:
-    """Return a destination that is reached at `url`, from its columns and the ids of its Space and
-    its own (`row`). Raises msgspec.ValidationError for settings that its platform no longer takes,
-    and Unsealable for tokens of another key.
+    """Return a destination at `url`. `row` is the id of its Space and its own. Raises msgspec.ValidationError
+    for settings the platform no longer accepts, and Unsealable.
     """
     space_id, destination_id = row
     return Destination(

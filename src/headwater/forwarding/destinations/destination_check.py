@@ -1,5 +1,5 @@
-"""The check of a destination: one made-up conversion, sent in the platform's test or validation
-mode over the very path that real ones take.
+"""Test a destination with one made-up conversion in the platform's test or validation mode, on the path of
+real ones.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ async def check_destination(
     settings: Settings,
     key: bytes,
 ) -> tuple[DestinationCheck, Any]:
-    """Try the destination with these ids (its Space's and its own), write down how that went, and
-    return it with the destination's settings. `begin` begins a transaction: none is open during the
-    call. Raises NotFound, or Invalid when its tokens cannot be opened.
+    """Test the destination with these ids (Space, destination), and store the result. Return it with the
+    settings. `begin` starts a transaction; none is open during the call. Raises NotFound, or Invalid if
+    tokens can't be opened.
     """
     async with begin() as connection:
         platform, destination = await open_destination(connection, *ids, settings, key)
@@ -70,7 +70,7 @@ async def check_destination(
 async def try_destination(
     egress: HttpSender, destination: Destination, platform: Platform
 ) -> DestinationCheck:
-    """Send a made-up conversion so that it does not count."""
+    """Send a made-up conversion that doesn't count."""
     destination = msgspec.structs.replace(destination, test=True)
     if problem := platform.test_event_problem(destination):
         return _not_sent(problem)
@@ -87,8 +87,8 @@ async def try_destination(
 
 
 def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
-    """Return a made-up conversion a minute before `now` (Unix seconds), under the first event name
-    that the destination sends, a purchase if possible; None when it sends nothing.
+    """Return a made-up conversion a minute before `now` (Unix seconds), a purchase if the destination sends
+    those, or None if it sends nothing.
     """
     names = sorted(EVENT_NAMES, key=lambda name: name != "purchase")
     own_names = destination.event_names
@@ -132,7 +132,7 @@ def _result(call: PlatformCall, platform: Platform, destination: Destination) ->
         return DestinationCheck(ok=True, http_status=call.answer.status, message=message, remedy=None)
     message, remedy = _error(call.verdict), _remedy(call, platform, destination)
     if call.answer is None:
-        # Without an answer the message is our own and holds nothing secret.
+        # Without a response, the message is our own and has no secrets.
         return _not_sent(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
     return DestinationCheck(

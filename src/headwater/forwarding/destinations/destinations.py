@@ -1,8 +1,6 @@
-"""Destinations: created, listed, changed, paused, resumed and removed. Their tokens are encrypted and never
-returned.
+"""Create, list, change, pause, resume and remove destinations. Their tokens are encrypted and never returned.
 
-A change that starts or stops queueing events locks the Space first, as the pipeline does. A batch then sees a
-destination in one state, and no event is queued during the change.
+Changes that start or stop queueing lock the Space first, like the pipeline, so that a batch sees one state.
 """
 
 from __future__ import annotations
@@ -32,20 +30,18 @@ from headwater.spaces.spaces import fetch_space
 queries = Queries(__name__, "destinations.sql")
 
 STATUSES = ("active", "paused", "held")
-"""States of a destination that has not been removed."""
+"""Except removed."""
 DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
 MOST = 50
-"""Destinations of a Space."""
+"""Per Space."""
 LONGEST_TEST_MESSAGE = 300
-"""Characters that are kept of what was said of a test."""
+"""In characters."""
 MOST_COUNTED = 100_000
-"""The largest count of deliveries by status; more deliveries are not counted."""
+"""The limit for counts of deliveries by status."""
 
 
 @dataclass(frozen=True)
 class DestinationRow:
-    """A destination's columns and counts."""
-
     id: int
     platform: str
     name: str
@@ -59,24 +55,22 @@ class DestinationRow:
     """The Space's names of its custom events."""
     created_at: str
     wait_until: str | None
-    """Nothing is sent before this time."""
+    """Nothing is sent earlier."""
     tested_at: str | None
-    """The time of the last test; None while it was not tested as it is set up now."""
+    """None if not tested with the current setup."""
     test_ok: bool | None
-    """True when the platform took the test event."""
+    """The platform accepted the test event."""
     test_message: str | None
     test_remedy: str | None
-    """What to do about a failed test."""
     counts: dict[str, int]
-    """Deliveries by status."""
+    """By status."""
 
 
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """Create a destination, as `inputs.read_new` reads one; `key` seals its secrets.
-
-    Raises NotFound for an unknown Space, Invalid when it has as many as it may.
+    """Create a destination read by `inputs.read_new`; `key` seals its secrets. Raises NotFound, or Invalid at
+    the limit.
     """
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
@@ -93,16 +87,14 @@ async def create_destination(
 async def list_destinations(
     connection: AsyncConnection, space_id: int, most_counted: int | None = None
 ) -> list[DestinationRow]:
-    """Return a Space's destinations, the oldest first. Each status is counted up to `most_counted`
-    deliveries.
-    """
+    """Return a Space's destinations, oldest first, with counts up to `most_counted`."""
     return await _read(connection, space_id, None, most_counted)
 
 
 async def fetch_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, most_counted: int | None = None
 ) -> DestinationRow:
-    """Return one of them. Raises NotFound."""
+    """Return a destination. Raises NotFound."""
     rows = await _read(connection, space_id, destination_id, most_counted)
     if not rows:
         raise NotFound("Destination")
@@ -118,8 +110,8 @@ async def change_destination(
     *,
     as_text: bool = False,
 ) -> DestinationRow:
-    """Change the fields of a destination that a body has; `as_text` when its settings were typed as
-    text. Raises NotFound, or Invalid naming every field at fault.
+    """Change the fields in a body; `as_text` if settings were typed as text. Raises NotFound, or Invalid
+    naming every wrong field.
     """
     columns = await _lock(connection, space_id, destination_id)
     secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
@@ -136,19 +128,19 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Stop sending. New deliveries are skipped, and queued ones wait. Raises NotFound."""
+    """Stop sending. New deliveries are skipped, queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
 async def resume_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Send again, after a pause by people or a hold by the platform. Raises NotFound."""
+    """Resume after a pause or a hold. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "resume")
 
 
 async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """End a destination and delete its tokens. Raises NotFound."""
+    """Remove a destination and its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     if (await connection.execute(queries["remove"], values)).rowcount == 0:
@@ -158,8 +150,8 @@ async def end_destination(connection: AsyncConnection, space_id: int, destinatio
 async def open_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
 ) -> tuple[Platform, Destination]:
-    """Return a destination ready for sending, and its platform. Raises NotFound, or Invalid when
-    its tokens cannot be opened because the installation's secret has changed.
+    """Return a destination ready to send, and its platform. Raises NotFound, or Invalid if the installation's
+    secret changed and the tokens can't be opened.
     """
     columns = await _lock(connection, space_id, destination_id)
     platform = registry.PLATFORMS[columns.platform]
@@ -180,7 +172,7 @@ async def note_test(
     message: str,
     remedy: str | None,
 ) -> None:
-    """Write down that a destination was tried just now; `message` holds nothing secret."""
+    """Store a test's result; `message` must not contain secrets."""
     values = {"space_id": space_id, "destination_id": destination_id, "ok": ok, "remedy": remedy}
     message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
     await connection.execute(queries["note_test"], values | {"message": message})
@@ -218,7 +210,7 @@ async def _read(
 
 
 def _open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """Return the stored tokens; none when they cannot be opened and have to be entered anew."""
+    """Return the stored tokens, or none if they can't be opened and must be entered again."""
     try:
         return open_secrets(key, space_id, destination_id, sealed)
     except Unsealable:

@@ -1,24 +1,22 @@
 -- name: count
--- How many destinations a Space has.
 SELECT count(*) FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.status <> 'removed';
 
 -- name: create
--- A new destination, whose secrets are sealed once its id is known.
+-- Secrets are sealed once the id is known.
 INSERT INTO destinations (space_id, platform, name, all_events, settings, event_names)
 VALUES (%(space_id)s, %(platform)s, %(name)s, %(all_events)s, %(settings)s, %(event_names)s)
 RETURNING id;
 
 -- name: put_secrets
--- Store a destination's tokens and their names, and clear the last test: it used the old tokens.
+-- Store tokens, and clear the last test, which used the old ones.
 UPDATE destinations d
 SET secrets = %(secrets)s, secret_names = %(names)s,
     tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: list
--- A Space's destinations, or one of them, the oldest first. How many deliveries each has by status
--- is counted as far as %(most)s, so that a long history costs no more than that.
+-- Oldest first. Deliveries are counted by status up to %(most)s, to bound the cost.
 SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.settings,
        d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
        iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,
@@ -41,14 +39,14 @@ WHERE d.space_id = %(space_id)s AND d.status <> 'removed'
 ORDER BY d.id;
 
 -- name: lock
--- A destination to be changed, or opened.
+-- Lock a destination to change or open it.
 SELECT d.platform, d.settings, d.secrets, d.event_names, d.all_events
 FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
 FOR NO KEY UPDATE;
 
 -- name: change
--- New values of a destination; null leaves what it is.
+-- NULL keeps a value.
 UPDATE destinations d
 SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.all_events),
     settings = coalesce(%(settings)s, d.settings),
@@ -56,30 +54,29 @@ SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.a
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: forget_test
--- Clear the last test: it used the old settings or event names.
+-- It used the old settings or event names.
 UPDATE destinations d
 SET tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: note_test
--- How a test has gone.
 UPDATE destinations d
 SET tested_at = now(), test_ok = %(ok)s, test_message = %(message)s, test_remedy = %(remedy)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: pause
--- Events that arrive from now on are skipped.
+-- New events are skipped.
 UPDATE destinations d SET status = 'paused', status_reason = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: resume
--- Send events again at once: the reason to wait is over.
+-- Send immediately.
 UPDATE destinations d
 SET status = 'active', status_reason = NULL, wait_until = '-infinity', failures = 0
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';
 
 -- name: remove
--- The end of a destination and of its tokens; what became of its events stays to be seen.
+-- Remove the tokens; deliveries stay visible.
 UPDATE destinations d
 SET status = 'removed', status_reason = NULL, secrets = NULL, secret_names = '{}'
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed';

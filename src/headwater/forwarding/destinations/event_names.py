@@ -1,4 +1,4 @@
-"""Names of our events at a destination: its platform's names, or its own. Pure."""
+"""Names of our events at a destination: its own, or the platform's default. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
 from headwater.forwarding.platforms.platform import Platform
 
 OwnNames = Mapping[str, str | None]
-"""Event name → the platform's name or id; None: the event is not sent."""
+"""By event name, the platform's name or id; None to not send the event."""
 
 
 class SentName(Struct, frozen=True):
@@ -25,9 +25,7 @@ class SentName(Struct, frozen=True):
 
 
 def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
-    """Return the names of all events: of every standard name, and of the custom ones that people
-    have named or mapped.
-    """
+    """Return the names of all standard events, and of custom events with a label or mapping."""
     custom = [name for name in CUSTOM_NAMES if name in labels or name in own]
     return [
         SentName(name, platform.sent_as(name, own, labels.get(name)), name in own)
@@ -36,8 +34,8 @@ def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> l
 
 
 def warnings(platform: Platform, mapped: list[SentName]) -> list[str]:
-    """Return warnings about a mapping: several of our names with one name on the platform. A person
-    who does two of those under different ids counts twice there.
+    """Return warnings about events that share a platform name. A person with two of them under different ids
+    counts twice.
     """
     ours: dict[str, list[str]] = {}
     for name in mapped:

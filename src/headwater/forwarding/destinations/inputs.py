@@ -1,5 +1,5 @@
-"""A destination as users describe it, checked against its platform's requirements. Every wrong field is
-named. No error repeats a value, because it may be a token. Pure.
+"""Validate destinations against their platform's requirements. Every wrong field is named. Errors never quote
+values, which may be tokens. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.fields import UNPRINTABLE
 
 FIELDS = ("name", "settings", "secrets", "event_names", "all_events")
-"""The fields of a destination that can be changed."""
 
 LONGEST_NAME = 255
 LONGEST_SECRET = 16_384
@@ -28,29 +27,27 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class DestinationChange:
-    """New values of a destination; None leaves what it is."""
+    """None keeps the current value."""
 
     name: str | None = None
     settings: dict[str, Any] | None = None
-    """All settings, in the platform's model."""
+    """All settings."""
     secrets: dict[str, str | None] | None = field(default=None, repr=False)
-    """The secrets that change; None removes one."""
+    """Changed secrets; None removes one."""
     event_names: dict[str, str | None] | None = None
-    """All own names for events."""
+    """All own names."""
     all_events: bool | None = None
 
 
 def platform_named(name: object) -> Platform:
-    """Return the platform of a name. Raises Invalid."""
+    """Return the platform. Raises Invalid."""
     if not isinstance(name, str) or name not in registry.PLATFORMS:
         raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
     return registry.PLATFORMS[name]
 
 
 def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
-    """Read the destination that a body describes. `as_text` reads values typed as text by the
-    types of their fields. Raises Invalid.
-    """
+    """Read a new destination. `as_text` converts values typed as text. Raises Invalid."""
     platform = platform_named(body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
     members |= {name: {} for name in ("settings", "secrets", "event_names")}
@@ -61,7 +58,7 @@ def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platfor
 def read_change(
     platform: Platform, body: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool = False
 ) -> DestinationChange:
-    """Read the changes that a body makes to a destination with these secrets. Raises Invalid."""
+    """Read changes to a destination with these secrets. Raises Invalid."""
     members = {name: body[name] for name in FIELDS if name in body}
     if not members:
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
@@ -69,7 +66,7 @@ def read_change(
 
 
 def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
-    """Return the errors of settings that were once accepted, in sentences."""
+    """Return errors of previously accepted settings, in sentences."""
     errors = Errors()
     _read_settings(platform, settings, errors, as_text=False)
     return " ".join(rule for rules in errors.values() for rule in rules)
@@ -118,9 +115,7 @@ def _read_name(value: object, errors: Errors) -> str:
 def _read_settings(
     platform: Platform, settings: dict[str, Any], errors: Errors, *, as_text: bool
 ) -> dict[str, Any]:
-    """Return all settings, with defaults for absent ones. An empty value counts as absent when
-    values are typed as text.
-    """
+    """Return all settings, with defaults. With `as_text`, empty means absent."""
     fields = {setting.name: setting for setting in msgspec.structs.fields(platform.settings)}
     _refuse_unknown("settings", settings, fields, errors)
     values: dict[str, Any] = {}
@@ -142,7 +137,7 @@ def _read_settings(
         return {}
     try:
         return msgspec.to_builtins(platform.settings(**values))
-    except ValueError as error:  # settings that do not go together
+    except ValueError as error:  # settings that exclude each other
         errors["settings"] = [f"The settings {error}"]
         return {}
 
@@ -150,7 +145,6 @@ def _read_settings(
 def _read_secrets(
     platform: Platform, secrets: dict[str, Any], current: Mapping[str, str], errors: Errors
 ) -> dict[str, str | None]:
-    """Return the secrets that change."""
     _refuse_unknown("secrets", secrets, platform.secrets, errors)
     changes: dict[str, str | None] = {}
     for name in platform.secrets:
@@ -180,7 +174,7 @@ def _read_secrets(
 def _read_event_names(
     platform: Platform, event_names: dict[str, Any], errors: Errors
 ) -> dict[str, str | None]:
-    """Return own names; an empty one means, like null, that the event is not sent."""
+    """Return own names; empty, like null, means not sent."""
     pattern = platform.name_pattern
     _refuse_unknown("event_names", event_names, EVENT_NAMES, errors)
     names: dict[str, str | None] = {}

@@ -1,7 +1,7 @@
-"""Leases of destinations, and their states after sending: well, waiting or held.
+"""Leases of destinations, and their state: healthy, waiting or held.
 
-A process that sends to a destination holds its lease, with a token. The lease of a killed process
-runs out; a process that was only slow finds another token there and stores nothing.
+The sending process holds the lease with a token. A killed process's lease expires; a slow process finds
+another token and stores nothing.
 """
 
 from __future__ import annotations
@@ -21,38 +21,30 @@ queries = Queries(__name__, "leases.sql")
 
 
 class DestinationKey(NamedTuple):
-    """A destination of a Space."""
-
     space_id: int
     id: int
 
     def values(self) -> dict[str, Any]:
-        """Return the values that statements bind."""
         return {"space_id": self.space_id, "destination_id": self.id}
 
 
 @dataclass(frozen=True)
 class DestinationLease:
-    """The lease of a destination that this process holds."""
-
     key: DestinationKey
     token: UUID
 
     def values(self) -> dict[str, Any]:
-        """Return the values that statements bind."""
         return {**self.key.values(), "token": self.token, "lease": LEASE}
 
 
 @dataclass(frozen=True)
 class LeasedDestination(DestinationColumns):
-    """A leased destination's columns."""
-
     failures: int
-    """Calls in a row that failed for all of it."""
+    """Consecutive failures of whole calls."""
 
 
 async def take_lease(connection: AsyncConnection, key: DestinationKey, now: float) -> DestinationLease | None:
-    """Lease a destination. Returns None when it is leased, waits, or must not be sent to."""
+    """Lease a destination. Return None if it is leased, waiting or not active."""
     lease = DestinationLease(key, uuid4())
     row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": now})
     return None if row is None else lease
@@ -61,27 +53,25 @@ async def take_lease(connection: AsyncConnection, key: DestinationKey, now: floa
 async def keep_lease(
     connection: AsyncConnection, lease: DestinationLease, now: float
 ) -> LeasedDestination | None:
-    """Renew a lease and return the destination as it is now; None when the lease is
-    lost, or the destination must not be sent to.
+    """Renew a lease, and return the destination's current columns. Return None if the lease is lost, or
+    sending must stop.
     """
     cursor = connection.cursor(row_factory=class_row(LeasedDestination))
     return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Renew a lease during a call, even if the destination has been changed meanwhile."""
+    """Renew a lease during a call, even if the destination changed."""
     await connection.execute(queries["renew"], lease.values())
 
 
 async def release_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Release a lease, so that other processes can send to the destination."""
+    """Release a lease."""
     await connection.execute(queries["release"], lease.values())
 
 
 async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> int:
-    """Lock a leased destination for the rest of the transaction and return the calls in a row that
-    failed. Raises LeaseLostError.
-    """
+    """Lock a leased destination for the transaction; return consecutive failures. Raises LeaseLostError."""
     row = await fetch_optional(connection, queries["lock"], lease.values())
     if row is None:
         raise LeaseLostError
@@ -89,18 +79,18 @@ async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> i
 
 
 async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
-    """Record a good answer of a destination. Returns whether it was held since the last one."""
+    """Record a successful call. Return whether the destination was held before."""
     row = await fetch_optional(connection, queries["mark_well"], lease.values())
     return row is not None and row[0]
 
 
 async def postpone(connection: AsyncConnection, lease: DestinationLease, until: float, failures: int) -> None:
-    """Let a destination wait until a Unix time after `failures` failures in a row."""
+    """Pause a destination until a Unix time, after `failures` consecutive failures."""
     values = {**lease.values(), "until": until, "failures": failures}
     await connection.execute(queries["postpone"], values)
 
 
 async def suspend(connection: AsyncConnection, lease: DestinationLease, reason: str) -> bool:
-    """Hold a destination until people resume it. Returns whether it had been active."""
+    """Hold a destination until a user resumes it. Return whether it was active."""
     suspended = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
     return suspended.rowcount > 0

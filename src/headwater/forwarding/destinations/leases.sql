@@ -1,5 +1,5 @@
 -- name: take
--- Lease a destination, unless another process holds it or it waits.
+-- Lease a destination unless another process holds it or it waits.
 UPDATE destinations d
 SET lease = %(token)s, leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
@@ -8,7 +8,7 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
 RETURNING d.id;
 
 -- name: keep
--- Still at work: the destination as it is now, unless it is no longer to be sent to.
+-- Renew the lease, and return the current columns, unless sending must stop.
 UPDATE destinations d
 SET leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
@@ -16,23 +16,22 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(to
 RETURNING d.platform, d.settings, d.secrets, d.event_names, d.all_events, d.failures;
 
 -- name: renew
--- Extend the lease in the middle of a call, whether or not the destination has changed.
+-- During a call, regardless of changes.
 UPDATE destinations d SET leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
 
 -- name: release
--- Let any process continue.
 UPDATE destinations d SET lease = NULL, leased_until = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
 
 -- name: lock
--- The destination, locked until what came of a call is written down, if it is still ours.
+-- Lock the destination to record a call, if the lease is still ours.
 SELECT d.failures FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
 FOR NO KEY UPDATE;
 
 -- name: mark_well
--- The destination answered as it should: what troubled it is over.
+-- It responded correctly: clear failures.
 UPDATE destinations d SET failures = 0, held_since = NULL
 FROM destinations before
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
@@ -41,13 +40,11 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
 RETURNING before.held_since IS NOT NULL;
 
 -- name: postpone
--- The destination is left alone until a moment.
 UPDATE destinations d SET wait_until = to_timestamp(%(until)s), failures = %(failures)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: suspend
--- The platform rejected the destination's credentials: its deliveries stay queued until a user resumes
--- it.
+-- The platform rejected the credentials: deliveries stay queued until a user resumes.
 UPDATE destinations d
 SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';

@@ -1,4 +1,4 @@
-"""The bodies of the endpoints of destinations, as JSON schemas for the document."""
+"""JSON schemas of the bodies of destination endpoints."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from headwater.http.openapi import Schema, body
 
 
 def settings_schema(platform: Platform) -> Schema:
-    """Return the settings of a platform's destinations, as a JSON schema."""
+    """Return a platform's settings as a JSON schema."""
     (_,), parts = msgspec.json.schema_components([platform.settings])
     return {**_portable(parts[platform.settings.__name__]), "additionalProperties": False}
 
 
 def _portable(schema: Any) -> Any:
-    """Return a schema whose patterns are valid in JSON schemas, with ^ and $ in place of Python's
-    own marks for the ends of a text.
-    """
+    """Convert Python's regex anchors to JSON schema's ^ and $."""
     if isinstance(schema, list):
         return [_portable(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -84,7 +82,6 @@ _CHANGEABLE: dict[str, Schema] = {
 
 
 def body_of_creation() -> Schema:
-    """Return the schema of the body that creates a destination, for each platform."""
     platforms = registry.PLATFORMS
     variants = [_creation_schema(platform) for platform in platforms.values()]
     whole: Schema = {
@@ -96,7 +93,7 @@ def body_of_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """Return the schema for one platform. An object without required members may be left out."""
+    """Return the schema for one platform. Objects without required members are optional."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in members.items() if schema.get("required")],

@@ -1,6 +1,5 @@
-"""The ad platforms, one folder each, and the code that they share.
+"""The ad platforms, one folder each, and their shared code.
 
-A new platform is a folder, with its class in `__init__.py` and a README that says what is not sent,
-and when; its test in `tests/platforms/`; and a row each in `docs/forwarding.md` and
-`docs/configuration.md`. Nothing else names it.
+A new platform needs a folder with its class in `__init__.py` and a README that says which events aren't sent,
+a test in `tests/platforms/`, and a row in `docs/forwarding.md` and `docs/configuration.md`.
 """

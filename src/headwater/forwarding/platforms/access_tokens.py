@@ -1,6 +1,4 @@
-"""Short-lived access tokens that platforms issue in exchange for a destination's secrets, kept in
-memory until shortly before they expire.
-"""
+"""Get short-lived access tokens for a destination's secrets, cached until shortly before they expire."""
 
 from __future__ import annotations
 
@@ -18,16 +16,14 @@ log = structlog.get_logger()
 
 
 class HttpSender(Protocol):
-    """A client of other servers."""
-
     async def send(self, call: EgressRequest) -> EgressResponse:
-        """Send a request and return the answer with any status. Raises EgressError."""
+        """Send a request, and return the response of any status. Raises EgressError."""
         ...
 
 
 class _AccessToken(NamedTuple):
     secrets: dict[str, str]
-    """The secrets it was issued for: a change of them needs a new token."""
+    """The secrets it was issued for; new ones need a new token."""
     text: str
     until: float
 
@@ -37,12 +33,10 @@ class TokenRefusal(NamedTuple):
 
     verdict: Verdict
     answer: EgressResponse | None = None
-    """None when no call was made."""
+    """None without a call."""
 
 
 class AccessTokens:
-    """The access tokens of all destinations."""
-
     def __init__(self, egress: HttpSender) -> None:
         self._egress = egress
         self._tokens: dict[tuple[int, int], _AccessToken] = {}
@@ -50,9 +44,7 @@ class AccessTokens:
     async def fetch(
         self, platform: Platform, destination: Destination, now: float
     ) -> str | TokenRefusal | None:
-        """Return a token that is valid at a Unix time; None when the secrets need no exchange.
-        Raises EgressError.
-        """
+        """Return a token valid at a Unix time, or None if not needed. Raises EgressError."""
         key = destination.space_id, destination.id
         known = self._tokens.get(key)
         if known is not None and known.until > now and known.secrets == destination.secrets:
@@ -72,17 +64,16 @@ class AccessTokens:
         return text
 
     def has(self, destination: Destination) -> bool:
-        """Return whether a token is kept, which the platform may have revoked."""
+        """Return whether a token is cached, which may be revoked."""
         return (destination.space_id, destination.id) in self._tokens
 
     def forget(self, destination: Destination) -> None:
-        """Delete the kept token, so that the next call needs a new one."""
         self._tokens.pop((destination.space_id, destination.id), None)
 
 
 def _read(platform: Platform, answer: EgressResponse) -> tuple[str, float] | Verdict:
     try:
         return platform.read_token(answer)
-    except Exception:  # an unforeseen answer is no reason to stop
+    except Exception:  # an unforeseen response must not stop the process
         log.exception("token not understood", status=answer.status)
         return CallDeferred("The answer with the access token is not understood.")

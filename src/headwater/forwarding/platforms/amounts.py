@@ -1,4 +1,4 @@
-"""Amounts as the ad platforms take them: JSON numbers, or text where they require it."""
+"""Format amounts for the platforms: JSON numbers or text."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def as_number(amount: Decimal) -> int | float:
 
 
 def as_text(amount: Decimal) -> str:
-    """Return plain digits: 149.9 for 149.9000, 0 for -0.00; never an exponent."""
+    """Return plain digits without an exponent: 149.9 for 149.9000, 0 for -0.00."""
     return f"{amount.normalize() or Decimal(0):f}"

@@ -1,6 +1,4 @@
-"""The person's consent to the use of their data for ads, by the rules that hold for every
-platform. Pure.
-"""
+"""Interpret a person's consent to the use of their data for ads. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +6,10 @@ from headwater.forwarding.platforms.models import Conversion
 
 
 def is_refused(conversion: Conversion) -> bool:
-    """Return whether the person refuses the use of their data for ads."""
+    """Return whether the person refuses ad use of their data."""
     return conversion.consent.ad_user_data is False
 
 
 def is_limited(conversion: Conversion) -> bool:
-    """Return whether the person refuses any of the uses."""
+    """Return whether the person refuses any use."""
     return is_refused(conversion) or conversion.consent.ad_personalization is False

@@ -1,6 +1,6 @@
-"""Identifiers by which the ad platforms recognise a person, in the forms they compare: normalised, then
-hashed with SHA-256. Pure. Platforms differ in the normal form, so each chooses its own. A value that is
-already a hash is sent unchanged, because the hash of a hash matches no person.
+"""Normalize and hash identifiers (SHA-256) in the forms platforms compare. Pure.
+
+A value that is already a hash is sent unchanged, because the hash of a hash matches no profile.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _GOOGLE_MAIL = frozenset({"gmail.com", "googlemail.com"})
 _LONGEST_PHONE = 64
 
 Form = Callable[[str], str | None]
-"""Plain text to what a platform hashes; None where that leaves nothing."""
+"""Returns the text to hash, or None if nothing is left."""
 
 
 def already_hashed(text: str) -> str | None:
-    """Return the hash in lower case, when the text is a SHA-256 in hex."""
+    """Return the text in lower case if it is a hex SHA-256, else None."""
     trimmed = text.strip()
     return trimmed.lower() if _HASH.fullmatch(trimmed) else None
 
 
 def hashed(text: str) -> str:
-    """Return SHA-256 of the UTF-8 text in lower-case hex; a text that is such a hash stays one."""
+    """Return the hex SHA-256 of a text, unless it already is one."""
     return already_hashed(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def hash_in_form(text: str | None, form: Form) -> str | None:
-    """Return the hash of a value in a platform's form; None when there is no such value."""
+    """Return a value's hash in a platform's form, or None."""
     if text is None:
         return None
     if known_hash := already_hashed(text):
@@ -46,8 +46,8 @@ def hash_in_form(text: str | None, form: Form) -> str | None:
 
 
 def plain_email(text: str) -> str | None:
-    """Return an address trimmed and lower-case; None when the text is no address. An
-    international domain stays as it is written: another spelling has another hash.
+    """Return an address trimmed and in lower case, or None if invalid. International domains stay as written:
+    another spelling has another hash.
     """
     try:
         return parse_written_email(text)
@@ -56,8 +56,8 @@ def plain_email(text: str) -> str | None:
 
 
 def google_email(text: str) -> str | None:
-    """Return an address like `plain_email`; at Google's own mail domains without dots and `+…`, as
-    those spellings are one mailbox.
+    """Return an address like `plain_email`, without dots and `+…` at Google's mail domains, where they don't
+    matter.
     """
     if (address := plain_email(text)) is None:
         return None
@@ -69,9 +69,7 @@ def google_email(text: str) -> str | None:
 
 
 def reddit_email(text: str) -> str | None:
-    """Return an address like `plain_email`; at any domain without `+…` and with only letters and
-    digits before the @.
-    """
+    """Return an address like `plain_email`, without `+…` and with only letters and digits before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -80,11 +78,10 @@ def reddit_email(text: str) -> str | None:
 
 
 def read_phone(text: str, region: str | None) -> str | None:
-    """Return a number as people write it in E.164 with `+`, or None when it cannot be read as one.
+    """Return a number in E.164 with `+`, or None. `region` (ISO 3166-1 alpha-2) is the default country.
 
-    `region` (ISO 3166-1 alpha-2) is the country of a number without country code. There is no check
-    that the number is in use: numbering plans change faster than tables of them. A number that can
-    only be dialled locally is not read: it lacks its area code and would be another person's.
+    Doesn't check that the number is in use, because numbering plans change. Rejects local numbers without an
+    area code, which would match someone else.
     """
     if len(text) > _LONGEST_PHONE:
         return None
@@ -98,40 +95,36 @@ def read_phone(text: str, region: str | None) -> str | None:
 
 
 def phone_with_plus(e164: str) -> str | None:
-    """Return the form most platforms hash: `+`, country code, number."""
+    """Return `+`, country code and number: the form most platforms hash."""
     return e164.strip() or None
 
 
 def phone_digits(e164: str) -> str | None:
-    """Return the form without the `+`."""
+    """Return the number without `+`."""
     return e164.strip().removeprefix("+") or None
 
 
 def meta_name(text: str) -> str | None:
-    """Return a first or last name as Meta, Pinterest and Snapchat compare it: lower case, without
-    punctuation; letters of every script stay as they are.
-    """
+    """Normalize a name for Meta, Pinterest and Snapchat: lower case without punctuation, any script."""
     letters = (sign for sign in text.lower() if unicodedata.category(sign)[0] not in "PS")
     return " ".join("".join(letters).split()) or None
 
 
 def google_name(text: str) -> str | None:
-    """Return a name as Google and TikTok compare it: trimmed, lower case."""
+    """Normalize a name for Google and TikTok: trimmed, lower case."""
     return text.strip().lower() or None
 
 
 def meta_place(text: str) -> str | None:
-    """Return a city, state or country as Meta, Pinterest and Snapchat compare it: lower case,
-    without spaces and punctuation.
+    """Normalize a city, state or country for Meta, Pinterest and Snapchat: lower case, no spaces or
+    punctuation.
     """
     name = meta_name(text)
     return name.replace(" ", "") if name else None
 
 
 def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
-    """Return a person's hashes, each in a list, in the forms that Meta, Pinterest and Snapchat
-    compare.
-    """
+    """Return lists of a person's hashes for Meta, Pinterest and Snapchat."""
     hashes = {
         "em": hash_in_form(person.email, plain_email),
         "ph": hash_in_form(person.phone, phone_digits),

@@ -1,5 +1,4 @@
-"""Values that platforms work with: a conversion with all its facts, a destination with its
-settings, and the typed reasons and verdicts. Pure. HTTP requests and responses are in
+"""Conversions, destinations, skip reasons and verdicts. Pure. HTTP requests and responses are in
 base/egress/models.py.
 """
 
@@ -13,8 +12,6 @@ import msgspec
 
 
 class SkipReason(StrEnum):
-    """The reason why an event is not sent to a destination."""
-
     DO_NOT_CAPI = "do_not_capi"
     NOT_ATTRIBUTED = "not_attributed"
     NO_MAPPING = "no_mapping"
@@ -31,34 +28,34 @@ class SkipReason(StrEnum):
 
 
 class AdConsent(msgspec.Struct, frozen=True):
-    """The person's consent to uses of their data; None where it is not known."""
+    """None means unknown."""
 
     ad_user_data: bool | None = None
     ad_personalization: bool | None = None
 
 
 class Click(msgspec.Struct, frozen=True, kw_only=True):
-    """The touchpoint that is credited."""
+    """The credited touchpoint."""
 
     touchpoint_id: int
     occurred_at: int
     """Milliseconds since 1970."""
     source: str | None
-    """One of the listed sources; None for a paid network of the Space's own."""
+    """A built-in source; None for a network the Space added."""
     ids: dict[str, str] = {}
-    """Click ids of its URL: parameter in lower case → value byte for byte."""
+    """Click ids of its URL: lower-case parameter to the exact value."""
     cookies: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
-    """Values of ids and cookies that cannot be one. They are not sent, and masked all the same."""
+    """Invalid ids and cookies. Never sent, but masked."""
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """The person who converted, in plain text as stored. Platforms normalise and hash."""
+    """The person in plain text. Platforms normalize and hash it."""
 
     email: str | None = None
     """Trimmed and lower-case."""
     phone: str | None = None
-    """E.164 with `+`, or None when the number cannot be read as one."""
+    """E.164 with `+`; None if unreadable."""
     first_name: str | None = None
     last_name: str | None = None
     external_id: str | None = None
@@ -70,12 +67,12 @@ class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that could be sent, with its person and its credited click."""
+    """An event that could be sent, with its person and credited click."""
 
     event_id: int
     dedup_id: str
     event_name: str
-    """Our name: a standard one, or custom_event_N."""
+    """A standard name or custom_event_N."""
     configured_name: str | None = None
     """The Space's name of a custom event."""
     event_time: int
@@ -89,89 +86,85 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     user_agent: str | None = None
     consent: AdConsent = AdConsent()
     cookies: dict[str, str] = {}
-    """The event's own cookies, of browsing.accepted.COOKIES; they precede the click's."""
+    """The event's own cookies; they precede the click's."""
     url_click_ids: dict[str, str] = {}
-    """Click ids of the event's own URL."""
+    """From the event's URL."""
     left_out: tuple[str, ...] = ()
     """As in Click."""
     click: Click | None = None
 
     def click_id(self, *names: str) -> str | None:
-        """Return the first of these click ids: the credited touchpoint's, else the event's own
-        URL's.
-        """
+        """Return the first of these click ids, from the credited touchpoint or else the event's URL."""
         ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
         return next((ids[name] for name in names if name in ids), None)
 
     def cookie(self, name: str) -> str | None:
-        """Return a platform's cookie: the event's own, else the credited touchpoint's."""
+        """Return a cookie of the event, else of the credited touchpoint."""
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True):
-    """A platform account that events go to."""
+    """An account to send to."""
 
     space_id: int
     id: int
     platform: str
     url: str
-    """The origin of the platform's interface, without a trailing slash."""
+    """The origin of the platform's API, without a trailing slash."""
     settings: Any
-    """An instance of the platform's settings model."""
+    """An instance of the platform's settings."""
     secrets: dict[str, str] = {}
-    """The platform's tokens. Never logged, never shown."""
+    """Never logged or shown."""
     event_names: dict[str, str | None] = {}
-    """Event name → the platform's name or id where it is not the default; None: not sent."""
+    """Overrides of the platform's names or ids; None to not send an event."""
     all_events: bool = False
     access_token: str | None = None
-    """Set where the platform needs a token that has to be fetched first."""
+    """For platforms that issue short-lived tokens."""
     test: bool = False
-    """True for a test event, which must not count: the platform's test mode or validation."""
+    """Use the platform's test or validation mode, so that nothing counts."""
 
     def __repr__(self) -> str:
         return f"Destination({self.platform} {self.space_id}/{self.id})"
 
 
 class CallAccepted(msgspec.Struct, frozen=True):
-    """The platform took all events of the call."""
+    """All events accepted."""
 
 
 class CallRefused(msgspec.Struct, frozen=True):
-    """The platform took no event, and would not take the same call later."""
+    """No event accepted, and a retry won't help."""
 
     error: str
 
 
 class CallDeferred(msgspec.Struct, frozen=True):
-    """The platform took no event, but may later. The destination as a whole waits."""
+    """No event accepted for now. The destination pauses."""
 
     error: str
     wait_seconds: float | None = None
-    """Seconds that the platform asks us to wait, besides its Retry-After header."""
+    """Requested in the body, in addition to Retry-After."""
 
 
 class CredentialsRefused(msgspec.Struct, frozen=True):
-    """The platform does not accept the destination's credentials."""
+    """Credentials rejected."""
 
     error: str
     account: bool = False
-    """True when it says that not the token is at fault, but the account or pixel of the settings,
-    which is not there or not for this token."""
+    """The account or pixel is the problem: unknown, or inaccessible for the token."""
 
 
 class PartlyAccepted(msgspec.Struct, frozen=True):
-    """The platform refused some events, by their position in the call."""
+    """Some events refused, by position."""
 
     errors: dict[int, str]
     others_taken: bool
-    """True when the platform took the others, False when it refused the whole call because of
-    these."""
+    """Whether the others were accepted; otherwise the call was rejected because of these."""
     retryable: dict[int, str] = {}
-    """Errors at positions that were not taken but may be later."""
+    """By position, errors that a retry may solve."""
 
 
 class Bisect(msgspec.Struct, frozen=True):
-    """The whole call was refused because of some events that the answer does not name."""
+    """The call was rejected because of events it doesn't name."""
 
     error: str
 

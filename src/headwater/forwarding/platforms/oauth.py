@@ -1,4 +1,4 @@
-"""Short-lived access tokens by OAuth 2.0: the call for one, and the meaning of its answer. Pure."""
+"""Request short-lived OAuth 2.0 access tokens. Pure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from headwater.forwarding.platforms.responses import by_status, error_text, read
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
-# Answers of the token endpoint that may be better later (RFC 6749 names the first two).
+# Temporary errors of token endpoints (RFC 6749 defines the first two).
 _LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
 
 
 def exchange(url: str, **fields: str) -> EgressRequest:
-    """Return the call that requests an access token."""
     return EgressRequest(url=url, body=urlencode(fields).encode(), content_type=FORM)
 
 
 def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
-    """Return the token and its lifetime in seconds, or the verdict. Secrets that are refused hold
-    the destination: no event is at fault.
+    """Return the token and its lifetime in seconds, or a verdict. Refused secrets hold the destination,
+    because no event is invalid.
     """
     body = read_object(answer)
     if body is None:

@@ -1,6 +1,4 @@
-"""The interface of an ad platform to all other packages: a class with defaults. It hides everything
-that differs from platform to platform, and does no I/O.
-"""
+"""The interface of an ad platform: everything that differs between platforms, without I/O."""
 
 from __future__ import annotations
 
@@ -23,62 +21,58 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one call, and of an event's age."""
+    """Limits of calls and events."""
 
     batch: int
-    """Events in one call."""
+    """Per call."""
     age: float
-    """The platform rejects events older than this many seconds."""
+    """Seconds after which events are rejected."""
     ahead: float = 0
-    """How many seconds in the future an event's time may be. 0 where the platform publishes no limit: the
-    event then waits until its time.
+    """Seconds that an event may be in the future. 0 if the platform publishes no limit; the event then waits.
     """
     size: int | None = None
-    """Bytes of a call's body, where the platform limits them."""
+    """Bytes of a call's body."""
 
 
 class Platform(ABC):
-    """An ad platform's server-side conversion interface. A platform is a subclass in a folder of
-    this package; its single instance has no state.
-    """
+    """A server-side conversion API. Each folder has one subclass, whose single instance has no state."""
 
     name: ClassVar[str]
-    """The name in commands and in HEADWATER_<NAME>_URL, and of its folder."""
+    """The name of the folder, in commands and in HEADWATER_<NAME>_URL."""
     title: ClassVar[str]
     url: ClassVar[str]
-    """The origin of its interface, unless the operator names another."""
+    """The default origin of its API."""
     sources: ClassVar[frozenset[str]]
-    """Listed sources whose credit makes an event this platform's."""
+    """Built-in sources whose credited events it receives."""
     settings: ClassVar[type[PlatformSettings]]
-    """A destination's settings besides its secrets."""
+    """A destination's settings, without secrets."""
     secrets: ClassVar[Mapping[str, str]]
-    """Names of the tokens it needs, with descriptions."""
+    """Its tokens, with descriptions."""
     optional_secrets: ClassVar[frozenset[str]] = frozenset()
     limits: ClassVar[Limits]
 
     event_names: ClassVar[Mapping[str, str]] = {}
-    """Our event names → the platform's. Empty where each account has ids of its own: only
-    events that a destination maps itself are sent."""
+    """Our event names to the platform's. Empty if accounts have their own ids: then only mapped events are
+    sent.
+    """
     free_names: ClassVar[bool] = False
-    """True when it takes any event name: a custom event then has the Space's name for it."""
+    """It accepts any event name, so custom events use the Space's label."""
     name_pattern: ClassVar[str | None] = None
-    """The pattern of the names that a destination may set for events, where they are ids."""
+    """The pattern of names in mappings, if they are ids."""
     name_rule: ClassVar[str] = ""
-    """The same rule in words, as the rest of `The name …`."""
+    """The pattern in words, to follow `The name …`."""
 
     kept_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a part whose values are not personal, and are kept."""
+    """Fields of a part that aren't personal, and are stored."""
     kept_urls: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a part with a URL, which is kept without its query."""
+    """Fields with a URL, stored without its query."""
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of an answer that repeat values from the request. Their values are masked before the answer is
-    stored.
-    """
+    """Fields of responses that repeat request values, which are masked before storage."""
 
     test_code: ClassVar[str | None] = None
-    """The setting with the code of test events, on a platform where they count without a code."""
+    """The setting with the test code, if test events would count without one."""
     test_code_place: ClassVar[str] = ""
-    """The place where users find that code."""
+    """Where users find the test code."""
 
     @abstractmethod
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
@@ -86,18 +80,17 @@ class Platform(ABC):
 
     @abstractmethod
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
-        """Return the call with these parts."""
+        """Return the request with these parts."""
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """Return the verdict of an answer to a call with this many parts."""
+        """Return the verdict of a response to a call with `count` parts."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason why this platform cannot take a conversion, if any. Rules of all
-        platforms (opt-out, mapping, attribution, age) are checked before.
+        """Return why this platform can't take a conversion, or None. Common rules (opt-out, mapping,
+        attribution, age) are checked before.
 
-        Without a setting for consent, an event of a person who refused is not sent: the platform
-        has no field for the refusal.
+        Without a consent setting, events of people who refused aren't sent: the platform has no field for it.
         """
         settings = destination.settings
         sends_refused = isinstance(settings, ConsentSettings) and settings.consent_denied == "limit"
@@ -108,51 +101,48 @@ class Platform(ABC):
         return self.missing(conversion, destination)
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when a conversion lacks a field that this platform needs."""
+        """Return a reason if a required field is missing."""
         return None
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
-        """Return the number of first parts, at least one, that fit into one call."""
+        """Return how many first parts, at least one, fit in a call."""
         size = self.limits.size
         return len(parts) if size is None else count_within(parts, size)
 
     def redact(self, part: dict[str, Any]) -> dict[str, Any]:
-        """Return a part without personal data: the event, its time and its amount."""
+        """Return a part without personal data."""
         return mask_fields(part, self.kept_fields, self.kept_urls)
 
     def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
-        """Return the call that exchanges the destination's secrets for a short-lived access token,
-        at a Unix time; None where the secrets already hold a token. Raises ValueError, in words for
-        the operator, when the secrets cannot be used at all.
+        """Return the request for a short-lived access token at a Unix time, or None if the secrets include a
+        token. Raises ValueError with a message for the operator.
         """
         return None
 
     def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
-        """Return the access token and its lifetime in seconds, or the verdict of the failed attempt."""
+        """Return the access token and its lifetime in seconds, or a verdict."""
         return oauth.read_token(answer)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Return the fault of these secrets taken together, in words for the operator, or None."""
+        """Return what is wrong with the secrets as a whole, for the operator, or None."""
         return None
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return the reason why a test event would count as a conversion or cannot be made, in
-        words for the operator, or None.
-        """
+        """Return why a test event is impossible or would count, for the operator, or None."""
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it a trial counts."
 
     def name_of(self, conversion: Conversion, destination: Destination) -> str | None:
-        """Return the platform's name or id for a conversion's event; None when the event is not sent."""
+        """Return the platform's name or id for a conversion, or None to not send it."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 
     def sent_as(
         self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
     ) -> str | None:
-        """Return the platform's name or id for events with this name, which the Space may have given a
-        `label`: the destination's own choice, else the platform's default. None when they are not sent.
+        """Return the name or id that events are sent as: the destination's own, else the platform's default.
+        `label` is the Space's name. None means not sent.
         """
         if event_name in own_names:
             return own_names[event_name] or None

@@ -1,4 +1,4 @@
-"""A call to a platform with all its parts: the access token, the answer, and the verdict on it."""
+"""Call a platform: get an access token, send the request, judge the response."""
 
 from __future__ import annotations
 
@@ -23,18 +23,14 @@ log = structlog.get_logger()
 
 
 class PlatformCall(NamedTuple):
-    """The result of a call, or of the failure to make it."""
-
     verdict: Verdict
     answer: EgressResponse | None = None
-    """None when there was no answer."""
+    """None without a response."""
     token: str | None = None
-    """The access token that was used."""
+    """The access token used."""
 
 
 class PlatformClient:
-    """Calls platforms. One client serves all destinations."""
-
     def __init__(self, egress: HttpSender) -> None:
         self._egress = egress
         self._tokens = AccessTokens(egress)
@@ -42,8 +38,8 @@ class PlatformClient:
     async def call(
         self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
     ) -> PlatformCall:
-        """Send events. A rejected token is replaced once, because it may have been revoked; only when the new
-        one is rejected too are the credentials wrong.
+        """Send events. A rejected token is replaced once, because it may be revoked. If the new one fails
+        too, the credentials are wrong.
         """
         had_token = self._tokens.has(destination)
         result = await self._call_once(platform, destination, parts, now)
@@ -78,7 +74,7 @@ def _request(
 ) -> EgressRequest | Bisect:
     try:
         return platform.request(parts, destination)
-    except Exception:  # an unforeseen part must not stop the others
+    except Exception:  # an unforeseen part must not stop others
         log.exception("call not made", platform=platform.name)
         return Bisect("An internal error: the call could not be made.")
 
@@ -86,6 +82,6 @@ def _request(
 def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict:
     try:
         return platform.classify(answer, parts)
-    except Exception:  # an unforeseen answer must not stop the others
+    except Exception:  # an unforeseen response must not stop others
         log.exception("answer not understood", platform=platform.name, status=answer.status)
         return CallDeferred(f"{platform.title} gave an answer that is not understood.")

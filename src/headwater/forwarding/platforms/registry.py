@@ -1,4 +1,4 @@
-"""The platforms by name: every folder of this package is one. A new one needs no line here."""
+"""Find the platforms: every folder of this package is one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headwater.forwarding import platforms
 from headwater.forwarding.platforms.platform import Platform
 
 _ORDER = ("meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft")
-"""The order of the platforms in lists. Others follow by name."""
+"""The order in lists; others follow by name."""
 
 
 def find_platforms(package: ModuleType) -> dict[str, Platform]:
-    """Return a package's platforms by name. Each folder defines the platform of its name. Raises
-    LookupError where a folder defines none, several or another.
+    """Return a package's platforms by name. Raises LookupError unless each folder defines exactly one, with
+    its name.
     """
     names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     ranks = {name: rank for rank, name in enumerate(_ORDER)}

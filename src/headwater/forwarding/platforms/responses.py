@@ -1,6 +1,4 @@
-"""Reads the answers of any platform: the body as JSON for any status, the verdict from a status alone, and
-error texts without secrets. Pure.
-"""
+"""Read platforms' responses: JSON bodies, verdicts by status, and error texts without secrets. Pure."""
 
 from __future__ import annotations
 
@@ -23,27 +21,26 @@ from headwater.forwarding.platforms.models import (
 
 LONGEST_ERROR = 500
 MOST_READ = 16 * 1024
-"""Characters of a platform's error that are searched for those."""
+"""Characters of an error searched for secrets."""
 
-# Text that looks like a token or a person's id, which no sentence needs. A match begins only at the
-# beginning of a word, so that the time is linear in the length of the answer.
+# Text like a token or a person's id. Matching starts at a word start only, for linear time.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
-"""Characters of a quoted value; a shorter one identifies no person."""
+"""Shorter quoted values identify no person."""
 
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
 _ABOUT_CONTENT = frozenset({400, 413, 422})
-"""Other refusals would be the same for every event, for example an unknown account."""
+"""Other client errors affect every event, such as an unknown account."""
 
 
 def succeeded(answer: EgressResponse) -> bool:
-    """Return whether the status means success; the body may still have errors."""
+    """Return whether the status is a success; the body may still have errors."""
     return 200 <= answer.status < 300
 
 
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
-    """Return the body as a JSON object, empty without a body; None for other content, such as HTML."""
+    """Return the body as a JSON object, {} if empty, or None for other content, such as HTML."""
     if not answer.body.strip():
         return {}
     try:
@@ -54,48 +51,50 @@ def read_object(answer: EgressResponse) -> dict[str, Any] | None:
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """Return whether a value is an integer; booleans are not."""
+    """Return whether it is an integer; booleans aren't."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, and an empty list for any other value."""
+    """Return the objects in a list; [] for other values."""
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
 def error_text(*parts: Any) -> str:
-    """Return an error's parts in one line of bounded length, without text that looks like
-    personal data or a token. The code that stores the error also masks all values that were sent.
+    """Join parts into one bounded line without text like personal data or tokens. Callers also mask all
+    values sent before storing it.
     """
     text = ": ".join(str(part) for part in parts if part not in (None, ""))
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
 def at(value: Any, *names: str) -> Any:
-    """Return the nested value under these names, the second inside the first, or None."""
+    """Return a nested value, or None."""
     for name in names:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
 def without_quoted(text: Any, value: Any) -> str:
-    """Return the text of an error without the value that it quotes."""
+    """Return an error without the value it quotes."""
     error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
     return error_text(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
 
 
 def refused(error: str, count: int) -> Verdict:
-    """Return the verdict of a refusal that does not name the events at fault."""
+    """Return the verdict if no events are named."""
     return CallRefused(error) if count == 1 else Bisect(error)
 
 
 def by_status(answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
-    """Return the verdict for a body without an error. `message` is its text; `confirmed` is True when it says
-    in the platform's own way that the events were accepted. A success without that may come from a proxy or a
-    captive portal: sending again is safe, because platforms deduplicate events by id.
+    """Return the verdict for a body without an error. `confirmed` means that the body confirms acceptance in
+    the platform's own way.
+
+    Without it, a success may come from a proxy or captive portal. Retrying is safe, because platforms
+    deduplicate by id.
     """
     status = answer.status
     error = error_text(f"HTTP {status}", message)
@@ -110,9 +109,10 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
 
 
 def unreadable(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict for a body that is not a JSON object. A success proves nothing because it may be a
-    proxy's page. Sending again is safe, because platforms deduplicate events by id. A truncated body becomes
-    readable with fewer events.
+    """Return the verdict for a body that isn't a JSON object.
+
+    A success may come from a proxy. Retrying is safe, because platforms deduplicate by id. A truncated body
+    becomes readable with fewer events.
     """
     if succeeded(answer):
         error = f"HTTP {answer.status} with a body that cannot be read."

@@ -1,6 +1,4 @@
-"""Settings that several platforms share, and the rules of any setting: a pattern for the machine
-and a sentence for people. Pure.
-"""
+"""Settings shared by platforms, and rules for settings: a pattern with its description. Pure."""
 
 from __future__ import annotations
 
@@ -16,22 +14,20 @@ _RULE = "rule"
 
 
 def matching(pattern: str, rule: str, example: str) -> Meta:
-    """Return the rule of text that matches a pattern; `rule` is the same in words, the rest of `The
-    setting …` up to its example.
-    """
+    """Return a rule for text matching a pattern. `rule` completes `The setting …`, followed by an example."""
     words = f"{rule}, such as {example}."
     return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 
 
 def digits(least: int, most: int, example: str) -> Meta:
-    """Return the rule for a number of digits."""
+    """Return a rule for a number of digits."""
     count = str(most) if least == most else f"{least} to {most}"
     rule = f"must be {count} digits and nothing else"
     return matching(rf"\A[0-9]{{{least},{most}}}\Z", rule, example)
 
 
 def code(least: int, most: int, example: str, signs: str = "") -> Meta:
-    """Return the rule for a number of letters, digits and signs."""
+    """Return a rule for a number of letters, digits and signs."""
     kinds = ["letters", "digits", *signs]
     allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
     rule = f"must be {least} to {most} {allowed}, without spaces"
@@ -72,31 +68,27 @@ LimitedDataUse = Annotated[
 
 
 class PlatformSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a platform's destinations, besides secrets. A platform annotates every field with
-    Meta(description=…).
-    """
+    """A platform's settings without secrets. Every field needs Meta(description=…)."""
 
 
 class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
-    """Settings of a platform that has a field for the refusal of the use of data."""
+    """For platforms with a consent field."""
 
     consent_denied: ConsentDenied = "limit"
 
 
 class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
-    """Settings of a platform whose field for refusals is limited data use, which may also be set
-    for all events.
-    """
+    """For platforms whose consent field is limited data use, which can be set for all events."""
 
     limited_data_use: LimitedDataUse = "denied"
 
     def limits(self, conversion: Conversion) -> bool:
-        """Return whether an event is sent for limited data use."""
+        """Return whether the event is sent for limited data use."""
         return self.limited_data_use == "always" or is_limited(conversion)
 
 
 def rule_of(setting: Any) -> str:
-    """Return the rule of a setting's type in words, as the rest of a sentence."""
+    """Return the rule of a setting's type in words."""
     info = inspect.type_info(setting)
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):

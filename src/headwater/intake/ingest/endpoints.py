@@ -1,4 +1,4 @@
-"""POST /events/track, /events/batch and /touchpoints/batch, as plain ASGI.
+"""POST /events/track, /events/batch and /touchpoints/batch in plain ASGI.
 
 These routes carry most of the traffic, so they bypass routing and request objects. Access, bodies, errors and
 limits share the code of the other endpoints.

@@ -1,4 +1,4 @@
-"""Undo a merge: separate a contact with its own rows, including those of contacts merged into it earlier.
+"""Undo a merge: separate a contact with its own rows and earlier merges.
 
 Rows record the contact they were first stored on. Rows stored after the merge stay with the survivor.
 """

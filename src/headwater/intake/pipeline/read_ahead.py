@@ -75,9 +75,7 @@ class ReadAhead:
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Parse rows while PostgreSQL works. Return None if there are none, or one is faulty; their own batch
-    will report it.
-    """
+    """Parse rows while PostgreSQL works. Return None without rows or for a faulty one, which its own batch reports."""
     parsed = ParsedRows(space, arrivals)
     try:
         for start in range(0, len(arrivals), CHUNK_ROWS):

@@ -1,4 +1,4 @@
-"""Receive browsers' reports, as plain ASGI like the other high-traffic endpoints.
+"""Receive browsers' reports in plain ASGI like other high-traffic endpoints.
 
 Access depends on the page's origin, because the site key is public. Bodies are text/plain to avoid preflight
 requests; preflights are answered anyway.

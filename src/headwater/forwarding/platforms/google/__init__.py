@@ -1,7 +1,7 @@
 """Google: Data Manager API, for ads on Google and YouTube. Pure.
 
-A part is an event whose only destination reference is its conversion action. A call lists the
-actions of its parts as destinations; with a single action, events need not name it.
+A part is an event that refers to its conversion action. A call lists the actions as destinations; with only
+one, events omit the reference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.forwarding.platforms.payload_parts import bearer, json_call, list
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 MOST_ACTIONS = 10
-"""Destinations in one call."""
+"""Per call."""
 
 _CLICK_IDS = ("gclid", "gbraid", "wbraid")
 _SECRETS = {
@@ -34,7 +34,7 @@ _SECRETS = {
 
 
 class Google(Platform):
-    """Conversion actions of a Google Ads account. An access token is in a header."""
+    """Conversion actions of a Google Ads account. The access token is in a header."""
 
     name = "google"
     title = "Google Ads"
@@ -60,9 +60,7 @@ class Google(Platform):
     )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when identifiers are missing. A click is enough; without consent it is
-        the only one that may be sent.
-        """
+        """A click id is enough, and is the only identifier allowed without consent."""
         if _click(conversion):
             return None
         if is_refused(conversion):
@@ -70,7 +68,6 @@ class Google(Platform):
         return None if _identifiers(conversion) else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return an event with its conversion action."""
         settings: GoogleSettings = destination.settings
         amount, consent = conversion.amount, conversion.consent
         identifiers = [] if is_refused(conversion) else _identifiers(conversion)
@@ -90,7 +87,7 @@ class Google(Platform):
         )
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
-        """Return the number of first parts whose conversion actions fit into one call."""
+        """Return how many first parts have at most MOST_ACTIONS conversion actions."""
         actions: set[str] = set()
         for position, part in enumerate(parts):
             actions.update(part["destinationReferences"])
@@ -139,7 +136,7 @@ def _unaddressed(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _click(conversion: Conversion) -> dict[str, str]:
-    """Return the most exact click id, of the credited touchpoint or else of the event's own URL."""
+    """Return the most precise click id, of the credited touchpoint or the event's URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
         for name in _CLICK_IDS:
@@ -149,7 +146,7 @@ def _click(conversion: Conversion) -> dict[str, str]:
 
 
 def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
-    # Google uses an address only with a postal code. We have none, so names are useless.
+    # Google uses names and addresses only with a postal code, which is unknown.
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
     return [

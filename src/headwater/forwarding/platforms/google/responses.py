@@ -1,7 +1,7 @@
-"""Answers of Google's Data Manager API. Pure.
+"""Responses of Google's Data Manager API. Pure.
 
-One invalid event makes Google refuse the whole call, but the answer names the fields at fault. HTTP
-200 says that the events were accepted, not that they were matched to a click.
+One invalid event makes Google reject the call, naming the invalid fields. HTTP 200 means accepted, not
+matched to a click.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ACCOUNT_REASONS = frozenset(
         "DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED",
     }
 )
-"""Reasons that concern the account and not an event."""
+"""Reasons about the account, not an event."""
 LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
 _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
@@ -60,7 +60,6 @@ _DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -71,8 +70,8 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
-    """Return whether the events were accepted. Of a call that only validates, the answer may be an
-    empty object, but never nothing at all.
+    """Return whether the events were accepted. A validation-only call may return an empty object, but not an
+    empty body.
     """
     request_id = body.get("requestId")
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
@@ -97,7 +96,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
 
 
 def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
-    """Return the first error of each event at fault, by position."""
+    """Return the first error of each invalid event, by position."""
     errors: dict[int, str] = {}
     for detail in details:
         for violation in objects(detail.get("fieldViolations")):

@@ -1,5 +1,3 @@
-"""Settings of a Google destination."""
-
 from __future__ import annotations
 
 from typing import Annotated, Literal
@@ -10,8 +8,6 @@ from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettin
 
 
 class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
-    """Settings of a Google Ads account."""
-
     customer_id: Annotated[
         str,
         digits(10, 10, "1234567890"),

@@ -1,5 +1,5 @@
-"""Access tokens of Google's Data Manager API: a service account signs a request
-for one, or a user's refresh token is exchanged for one. Pure.
+"""Access tokens of Google's Data Manager API, for a signed request of a service account or a user's refresh
+token. Pure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.oauth import exchange
 
 URL = "https://datamanager.googleapis.com"
-TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - where tokens are had
+TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 SCOPE = "https://www.googleapis.com/auth/datamanager"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 LIFE = 3600
@@ -28,7 +28,7 @@ _NEEDED = "Give service_account_json, or all of client_id, client_secret and ref
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return the reason why these secrets cannot be exchanged for a token, or None."""
+    """Return why these secrets can't be exchanged for a token, or None."""
     if secrets.get(_ACCOUNT):
         try:
             _signer(_account(secrets[_ACCOUNT]))
@@ -39,7 +39,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination, now: float) -> EgressRequest:
-    """Return the call for an access token at a Unix time. Raises ValueError."""
+    """Return the request for an access token at a Unix time. Raises ValueError."""
     secrets = destination.secrets
     if problem := secrets_problem(secrets):
         raise ValueError(problem)
@@ -62,7 +62,7 @@ def _assertion(text: str, now: int) -> str:
     claims = {
         "iss": account["client_email"],
         "scope": SCOPE,
-        # The server that accepts it, even if the call goes through another host.
+        # The server that accepts it, even through another host.
         "aud": account.get("token_uri") or TOKEN_URL,
         "iat": now,
         "exp": now + LIFE,

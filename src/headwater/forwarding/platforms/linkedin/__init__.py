@@ -26,8 +26,8 @@ _SECRETS = {
 
 
 class LinkedIn(Platform):
-    """Conversion rules of an ad account. LinkedIn has no field for consent, so an event of a person
-    who refused is not sent. The token is in a header.
+    """Conversion rules of an ad account. LinkedIn has no consent field, so events of people who refused
+    aren't sent. The token is in a header.
     """
 
     name = "linkedin"
@@ -49,9 +49,8 @@ class LinkedIn(Platform):
         return None if known else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `elements`."""
         rule = self.name_of(conversion, destination) or ""
-        # LinkedIn wants the list of ids even where it is empty.
+        # required even if empty
         user = {"userIds": _user_ids(conversion)} | present(
             userInfo=_user_info(conversion), externalIds=list_of(conversion.person.external_id)
         )
@@ -84,7 +83,6 @@ class LinkedIn(Platform):
         return token.secrets_problem(secrets)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return the reason why there are no test events."""
         return "LinkedIn has no test mode: a trial would be a conversion."
 
 
@@ -97,7 +95,7 @@ def _user_ids(conversion: Conversion) -> list[dict[str, str]]:
 
 
 def _user_info(conversion: Conversion) -> dict[str, Any]:
-    """Return both names in plain text or neither, because LinkedIn rejects one alone."""
+    """Return both names in plain text, or neither: LinkedIn rejects one alone."""
     person = conversion.person
     if not person.first_name or not person.last_name:
         return {}

@@ -1,6 +1,6 @@
-"""Answers of LinkedIn's Conversions API. Pure.
+"""Responses of LinkedIn's Conversions API. Pure.
 
-A call with one invalid event is refused as a whole (422), and the message names the positions.
+One invalid event makes LinkedIn reject the call (422); the message has its position.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _ABOUT_EVENTS = frozenset({400, 422})
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -46,21 +45,21 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse, count: int) -> bool:
-    """Return whether the events were taken: the answer to a batch has an element for each, and a
-    single one is answered by status 201 alone.
+    """Return whether the events were accepted: a batch's response has an element per event, a single event's
+    has status 201.
     """
     return answer.status == CREATED or len(objects(body.get("elements"))) == count
 
 
 def _event_errors(message: str, count: int) -> dict[int, str]:
-    """Return errors by position: a message has the index of each event, followed by its error."""
+    """Return errors by position: the message has an index before each error."""
     pieces = _INDEX.split(message)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return {int(index): error_text(error) for index, error in pairs if int(index) < count}
 
 
 def _failed(elements: object, count: int) -> dict[int, str]:
-    """Return the errors, by position, of elements that failed although the call succeeded."""
+    """Return errors, by position, of failed elements in a successful call."""
     return {
         index: error_text(element.get("status"), element.get("error"))
         for index, element in enumerate(objects(elements)[:count])

@@ -1,5 +1,3 @@
-"""Settings of a LinkedIn destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -10,7 +8,7 @@ from headwater.forwarding.platforms.settings import PlatformSettings, TokenUrl, 
 
 
 class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
-    """Settings of an ad account. The mapping of an event's name decides its conversion rule."""
+    """The event name mapping selects the conversion rule."""
 
     api_version: Annotated[
         str,

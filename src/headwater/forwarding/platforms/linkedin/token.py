@@ -1,4 +1,4 @@
-"""Access tokens of LinkedIn: used as they are, or issued in exchange for a refresh token. Pure."""
+"""Access tokens of LinkedIn: given, or issued for a refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.oauth import exchange
 
 URL = "https://api.linkedin.com"
-TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - where tokens are had
+TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
 
 _REFRESHING = ("client_id", "client_secret", "refresh_token")
 _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return the reason why a call cannot carry a token, or None."""
+    """Return why calls can't have a token, or None."""
     if all(secrets.get(name) for name in _REFRESHING):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
@@ -26,7 +26,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination) -> EgressRequest | None:
-    """Return the call for an access token; None where the secrets hold one. Raises ValueError."""
+    """Return the request for an access token, or None if the secrets have one. Raises ValueError."""
     if problem := secrets_problem(destination.secrets):
         raise ValueError(problem)
     if not destination.secrets.get("refresh_token"):

@@ -17,16 +17,16 @@ from headwater.forwarding.platforms.payload_parts import event_seconds, json_cal
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
-"""Meta rejects click ids older than this many milliseconds."""
+"""Milliseconds after which Meta rejects a click id."""
 
 _NEEDS_AMOUNT = "Purchase"
-# Each of these alone may identify a person; a user agent or a country does not.
+# Any of these can identify a person; a user agent or country can't.
 _IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
 
 
 class Meta(Platform):
-    """Events of a dataset (pixel). The token is in a call's URL."""
+    """Events of a dataset (pixel). The token is in the URL."""
 
     name = "meta"
     title = "Meta Ads"
@@ -74,20 +74,18 @@ class Meta(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when a required amount or an identifier of the person is missing."""
         if conversion.amount is None and self.name_of(conversion, destination) == _NEEDS_AMOUNT:
             return SkipReason.NO_AMOUNT
         known = _user_data(conversion).keys()
         return None if known & _IDENTIFIERS or known >= {"fn", "ln"} else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data`."""
         on_page = conversion.url and conversion.user_agent
         return present(
             event_name=self.name_of(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
-            # An event on a page has both; one of a server alone, such as a renewal, has neither.
+            # Events on a page have both; server events, such as renewals, have neither.
             action_source="website" if on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_user_data(conversion),
@@ -128,8 +126,8 @@ def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[st
 
 
 def _fbc(conversion: Conversion) -> str | None:
-    """Return the click as Meta's own cookie has it, else built from the click id and the time of
-    the click. A click id is kept byte for byte and never gets a new time.
+    """Return the click in Meta's cookie, else one built from the click id and time. Click ids stay unchanged
+    and never get a new time.
     """
     cookie = conversion.cookie("fbc")
     written = _COOKIE.fullmatch(cookie) if cookie else None
@@ -139,7 +137,7 @@ def _fbc(conversion: Conversion) -> str | None:
     if click is not None and (id_ := click.ids.get("fbclid")):
         clicked_at = click.occurred_at
     elif id_ := conversion.url_click_ids.get("fbclid"):
-        # The time of the click is unknown; the event is the first sign of it.
+        # The time of the click is unknown; use the event's.
         clicked_at = conversion.event_time
     else:
         return None

@@ -1,7 +1,6 @@
-"""Answers of the Meta Conversions API. Pure.
+"""Responses of the Meta Conversions API. Pure.
 
-A call with one invalid event is refused as a whole, and the answer does not say which event it
-was. Most errors have a code; the status is less precise and is read last.
+One invalid event makes Meta reject the call without naming it. Error codes are more precise than the status.
 """
 
 from __future__ import annotations
@@ -22,18 +21,17 @@ from headwater.forwarding.platforms.responses import (
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
 CREDENTIALS = frozenset({190, 200})
-"""The token is not valid, or may not send to this dataset."""
+"""The token is invalid, or has no access to the dataset."""
 NO_SUCH_DATASET = 33
-"""Subcode of 100, for the whole call: the dataset does not exist, or the token may not see it."""
+"""Subcode of 100: the dataset doesn't exist, or the token has no access."""
 PAUSE_WHEN_THROTTLED = 300.0
-"""Seconds. Meta counts calls by the hour and does not say when it accepts the next."""
+"""Seconds. Meta counts calls per hour, and doesn't return a wait time."""
 
 _CLEAR_STATUSES = frozenset({401, 403, 413})
-"""Statuses whose meaning is clear without a code."""
+"""Statuses that are clear without an error code."""
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return CallDeferred(error_text(f"HTTP {answer.status} with a body that cannot be read."))

@@ -1,5 +1,3 @@
-"""Settings of a Meta destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -15,8 +13,6 @@ from headwater.forwarding.platforms.settings import (
 
 
 class MetaSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """Settings of a dataset (pixel)."""
-
     pixel_id: Annotated[
         str,
         digits(5, 20, "1234567890123456"),

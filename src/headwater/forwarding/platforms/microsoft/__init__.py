@@ -71,14 +71,13 @@ class Microsoft(Platform):
     quoted_fields = frozenset({"attemptedValue"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when Microsoft cannot recognise the person: it needs a click, an e-mail
-        address, a phone number or an id; an IP address with its browser is not enough.
+        """Microsoft needs a click id, email, phone number or external id; an IP address with user agent isn't
+        enough.
         """
         known = _user(conversion, destination.settings).keys()
         return None if known & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data`."""
         name = self.name_of(conversion, destination) or conversion.event_name
         return present(
             **_type(name, conversion),
@@ -96,7 +95,7 @@ class Microsoft(Platform):
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: MicrosoftSettings = destination.settings
-        # Of one event alone there is nothing to continue with.
+        # useless for a single event
         continues = settings.continue_on_validation_error and len(parts) > 1
         return json_call(
             f"{destination.url}/{settings.api_version}/{settings.tag_id}/events",
@@ -108,12 +107,11 @@ class Microsoft(Platform):
         return classify(answer, count)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return the reason why there are no test events."""
         return "Microsoft Advertising has no test mode: a trial counts as a conversion."
 
 
 def _type(name: str, conversion: Conversion) -> dict[str, str]:
-    """Return an event's type and name: a page load, if it has a URL, or a named event."""
+    """Return a page load if the event has a URL, otherwise a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
     event_name = conversion.event_name if name == PAGE_LOAD else name
@@ -121,7 +119,7 @@ def _type(name: str, conversion: Conversion) -> dict[str, str]:
 
 
 def _consent(conversion: Conversion) -> str | None:
-    """Return the consent; None, which leaves the field out, where it is not known."""
+    """Return the consent, or None if unknown."""
     if is_limited(conversion):
         return "D"
     return "G" if conversion.consent.ad_user_data else None
@@ -142,7 +140,7 @@ def _user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]
 
 
 def canonical_email(text: str) -> str | None:
-    """Return an address like `plain_email`; at any domain without dots and `+…` before the @."""
+    """Return an address like `plain_email`, without dots and `+…` before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -151,5 +149,5 @@ def canonical_email(text: str) -> str | None:
 
 
 def _external_id(text: str | None) -> str | None:
-    """Return the id, which Microsoft takes unhashed; None for one that is an e-mail address."""
+    """Return the unhashed id, or None for an email address."""
     return None if text is None or "@" in text else text

@@ -1,5 +1,5 @@
-"""Answers of Microsoft: the number of events it received, and an error for each invalid one. It
-quotes the invalid value, which may be personal and is not kept.
+"""Responses of Microsoft: the number of received events, and an error per invalid event, whose quoted value
+is removed because it may be personal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from headwater.forwarding.platforms.responses import (
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -42,7 +41,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Return errors by position; an event with a mere warning was taken."""
+    """Return errors by position, without warnings."""
     errors: dict[int, list[str]] = {}
     for detail in objects(at(body, "error", "details")):
         index = detail.get("index")
@@ -53,7 +52,7 @@ def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
 
 
 def _is_sound(body: dict[str, Any]) -> bool:
-    """Return whether the body has no error, or only warnings."""
+    """Return whether the body has no errors except warnings."""
     details = objects(at(body, "error", "details"))
     return body.get("error") is None or (bool(details) and all(map(_is_warning, details)))
 

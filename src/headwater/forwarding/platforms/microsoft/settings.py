@@ -1,5 +1,3 @@
-"""Settings of a Microsoft Advertising destination."""
-
 from __future__ import annotations
 
 from typing import Annotated, Literal
@@ -10,8 +8,6 @@ from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettin
 
 
 class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
-    """A UET tag and the rules of sending events to it."""
-
     tag_id: Annotated[
         str,
         digits(1, 20, "187012345"),

@@ -69,16 +69,13 @@ class Pinterest(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when Pinterest cannot recognise the person: it needs an e-mail address,
-        or an IP address with its browser.
-        """
+        """Pinterest needs an email address, or an IP address with user agent."""
         known = _user(conversion).keys()
         if "em" in known or known >= {"client_ip_address", "client_user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data`."""
         settings: PinterestSettings = destination.settings
         return present(
             event_name=self.name_of(conversion, destination) or conversion.event_name,
@@ -107,7 +104,7 @@ class Pinterest(Platform):
 
 
 def _opt_out(conversion: Conversion) -> bool | None:
-    """Return the refusal; None, which leaves the field out, where it is not known."""
+    """Return whether the person opted out, or None if unknown."""
     if is_limited(conversion):
         return True
     return False if conversion.consent.ad_user_data else None

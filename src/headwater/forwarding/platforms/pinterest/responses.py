@@ -1,6 +1,4 @@
-"""Answers of Pinterest: a status for each event, in their order, even where the call as a whole
-succeeded. Pure.
-"""
+"""Responses of Pinterest: a status per event, in order, even in successful calls. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +22,6 @@ TAKEN = "processed"
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -42,7 +39,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict of an answer that succeeded and has no status for each event."""
+    """Return the verdict of a successful call without statuses per event."""
     taken = body.get("num_events_processed")
     if not is_number(taken) or taken >= count:
         return by_status(answer, count, confirmed=is_number(taken))
@@ -50,7 +47,7 @@ def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verd
 
 
 def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the events' statuses, which an error has among its details."""
+    """Return the events' statuses; errors have them in their details."""
     events = objects(body.get("events")) or objects(at(body, "details", "events"))
     return [event for event in events if "status" in event]
 

@@ -1,5 +1,3 @@
-"""Settings of a Pinterest destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -10,8 +8,6 @@ from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettin
 
 
 class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
-    """A Pinterest ad account and the rules of sending events to it."""
-
     ad_account_id: Annotated[
         str,
         digits(1, 18, "549755885175"),

@@ -70,21 +70,18 @@ class Reddit(Platform):
         }
     )
     kept_urls = frozenset({"event_source_url"})
-    quoted_fields = frozenset({"event"})  # an invalid event comes back whole
+    quoted_fields = frozenset({"event"})  # Reddit returns invalid events whole
     test_code = "test_id"
     test_code_place = "Events Manager, Event Testing"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when Reddit cannot recognise the person: it needs one identifier, and
-        an IP address counts only with its browser.
-        """
+        """Reddit needs an identifier, or an IP address with user agent."""
         known = _user(conversion, destination.settings).keys()
         if conversion.click_id("rdt_cid") or known & _IDENTIFIERS:
             return None
         return None if known >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data.events`."""
         settings: RedditSettings = destination.settings
         name = self.name_of(conversion, destination) or conversion.event_name
         return present(

@@ -1,5 +1,5 @@
-"""Answers of Reddit. It refuses the whole call for one invalid event, so the events that it names
-are removed and the others sent again.
+"""Responses of Reddit. One invalid event makes Reddit reject the call, so named events are removed and the
+rest sent again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -34,14 +33,14 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     message = at(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
         return refused(error_text(message or "invalid events"), count)
-    # The form of a success is not published; it is an object that is not empty.
+    # Successful responses are undocumented: expect a non-empty object.
     message = message if isinstance(message, str) else ""
     return by_status(answer, count, message, confirmed=bool(body))
 
 
 def _event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Return errors by position of the events that Reddit names: by the path of a field, such as
-    `$.data.events[0].user.uuid`, or by an error for each event.
+    """Return errors by position: from a field's path, such as `$.data.events[0].user.uuid`, or from an error
+    per event.
     """
     errors: dict[int, list[Any]] = {}
     for field in objects(at(body, "error", "fields")):

@@ -1,5 +1,3 @@
-"""Settings of a Reddit destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -10,8 +8,6 @@ from headwater.forwarding.platforms.settings import LimitedDataUseSettings, Vers
 
 
 class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """A Reddit pixel and the rules of sending events to it."""
-
     pixel_id: Annotated[
         str,
         code(1, 64, "a2_abc123", "_-"),

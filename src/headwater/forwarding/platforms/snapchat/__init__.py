@@ -23,11 +23,11 @@ from headwater.forwarding.platforms.snapchat.responses import classify
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings
 
 CUSTOM_EVENTS = 5
-"""Custom events that Snap has."""
+"""Snap's number of custom events."""
 
 
 class Snapchat(Platform):
-    """Events of a Snap pixel. The token is in a call's URL."""
+    """Events of a Snap pixel. The token is in the URL."""
 
     name = "snapchat"
     title = "Snapchat Ads"
@@ -73,16 +73,13 @@ class Snapchat(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when Snap cannot recognise the person: it needs an e-mail address, a
-        phone number, or an IP address with its browser.
-        """
+        """Snap needs an email address, a phone number, or an IP address with user agent."""
         known = _user(conversion).keys()
         if known & {"em", "ph"} or known >= {"client_ip_address", "client_user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data`."""
         return present(
             event_name=self.name_of(conversion, destination) or conversion.event_name,
             event_time=event_seconds(conversion),

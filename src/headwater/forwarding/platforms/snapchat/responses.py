@@ -1,5 +1,5 @@
-"""Answers of Snap. The form of its bodies is not published, so the status decides, unless
-the body is no object at all, or has an error itself.
+"""Responses of Snap. Bodies are undocumented, so the status decides, unless the body isn't an object or has
+an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)

@@ -1,5 +1,3 @@
-"""Settings of a Snapchat destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -16,8 +14,6 @@ from headwater.forwarding.platforms.settings import (
 
 
 class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """A Snap pixel and the rules of sending events to it."""
-
     pixel_id: Annotated[
         str,
         code(1, 64, "8f3a1c52-0b7e-4d8a-9a61-2f0c5be7d913", "-"),

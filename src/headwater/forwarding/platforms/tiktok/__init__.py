@@ -67,16 +67,13 @@ class TikTok(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return the reason when TikTok cannot recognise the person: it needs an identifier, or an
-        IP address with its browser.
-        """
+        """TikTok needs an identifier, or an IP address with user agent."""
         known = _user(conversion).keys()
         if known & _IDENTIFIERS or known >= {"ip", "user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        """Return one element of `data`."""
         settings: TikTokSettings = destination.settings
         return present(
             event=self.name_of(conversion, destination),
@@ -121,7 +118,6 @@ def _user(conversion: Conversion) -> dict[str, Any]:
 
 
 def _properties(conversion: Conversion) -> dict[str, Any]:
-    # A value in a currency TikTok does not know has the whole call refused; in another currency it
-    # would be a wrong one.
+    # With an unknown currency TikTok rejects the whole call; a converted value would be wrong.
     value = value_fields(conversion, as_number) if conversion.currency in CURRENCIES else {}
     return value | present(order_id=conversion.order_id)

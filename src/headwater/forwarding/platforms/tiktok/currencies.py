@@ -1,4 +1,4 @@
-"""The currencies that TikTok accepts, listed in its app events library."""
+"""Currencies that TikTok accepts, from its app events library."""
 
 from __future__ import annotations
 

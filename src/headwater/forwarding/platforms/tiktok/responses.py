@@ -1,7 +1,6 @@
-"""Answers of TikTok's Events API. Pure.
+"""Responses of TikTok's Events API. Pure.
 
-Errors come as HTTP 200 with a code in the body that is not 0, so the status counts only
-without a code.
+Errors are HTTP 200 with a non-zero code in the body; the status only counts without a code.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ THROTTLED = 40100
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict on a call with this many events."""
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
@@ -41,11 +39,10 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     text = error_text(f"Code {code}", body.get("message"))
     taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
-        # The answer does not name the events that were taken. Smaller calls find the others, and
-        # TikTok knows those that it took by their ids.
+        # Accepted events aren't named. Smaller calls find the others, and TikTok drops repeats by id.
         return Bisect(text)
     if code in {OK, PARTLY}:
-        # An error status, such as a gateway's 502, means that nothing was taken.
+        # With an error status, such as a gateway's 502, nothing was accepted.
         return taken
     return _judge(code, text, answer, count)
 
@@ -54,7 +51,7 @@ def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
     if code == THROTTLED:
         return CallDeferred(text)
     if code == FORBIDDEN or code // 100 == THROTTLED // 100:
-        # The token: not valid, expired, or without permission for this pixel.
+        # An invalid or expired token, or no permission for this pixel.
         return CredentialsRefused(text)
     if code == INVALID or code // 1000 == INVALID // 1000:
         return refused(text, count)

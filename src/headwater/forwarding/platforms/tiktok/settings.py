@@ -1,5 +1,3 @@
-"""Settings of a TikTok destination."""
-
 from __future__ import annotations
 
 from typing import Annotated
@@ -10,8 +8,6 @@ from headwater.forwarding.platforms.settings import LimitedDataUseSettings, Poin
 
 
 class TikTokSettings(LimitedDataUseSettings, frozen=True, kw_only=True):
-    """Settings of a pixel."""
-
     pixel_code: Annotated[
         str,
         code(5, 40, "C4A1B2C3D4E5F6G7H8I9"),

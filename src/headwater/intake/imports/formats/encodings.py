@@ -1,5 +1,5 @@
-"""Detect the encoding of a file by its byte order mark, zero bytes or valid UTF-8; otherwise by which
-one-byte encoding makes words. Pure.
+"""Detect the encoding of a file by its byte order mark, zero bytes or valid UTF-8; otherwise by
+trying which one-byte encoding makes words. Pure.
 """
 
 from __future__ import annotations
