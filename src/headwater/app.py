@@ -55,7 +55,7 @@ from headwater.endpoints.services import Services, provide
 from headwater.events.browsing.places import Places
 from headwater.exports.downloads import DOWNLOAD_ROUTES
 from headwater.forwarding.deliveries.metrics import delivery_gauges
-from headwater.forwarding.platforms.origins import named_hosts
+from headwater.forwarding.platforms.origins import list_operator_hosts
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
 from headwater.http.compression import COMPRESSED
@@ -169,7 +169,7 @@ def _services(
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
-        egress=Egress(named_hosts(settings)),
+        egress=Egress(list_operator_hosts(settings)),
         public_egress=public_egress,
         storage=open_storage(settings),
         passwords=passwords,

@@ -99,14 +99,14 @@ def test_by_mouse_with_a_wrong_token_and_a_wrong_pixel(
     page.get_by_role("button", name="Continue").click()
     check(page, "before the test")
     page.get_by_role("button", name="Send the test event").click()
-    expect(page.get_by_text("Meta Ads does not accept the token")).to_be_visible()
+    expect(page.get_by_text("Meta Ads rejected the token")).to_be_visible()
     check(page, "a wrong token")
     page.get_by_role("link", name="Change the account").click()
     page.get_by_label("Access token").fill(TOKEN)
     for _ in range(2):
         page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Send the test event").click()
-    expect(page.get_by_text("Meta Ads knows no such pixel id")).to_be_visible()
+    expect(page.get_by_text("Meta Ads does not know this pixel id")).to_be_visible()
     page.get_by_role("link", name="Change the account").click()
     page.get_by_label("Pixel ID").fill(PIXEL)
     for _ in range(2):

@@ -141,9 +141,9 @@ def test_a_secret_in_the_command_is_warned_of(
     [
         (["--platform", "myspace"], "The platform must be one of meta"),
         (["--platform", NAME], "The settings.pixel_id is required.; The secrets.token is"),
-        ([*GIVEN, "--set", "pixle=1"], "settings.pixle is none of pixel_id, test_code, strict"),
+        ([*GIVEN, "--set", "pixle=1"], "settings.pixle is not one of pixel_id, test_code, strict"),
         ([*GIVEN, "--set", "strict=perhaps"], "settings.strict must be true or false."),
-        ([*GIVEN, "--event", "purchse=P"], "event_names.purchse is none of our event names"),
+        ([*GIVEN, "--event", "purchse=P"], "event_names.purchse is not one of our event names"),
         ([*GIVEN, "--name", " "], "name must be a text"),
         ([*CREATE, "--secret", TOKEN], "--secret: must be KEY=VALUE"),
         ([*GIVEN, "--secret", f"token={TOKEN}2"], "token: given twice"),
@@ -187,7 +187,7 @@ def test_trying_one_out(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> 
     with FakePlatform(Answer(200), Answer(401)) as platform:
         monkeypatch.setenv("HEADWATER_META_URL", platform.url)
         told = terminal.json("destination", "test", *at(made))
-        assert told == {"ok": True, "http_status": 200, "message": "Probe took the test event.",
+        assert told == {"ok": True, "http_status": 200, "message": "Probe accepted the test event.",
                         "remedy": None}  # fmt: skip
         told = terminal.json("destination", "test", *at(made), code=1)
         assert (told["ok"], told["http_status"]) == (False, 401)

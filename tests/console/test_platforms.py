@@ -74,7 +74,7 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
                if each.action.startswith(path)]  # fmt: skip
     names = {name: value for name, value in form.fields if name.startswith("event_names.")}
     assert names["event_names.purchase"] == "Purchase"
-    assert "all reach Meta Ads as" in events.text
+    assert "are all sent to Meta Ads as" in events.text
     changed = {"event_names.purchase": "Bought", "event_names.view_content": "",
                "all_events": "yes", "settings.consent_denied": "skip"}  # fmt: skip
     page = owner.browser.send(form, **changed)
@@ -82,7 +82,7 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
     assert "Send the test event" in page.text
     page = owner.browser.fill(f"{path}/test?connecting", f"{path}/test?connecting")
     assert "It works" in page.text
-    assert "Meta Ads took the test event." in page.text
+    assert "Meta Ads accepted the test event." in page.text
     call = meta.requests[-1]
     assert call.json()["test_event_code"] == CODE
     assert call.json()["data"][0]["event_name"] == "Bought"
@@ -101,8 +101,8 @@ def test_it_works(owner: Person, space_id: int, meta: FakePlatform) -> None:
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ({"secrets.access_token": "EAABwrong"}, "Meta Ads does not accept the token"),
-        ({"settings.pixel_id": "99999"}, "Meta Ads knows no such pixel id, or the token may not"),
+        ({"secrets.access_token": "EAABwrong"}, "Meta Ads rejected the token"),
+        ({"settings.pixel_id": "99999"}, "Meta Ads does not know this pixel id, or the token has no"),
         ({"settings.test_event_code": ""}, "Set test_event_code first"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
     typed = {"settings.ad_account_id": "549755885175", "secrets.access_token": "pina_token"}
     place = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
     page = owner.browser.fill(f"{place}/test", f"{place}/test")
-    assert "Pinterest Ads was not reached" in page.text
+    assert "Pinterest Ads could not be reached" in page.text
     assert "see that this server may connect to 127.0.0.1" in text_of(page.text)
 
 

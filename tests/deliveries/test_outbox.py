@@ -16,8 +16,8 @@ from headwater.events.batch_store import StoredEvent
 from headwater.forwarding.deliveries.outbox import (
     NAMESPACE,
     OutboxDestination,
-    dedup_id_of,
-    deliveries_of,
+    make_dedup_id,
+    make_deliveries,
     queue_deliveries,
     skip_reason,
 )
@@ -39,7 +39,7 @@ def test_it_works(forwarder: Forwarder) -> None:
     rows = forwarder.deliveries("event_id", "destination_id", "dedup_id", "status", "reason",
                                 "finished_at IS NOT NULL")  # fmt: skip
     assert len(rows) == 6
-    derived = dedup_id_of(forwarder.stage.space_id, without)
+    derived = make_dedup_id(forwarder.stage.space_id, without)
     for event_id, dedup_id in ((with_key, "order-7"), (without, derived)):
         assert {row[1:] for row in rows if row[0] == event_id} == {
             (active, dedup_id, "queued", None, False),
@@ -149,9 +149,9 @@ def target(**values: Any) -> OutboxDestination:
 def test_an_id_is_the_same_for_ever() -> None:
     """Changing how it is made would have platforms count events again."""
     assert str(NAMESPACE) == "58445d59-2e22-4960-acea-3073ed606a85"
-    assert dedup_id_of(1, 7) == dedup_id_of(1, 7) == "9611a93b-7a99-5f1c-8650-add869648360"
-    assert len({dedup_id_of(1, 17), dedup_id_of(11, 7), dedup_id_of(7, 11), dedup_id_of(1, 7)}) == 4
-    assert UUID(dedup_id_of(1, 7)).version == 5
+    assert make_dedup_id(1, 7) == make_dedup_id(1, 7) == "9611a93b-7a99-5f1c-8650-add869648360"
+    assert len({make_dedup_id(1, 17), make_dedup_id(11, 7), make_dedup_id(7, 11), make_dedup_id(1, 7)}) == 4
+    assert UUID(make_dedup_id(1, 7)).version == 5
 
 
 @given(
@@ -176,5 +176,5 @@ def test_one_reason_at_most(name: str, do_not_capi: bool, status: Any, own: dict
 
 
 def test_a_platform_that_is_no_more_takes_nothing() -> None:
-    (delivery,) = deliveries_of(1, [stored()], [target(platform="gone")])
+    (delivery,) = make_deliveries(1, [stored()], [target(platform="gone")])
     assert delivery.reason is SkipReason.NO_MAPPING

@@ -48,7 +48,7 @@ def test_a_fault_of_ours_sinks_one(sending: Sending, platform: FakePlatform) -> 
     good = sending.delivery(destination)
     sending.run()
     assert sending.of(bad, "status", "error") == (
-        "failed", "An internal error: its part of the call could not be made.",
+        "failed", "Internal error: the event could not be prepared.",
     )  # fmt: skip
     assert sending.of(good, "status") == "delivered"
     assert len(platform.requests) == 1
@@ -86,5 +86,5 @@ def test_an_answer_nobody_has_thought_of(sending: Sending, platform: FakePlatfor
     delivery = sending.delivery(sending.destination())
     sending.run()
     assert sending.of(delivery, "status", "error") == (
-        "retrying", "Test gave an answer that is not understood.",
+        "retrying", "Test sent an unexpected response.",
     )  # fmt: skip

@@ -22,7 +22,7 @@ from headwater.forwarding.platforms.models import (
     PartlyAccepted,
     Verdict,
 )
-from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
 from tests.platforms.test_platforms import sample as a_destination
 from tests.support.destinations import PROBE, FakeSender, answered, destination_of, taking
@@ -36,7 +36,7 @@ def tried(
 
 def test_it_works() -> None:
     sender = FakeSender(answered())
-    assert astuple(tried(sender)) == (True, 200, "Probe took the test event.", None)
+    assert astuple(tried(sender)) == (True, 200, "Probe accepted the test event.", None)
     (call,) = sender.calls
     body = msgspec.json.decode(call.body)
     assert body["test"] is True
@@ -48,18 +48,18 @@ def test_no_answer() -> None:
     told = tried(FakeSender(TimedOut("probe.example did not answer in time.")))
     assert astuple(told)[:3] == (False, None, "probe.example did not answer in time.")
     assert told.remedy is not None
-    assert told.remedy.startswith("Probe was not reached.")
+    assert told.remedy.startswith("Probe could not be reached.")
     assert told.remedy.endswith("this server may connect to probe.example.")
 
 
 @pytest.mark.parametrize(
     ("verdict", "words", "remedy"),
     [
-        (CallRefused("Bad pixel."), "Bad pixel.", "refused the test event itself."),
-        (CallDeferred("Busy.", 5), "Busy.", "has trouble at the moment."),
-        (CredentialsRefused("Bad token."), "Bad token.", "does not accept the token"),
-        (CredentialsRefused("None.", account=True), "None.", "knows no such pixel id"),
-        (Bisect("One is bad."), "One is bad.", "refused the test event itself."),
+        (CallRefused("Bad pixel."), "Bad pixel.", "rejected the test event."),
+        (CallDeferred("Busy.", 5), "Busy.", "is temporarily unavailable."),
+        (CredentialsRefused("Bad token."), "Bad token.", "rejected the token"),
+        (CredentialsRefused("None.", account=True), "None.", "does not know this pixel id"),
+        (Bisect("One is bad."), "One is bad.", "rejected the test event."),
         (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old.", "refused the test"),
         (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later.", "refused the"),
     ],
@@ -127,8 +127,8 @@ def test_what_is_tried_is_sent_at_all() -> None:
 
 
 def test_origins() -> None:
-    assert named_hosts(Settings()) == frozenset()
+    assert list_operator_hosts(Settings()) == frozenset()
     settings = Settings(platform_urls={"meta": "http://127.0.0.1:9", "tiktok": "https://Tik.example"})
-    assert named_hosts(settings) == {"127.0.0.1", "tik.example"}
-    assert url_of(settings, PROBE) == "http://127.0.0.1:9"
-    assert url_of(Settings(), taking(PROBE, name="other")) == "https://probe.example"
+    assert list_operator_hosts(settings) == {"127.0.0.1", "tik.example"}
+    assert find_url(settings, PROBE) == "http://127.0.0.1:9"
+    assert find_url(Settings(), taking(PROBE, name="other")) == "https://probe.example"

@@ -26,7 +26,8 @@ from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.reading_fixtures import Api
 
 COLLAPSED = (
-    "complete_registration, sign_up all reach Probe as Registration: a person who does two counts twice."
+    "complete_registration, sign_up are all sent to Probe as Registration: a person with two of them counts"
+    " twice."
 )
 
 pytestmark = pytest.mark.usefixtures("probe")
@@ -88,16 +89,16 @@ def test_custom_events_that_people_have_named(api: Api, forwarder: Forwarder) ->
         ({"platform": "myspace"}, {"platform": "must be one of "}),
         ({"platform": NAME}, {"settings.pixel_id": "is required", "secrets.token": "is required"}),
         ({**DESCRIBED, "settings": {"pixel_id": "x", "pixle": 1}},
-         {"settings.pixel_id": "must be 1 to 20 digits", "settings.pixle": "is none of pixel_id"}),
+         {"settings.pixel_id": "must be 1 to 20 digits", "settings.pixle": "is not one of pixel_id"}),
         ({**DESCRIBED, "settings": {"pixel_id": 5, "strict": "yes"}},
          {"settings.pixel_id": "must be 1 to 20 digits", "settings.strict": "must be true or "}),
         ({**DESCRIBED, "settings": {"pixel_id": PIXEL, "test_code": "a\u001bb"}},
          {"settings.test_code": "must not hold control characters"}),
         ({**DESCRIBED, "secrets": {"token": " ", "tokn": TOKEN, "backup": 5}},
-         {"secrets.token": "must be a text", "secrets.tokn": "is none of token, backup",
+         {"secrets.token": "must be a text", "secrets.tokn": "is not one of token, backup",
           "secrets.backup": "must be a text"}),
         ({**DESCRIBED, "event_names": {"purchse": "x", "purchase": 5, "contact": "x" * 256}},
-         {"event_names.purchse": "is none of our event names",
+         {"event_names.purchse": "is not one of our event names",
           "event_names.purchase": "must be null or a text",
           "event_names.contact": "must be null or a text"}),
         ({**DESCRIBED, "name": "", "all_events": 1},
@@ -227,8 +228,7 @@ def logged() -> Iterator[io.StringIO]:
 
 
 PROBE_REFUSED = (
-    "Probe refused the test event itself. Compare the settings and the names of events with what"
-    " Probe shows, first the pixel id."
+    "Probe rejected the test event. Check the settings and event names in Probe, starting with the pixel id."
 )
 
 
@@ -242,11 +242,11 @@ def test_trying_one_out(
     answers = [each.json() for each in told]
     remedies = [answer.pop("remedy") for answer in answers]
     assert [remedy and remedy.partition(": ")[0] for remedy in remedies] == [
-        None, "Probe does not accept the token",
+        None, "Probe rejected the token",
         PROBE_REFUSED,
     ]  # fmt: skip
     assert answers == [
-        {"ok": True, "http_status": 200, "message": "Probe took the test event."},
+        {"ok": True, "http_status": 200, "message": "Probe accepted the test event."},
         {"ok": False, "http_status": 401, "message": "The token is not valid."},
         {"ok": False, "http_status": 500, "message": "HTTP 500."},
     ]
@@ -296,7 +296,7 @@ def test_trying_one_that_sends_nothing(api: Api, forwarder: Forwarder) -> None:
     destination_id = forwarder.make(event_names=dict.fromkeys(PROBE.event_names))
     told = api.send("POST", f"/destinations/{destination_id}/test").json()
     assert told == {"ok": False, "http_status": None,
-            "message": "No event is mapped: give event_names first.", "remedy": None}  # fmt: skip
+            "message": "No event is mapped. Set event_names first.", "remedy": None}  # fmt: skip
 
 
 def test_scopes(client: httpx.Client, forwarder: Forwarder) -> None:

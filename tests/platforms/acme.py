@@ -37,7 +37,7 @@ class Acme(Platform):
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return present(
-            name=self.name_of(conversion, destination),
+            name=self.find_name(conversion, destination),
             id=conversion.dedup_id,
             email=conversion.person.email,
             **value_fields(conversion, as_text),

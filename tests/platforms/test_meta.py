@@ -79,8 +79,8 @@ def test_custom_events_go_under_what_people_call_them() -> None:
     assert META.build(but(event_name="custom_event_7"), TO)["event_name"] == "custom_event_7"
     own = msgspec.structs.replace(TO, event_names={"custom_event_7": "Booked", "purchase": None})
     assert META.build(named, own)["event_name"] == "Booked"
-    assert META.name_of(CONVERSION, own) is None
-    assert META.name_of(named, TO) == "Demo booked"
+    assert META.find_name(CONVERSION, own) is None
+    assert META.find_name(named, TO) == "Demo booked"
 
 
 @pytest.mark.parametrize(

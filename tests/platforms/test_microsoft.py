@@ -112,7 +112,7 @@ def test_event_names(conversion: Conversion, mapping: dict[str, str | None], eve
     part = MICROSOFT.build(conversion, to)
     found = {name: part[name] for name in ("eventType", "eventName") if name in part}
     assert found == event
-    assert MICROSOFT.name_of(conversion, to)
+    assert MICROSOFT.find_name(conversion, to)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from headwater.base.settings import SettingError, Settings, read_settings
 from headwater.forwarding.destinations.destination_check import DestinationCheck, try_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import AdConsent, ConvertedPerson, SkipReason
-from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
 from headwater.forwarding.platforms.registry import PLATFORMS, find_platforms
 from tests.platforms.examples import BARE, but, destination
@@ -93,9 +93,9 @@ def test_it_works(acme: Platform, client: httpx.Client) -> None:
 
 def test_its_origin_is_a_setting(acme: Platform) -> None:
     named = read_settings({"HEADWATER_ACME_URL": "http://127.0.0.1:9"})
-    assert url_of(named, acme) == "http://127.0.0.1:9"
-    assert named_hosts(named) == {"127.0.0.1"}
-    assert url_of(Settings(), acme) == "https://api.acme.example"
+    assert find_url(named, acme) == "http://127.0.0.1:9"
+    assert list_operator_hosts(named) == {"127.0.0.1"}
+    assert find_url(Settings(), acme) == "https://api.acme.example"
     with pytest.raises(SettingError, match=r"^HEADWATER_ACME_URL: must be "):
         read_settings({"HEADWATER_ACME_URL": "127.0.0.1"})
 
@@ -104,7 +104,7 @@ def test_what_it_need_not_say_itself(acme: Platform) -> None:
     to = destination(acme, {"account": "7"}, secrets={"access_token": "secret"})
     sender = FakeSender(answered(201))
     checked = asyncio.run(try_destination(sender, to, acme))
-    assert checked == DestinationCheck(True, 201, "Acme Ads took the test event.", None)
+    assert checked == DestinationCheck(True, 201, "Acme Ads accepted the test event.", None)
     (call,) = sender.calls
     assert call.headers["Authorization"] == "Bearer secret"
     refused = but(BARE, consent=AdConsent(ad_user_data=False))

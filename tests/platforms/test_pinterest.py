@@ -86,7 +86,7 @@ def test_a_trial_is_only_validated() -> None:
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str) -> None:
     to = pinterest(event_names=mapping)
     assert PINTEREST.build(bare(ours), to)["event_name"] == theirs
-    assert PINTEREST.name_of(bare(ours), to) == theirs
+    assert PINTEREST.find_name(bare(ours), to) == theirs
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ CONVERSIONS = st.builds(
 @given(conversion=CONVERSIONS)
 def test_whatever_a_conversion_holds(platform: Platform, conversion: Conversion) -> None:
     to = sample(platform)
-    if platform.name_of(conversion, to) is None:
+    if platform.find_name(conversion, to) is None:
         return
     reason = platform.skip_reason(conversion, to)
     assert reason is None or isinstance(reason, SkipReason)

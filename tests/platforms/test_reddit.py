@@ -130,11 +130,11 @@ def test_event_names(
 ) -> None:
     to = reddit(event_names=mapping)
     assert sent(conversion, to)["type"] == expected_type
-    assert REDDIT.name_of(conversion, to)
+    assert REDDIT.find_name(conversion, to)
 
 
 def test_an_event_can_be_left_out() -> None:
-    assert REDDIT.name_of(bare("contact"), reddit(event_names={"contact": None})) is None
+    assert REDDIT.find_name(bare("contact"), reddit(event_names={"contact": None})) is None
 
 
 @pytest.mark.parametrize(

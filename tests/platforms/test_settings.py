@@ -10,7 +10,7 @@ import pytest
 
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.platforms.settings import rule_of
+from headwater.forwarding.platforms.settings import describe_rule
 from headwater.http.errors import Invalid
 
 SETTINGS = [
@@ -44,7 +44,7 @@ def test_it_works() -> None:
 
 @EVERY
 def test_every_setting_has_a_rule_of_its_own(name: str, field: msgspec.structs.FieldInfo) -> None:
-    rule = rule_of(field.type)
+    rule = describe_rule(field.type)
     assert re.fullmatch(r"must be .{5,140}\.", rule)
     assert rule != "must be a text.", f"{name} says nothing of what fits"
 

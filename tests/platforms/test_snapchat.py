@@ -97,7 +97,7 @@ def test_the_token_cannot_change_the_call() -> None:
 )
 def test_event_names(ours: str, mapping: dict[str, str | None], theirs: str | None) -> None:
     to = snapchat(event_names=mapping)
-    assert SNAPCHAT.name_of(bare(ours), to) == theirs
+    assert SNAPCHAT.find_name(bare(ours), to) == theirs
     if theirs is not None:
         assert SNAPCHAT.build(bare(ours), to)["event_name"] == theirs
 

@@ -454,7 +454,7 @@ export type DeliveryDetail = {
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** The id by which the platform recognizes repeats. */
+  /** The id that the platform deduplicates by. */
   dedup_id: string;
   status: Status3;
   /** Why it was skipped. */
@@ -465,7 +465,7 @@ export type DeliveryDetail = {
   /** The touchpoint that was credited. */
   touchpoint_id: number | null;
   http_status: number | null;
-  /** The error of the last attempt, in words. */
+  /** The error of the last attempt. */
   error: string | null;
   created_at: string;
   finished_at: string | null;
@@ -480,7 +480,7 @@ export type Status4 = "active" | "held" | "paused";
 
 export type SentName = {
   event_name: string;
-  /** The platform's name or id; null where such events are not sent. */
+  /** The platform's name or id; null if the event is not sent. */
   sent_as: string | null;
   /** Whether it is not the platform's default. */
   own: boolean;
@@ -502,24 +502,24 @@ export type Destination = {
   status: Status4;
   /** Why it is held. */
   status_reason: string | null;
-  /** Whether events without a credited touchpoint of the platform go there as well. */
+  /** Whether to also send events without a credited touchpoint of the platform. */
   all_events: boolean;
   settings: Record<string, unknown>;
   /** The names of its secrets. */
   secrets: Array<string>;
-  /** Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent. */
+  /** By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent. */
   event_names: Record<string, string | null>;
   mapping: Array<SentName>;
   warnings: Array<string>;
-  /** Deliveries by status; 100000 means that many or more. */
+  /** Deliveries by status; 100000 means at least that many. */
   deliveries: DeliveryCounts;
-  /** Nothing is sent before. */
+  /** Nothing is sent before this time. */
   wait_until: string | null;
   /** The time of the last test; null if its setup was changed since, or never tested. */
   tested_at: string | null;
-  /** Whether the platform took the test event. */
+  /** Whether the platform accepted the test event. */
   test_ok: boolean | null;
-  /** How the test went, in words. */
+  /** The result of the last test. */
   test_message: string | null;
   /** What to do about a failed test. */
   test_remedy: string | null;
@@ -536,26 +536,26 @@ export type CreateDestinationBody = {
   platform: Platform2;
   /** Its name; by default the platform's title. */
   name?: string;
-  /** All of them: those left out have their defaults. */
+  /** All settings; omitted ones get their defaults. */
   settings?: Record<string, unknown>;
-  /** Those that change; null takes one away. Never shown again. */
+  /** Changed secrets; null removes one. Never returned. */
   secrets?: Record<string, string | null>;
-  /** Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent. */
+  /** By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent. */
   event_names?: Record<string, string | null>;
-  /** Whether events without a credited touchpoint of the platform go there as well. */
+  /** Whether to also send events without a credited touchpoint of the platform. */
   all_events?: boolean;
 };
 
 export type UpdateDestinationBody = {
   /** Its name; by default the platform's title. */
   name?: string;
-  /** All of them: those left out have their defaults. */
+  /** All settings; omitted ones get their defaults. */
   settings?: Record<string, unknown>;
-  /** Those that change; null takes one away. Never shown again. */
+  /** Changed secrets; null removes one. Never returned. */
   secrets?: Record<string, string | null>;
-  /** Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent. */
+  /** By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent. */
   event_names?: Record<string, string | null>;
-  /** Whether events without a credited touchpoint of the platform go there as well. */
+  /** Whether to also send events without a credited touchpoint of the platform. */
   all_events?: boolean;
 };
 
@@ -570,7 +570,7 @@ export type Delivery = {
   event_id: number;
   /** Null once the event is deleted. */
   event_name: string | null;
-  /** The id by which the platform recognizes repeats. */
+  /** The id that the platform deduplicates by. */
   dedup_id: string;
   status: Status3;
   /** Why it was skipped. */
@@ -581,7 +581,7 @@ export type Delivery = {
   /** The touchpoint that was credited. */
   touchpoint_id: number | null;
   http_status: number | null;
-  /** The error of the last attempt, in words. */
+  /** The error of the last attempt. */
   error: string | null;
   created_at: string;
   finished_at: string | null;
@@ -613,7 +613,7 @@ export type ReplayDeliveriesBody = {
 
 export type ReplayResult = {
   queued: number;
-  /** Not replayed: the platform takes no events of that age. */
+  /** Not replayed: too old for the platform. */
   too_old: number;
   /** Whether to send the request again for the rest. */
   more: boolean;

@@ -36,7 +36,7 @@ async def list_event_deliveries(call: Call) -> str:
     """List an event's deliveries to all destinations, even if the event is deleted."""
     event_id = call.path_id("event_id")
     async with call.services.database.connection() as connection:
-        lines = await delivery_log.list_of_event(connection, call.space_id, event_id)
+        lines = await delivery_log.list_event_deliveries(connection, call.space_id, event_id)
     return f'{{"data":[{",".join(lines)}]}}'
 
 

@@ -171,7 +171,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
     # The client is slow to import, and only this command sends anything.
     from headwater.base.egress.client import Egress  # noqa: PLC0415
     from headwater.forwarding.destinations.destination_check import DestinationCheck, check_destination  # noqa: PLC0415
-    from headwater.forwarding.platforms.origins import named_hosts  # noqa: PLC0415
+    from headwater.forwarding.platforms.origins import list_operator_hosts  # noqa: PLC0415
 
     key = load_encryption_key(settings)
 
@@ -179,7 +179,7 @@ def test(settings: Settings, arguments: Namespace) -> int:
         async with transaction(settings) as connection:
             service = await with_service_addresses(connection, settings)
         ids = arguments.space, arguments.destination
-        async with Egress(named_hosts(service)) as egress:
+        async with Egress(list_operator_hosts(service)) as egress:
             return await check_destination(lambda: transaction(settings), egress, ids, service, key)
 
     trial, destination_settings = asyncio.run(check())

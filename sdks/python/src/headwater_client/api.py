@@ -462,7 +462,7 @@ class DeliveryDetail(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """The id by which the platform recognizes repeats."""
+    """The id that the platform deduplicates by."""
     status: Status2
     reason: str | None
     """Why it was skipped."""
@@ -473,7 +473,7 @@ class DeliveryDetail(TypedDict):
     """The touchpoint that was credited."""
     http_status: int | None
     error: str | None
-    """The error of the last attempt, in words."""
+    """The error of the last attempt."""
     created_at: str
     finished_at: str | None
     request: dict[str, Any] | None
@@ -486,7 +486,7 @@ class DeliveryDetail(TypedDict):
 class SentName(TypedDict):
     event_name: str
     sent_as: str | None
-    """The platform's name or id; null where such events are not sent."""
+    """The platform's name or id; null if the event is not sent."""
     own: bool
     """Whether it is not the platform's default."""
 
@@ -508,24 +508,24 @@ class Destination(TypedDict):
     status_reason: str | None
     """Why it is held."""
     all_events: bool
-    """Whether events without a credited touchpoint of the platform go there as well."""
+    """Whether to also send events without a credited touchpoint of the platform."""
     settings: dict[str, Any]
     secrets: list[str]
     """The names of its secrets."""
     event_names: dict[str, str | None]
-    """Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent."""
+    """By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent."""
     mapping: list[SentName]
     warnings: list[str]
     deliveries: DeliveryCounts
-    """Deliveries by status; 100000 means that many or more."""
+    """Deliveries by status; 100000 means at least that many."""
     wait_until: str | None
-    """Nothing is sent before."""
+    """Nothing is sent before this time."""
     tested_at: str | None
     """The time of the last test; null if its setup was changed since, or never tested."""
     test_ok: bool | None
-    """Whether the platform took the test event."""
+    """Whether the platform accepted the test event."""
     test_message: str | None
-    """How the test went, in words."""
+    """The result of the last test."""
     test_remedy: str | None
     """What to do about a failed test."""
     created_at: str
@@ -545,26 +545,26 @@ class CreateDestinationBody(TypedDict):
     name: NotRequired[str]
     """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
-    """All of them: those left out have their defaults."""
+    """All settings; omitted ones get their defaults."""
     secrets: NotRequired[dict[str, str | None]]
-    """Those that change; null takes one away. Never shown again."""
+    """Changed secrets; null removes one. Never returned."""
     event_names: NotRequired[dict[str, str | None]]
-    """Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent."""
+    """By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent."""
     all_events: NotRequired[bool]
-    """Whether events without a credited touchpoint of the platform go there as well."""
+    """Whether to also send events without a credited touchpoint of the platform."""
 
 
 class UpdateDestinationBody(TypedDict):
     name: NotRequired[str]
     """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
-    """All of them: those left out have their defaults."""
+    """All settings; omitted ones get their defaults."""
     secrets: NotRequired[dict[str, str | None]]
-    """Those that change; null takes one away. Never shown again."""
+    """Changed secrets; null removes one. Never returned."""
     event_names: NotRequired[dict[str, str | None]]
-    """Event name to the platform's name or id for it, where it is not the default; null or empty: such events are not sent."""
+    """By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent."""
     all_events: NotRequired[bool]
-    """Whether events without a credited touchpoint of the platform go there as well."""
+    """Whether to also send events without a credited touchpoint of the platform."""
 
 
 Status3: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
@@ -594,7 +594,7 @@ class Delivery(TypedDict):
     event_name: str | None
     """Null once the event is deleted."""
     dedup_id: str
-    """The id by which the platform recognizes repeats."""
+    """The id that the platform deduplicates by."""
     status: Status2
     reason: str | None
     """Why it was skipped."""
@@ -605,7 +605,7 @@ class Delivery(TypedDict):
     """The touchpoint that was credited."""
     http_status: int | None
     error: str | None
-    """The error of the last attempt, in words."""
+    """The error of the last attempt."""
     created_at: str
     finished_at: str | None
 
@@ -647,7 +647,7 @@ class ReplayDeliveriesBody(TypedDict):
 class ReplayResult(TypedDict):
     queued: int
     too_old: int
-    """Not replayed: the platform takes no events of that age."""
+    """Not replayed: too old for the platform."""
     more: bool
     """Whether to send the request again for the rest."""
 

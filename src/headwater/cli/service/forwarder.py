@@ -10,7 +10,7 @@ from headwater.base.settings import Settings
 from headwater.database.pool import Database
 from headwater.forwarding.deliveries.delivery_loop import DeliveryServices
 from headwater.forwarding.deliveries.forwarder import Forwarder, open_clock
-from headwater.forwarding.platforms.origins import named_hosts, url_of
+from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform_client import PlatformClient
 from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.operations.terminal.command import Command
@@ -24,12 +24,12 @@ def forwarder(settings: Settings, arguments: Namespace) -> int:
 
     async def forward(database: Database, stopping: asyncio.Event) -> None:
         key = load_encryption_key(settings)
-        async with Egress(named_hosts(settings)) as egress:
+        async with Egress(list_operator_hosts(settings)) as egress:
             tools = DeliveryServices(
                 database=database,
                 caller=PlatformClient(egress),
                 platforms=PLATFORMS,
-                urls={name: url_of(settings, platform) for name, platform in PLATFORMS.items()},
+                urls={name: find_url(settings, platform) for name, platform in PLATFORMS.items()},
                 sealing_key=key,
                 clock=await open_clock(database),
             )

@@ -26,7 +26,7 @@ from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.endpoints.services import services
 from headwater.events.queries import sum_refunds
-from headwater.forwarding.deliveries.delivery_log import list_of_event
+from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
 from headwater.forwarding.deliveries.reasons import STATUSES
 from headwater.forwarding.platforms.registry import PLATFORMS
@@ -167,7 +167,7 @@ async def load_event(
 
 async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:
     """Return the event's deliveries with their destinations."""
-    lines = await list_of_event(connection, space_id, event_id)
+    lines = await list_event_deliveries(connection, space_id, event_id)
     deliveries = [json.loads(line) for line in lines]
     values = {"space_id": space_id, "ids": [each["destination_id"] for each in deliveries]}
     cursor = connection.cursor(row_factory=dict_row)

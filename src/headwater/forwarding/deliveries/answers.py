@@ -17,14 +17,14 @@ class DeliveryAnswer(Struct, frozen=True):
     platform: str
     event_id: int
     event_name: Annotated[str | None, Meta(description="Null once the event is deleted.")]
-    dedup_id: Annotated[str, Meta(description="The id by which the platform recognizes repeats.")]
+    dedup_id: Annotated[str, Meta(description="The id that the platform deduplicates by.")]
     status: Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
     reason: Annotated[str | None, Meta(description="Why it was skipped.")]
     attempts: int
     due_at: Annotated[Instant | None, Meta(description="The next attempt; null when finished.")]
     touchpoint_id: Annotated[int | None, Meta(description="The touchpoint that was credited.")]
     http_status: int | None
-    error: Annotated[str | None, Meta(description="The error of the last attempt, in words.")]
+    error: Annotated[str | None, Meta(description="The error of the last attempt.")]
     created_at: Instant
     finished_at: Instant | None
 
@@ -60,5 +60,5 @@ class ReplayResult(Struct, frozen=True):
     """The number of deliveries that were queued again."""
 
     queued: int
-    too_old: Annotated[int, Meta(description="Not replayed: the platform takes no events of that age.")]
+    too_old: Annotated[int, Meta(description="Not replayed: too old for the platform.")]
     more: Annotated[bool, Meta(description="Whether to send the request again for the rest.")]

@@ -39,7 +39,7 @@ async def load_waiting(
     waiting = await fetch_all(cursor, queries["waiting"], values)
     event_ids = [row["event_id"] for row in waiting if row["event_id"] is not None]
     clicks = await _load_clicks(connection, space_id, event_ids) if event_ids else {}
-    return [_pending(row, clicks.get(row["event_id"])) for row in waiting]
+    return [_make_pending(row, clicks.get(row["event_id"])) for row in waiting]
 
 
 async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: list[int]) -> dict[int, Click]:
@@ -58,25 +58,25 @@ async def _load_clicks(connection: AsyncConnection, space_id: int, event_ids: li
     }
 
 
-def _pending(row: dict[str, Any], click: Click | None) -> PendingDelivery:
+def _make_pending(row: dict[str, Any], click: Click | None) -> PendingDelivery:
     return PendingDelivery(
         id=row["id"],
         attempts=row["attempts"],
         queued_at=row["queued_at"],
-        conversion=None if row["event_id"] is None else _conversion(row, click),
+        conversion=None if row["event_id"] is None else _make_conversion(row, click),
         do_not_capi=row["do_not_capi"],
         erased=row["erased"],
     )
 
 
-def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
+def _make_conversion(row: dict[str, Any], click: Click | None) -> Conversion:
     return Conversion(
         event_id=row["event_id"],
         dedup_id=row["dedup_id"],
         event_name=row["event_name"],
         configured_name=row["configured_name"],
         event_time=row["event_time"],
-        person=_person(row),
+        person=_make_person(row),
         amount=row["amount"],
         currency=row["currency"],
         order_id=row["order_id"],
@@ -91,7 +91,7 @@ def _conversion(row: dict[str, Any], click: Click | None) -> Conversion:
     )
 
 
-def _person(row: dict[str, Any]) -> ConvertedPerson:
+def _make_person(row: dict[str, Any]) -> ConvertedPerson:
     phone, country = row["phone"], row["country"]
     first_name, last_name = row["first_name"], row["last_name"]
     if first_name is None and last_name is None and row["name"]:

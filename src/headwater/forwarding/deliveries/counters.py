@@ -9,9 +9,7 @@ from prometheus_client import Counter, Histogram
 
 from headwater.forwarding.deliveries.queue import DeliveryRecord
 
-deliveries = Counter(
-    "headwater_deliveries", "Deliveries by what became of an attempt", ["platform", "outcome"]
-)
+deliveries = Counter("headwater_deliveries", "Deliveries by outcome of an attempt", ["platform", "outcome"])
 calls = Counter("headwater_platform_calls", "Calls to platforms", ["platform", "answer"])
 call_seconds = Histogram(
     "headwater_platform_call_seconds",

@@ -121,16 +121,14 @@ async def count_deliveries(
     return dict(await cursor.fetchall())
 
 
-async def list_of_event(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
-    """Return the JSON of an event's deliveries, at most one per destination. Raises NotFound if the event never
-    existed.
-    """
+async def list_event_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
+    """Return the JSON of an event's deliveries. Raises NotFound if the event never existed."""
     values = {"space_id": space_id, "event_id": event_id}
     row = await fetch_one(connection, queries["knows_event"], values)
     if not row[0]:
         raise NotFound("Event")
-    of_event = DeliveryFilter(event_id=event_id)
-    return (await list_deliveries(connection, space_id, of_event, _BEYOND_ALL - 1, None)).lines
+    event_filter = DeliveryFilter(event_id=event_id)
+    return (await list_deliveries(connection, space_id, event_filter, _BEYOND_ALL - 1, None)).lines
 
 
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:

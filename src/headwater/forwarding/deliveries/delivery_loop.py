@@ -234,7 +234,7 @@ def _prepare(
         elif isinstance(decision, Later):
             settled.append(DeliveryRecord(id=delivery.id, due_at=decision.at))
         else:
-            error = "It has become too old."
+            error = "The event became too old."
             settled.append(DeliveryRecord(id=delivery.id, status="expired", error=error))
     return parts, settled
 
@@ -245,12 +245,12 @@ def _build(delivery: PendingDelivery, conversion: Conversion, target: _Target) -
         content = platform.build(conversion, target.destination)
     except Exception:  # an unforeseen conversion must not stop the others
         log.exception("conversion not built", platform=platform.name, delivery=delivery.id)
-        error = "An internal error: its part of the call could not be made."
+        error = "Internal error: the event could not be prepared."
         return DeliveryRecord(id=delivery.id, status="failed", error=error)
-    return _Part(delivery, conversion, content, _redacted(platform, content))
+    return _Part(delivery, conversion, content, _redact(platform, content))
 
 
-def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
+def _redact(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return platform.redact(content)
     except Exception:  # a sent delivery must be recorded, or it would be sent forever
@@ -261,7 +261,7 @@ def _redacted(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | N
 def _call_record(
     now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
-    mask = _mask_of(target, parts, call)
+    mask = _make_mask(target, parts, call)
     # Without a response, the error is our own and contains at most the host.
     mask_text = mask.without_values if call.answer is None else mask.text
     state = outcome.destination
@@ -291,7 +291,7 @@ def _call_record(
     )
 
 
-def _mask_of(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
+def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
     """Return a mask for all values that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
     for part in parts:

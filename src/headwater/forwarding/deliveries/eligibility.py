@@ -71,8 +71,8 @@ def decide(delivery: PendingDelivery, platform: Platform, destination: Destinati
     """Decide on a delivery at a Unix time."""
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
-    conversion = credited(delivery.conversion, platform)
-    reason = _ruled_out(delivery, conversion, platform, destination)
+    conversion = keep_credited_click(delivery.conversion, platform)
+    reason = _find_exclusion(delivery, conversion, platform, destination)
     if reason is not None:
         return Skip(reason)
     if now > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
@@ -84,7 +84,7 @@ def decide(delivery: PendingDelivery, platform: Platform, destination: Destinati
     return Send(conversion) if now >= sendable_at else Later(sendable_at)
 
 
-def _ruled_out(
+def _find_exclusion(
     delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
 ) -> SkipReason | None:
     """Return why it goes to no platform, or not to this destination."""
@@ -92,14 +92,14 @@ def _ruled_out(
         return SkipReason.ERASED
     if delivery.do_not_capi:
         return SkipReason.DO_NOT_CAPI
-    if platform.name_of(conversion, destination) is None:
+    if platform.find_name(conversion, destination) is None:
         return SkipReason.NO_MAPPING
     if conversion.click is None and not destination.all_events:
         return SkipReason.NOT_ATTRIBUTED
     return None
 
 
-def credited(conversion: Conversion, platform: Platform) -> Conversion:
+def keep_credited_click(conversion: Conversion, platform: Platform) -> Conversion:
     """Remove the click if it isn't the platform's: only the last paid touch counts."""
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion

@@ -67,7 +67,7 @@ class Forwarder:
         busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:
-                await self._look()
+                await self._poll()
                 failures = 0
                 outage.end()
             except UNAVAILABLE as error:
@@ -84,12 +84,12 @@ class Forwarder:
 
     async def drain(self) -> None:
         """Send all due deliveries, and wait for them."""
-        await self._look()
+        await self._poll()
         while self._tasks:
             await asyncio.wait(self._tasks.values())
-            await self._look()
+            await self._poll()
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         """Start a task for every destination that needs one."""
         clock = self._services.clock
         self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}

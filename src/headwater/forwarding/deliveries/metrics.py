@@ -9,11 +9,11 @@ from headwater.database.queries import fetch_all
 from headwater.forwarding.deliveries.queue import queries
 
 _GAUGES = (
-    ("headwater_deliveries_due", "Deliveries that should be sent now"),
-    ("headwater_deliveries_waiting", "Deliveries to be tried again later"),
-    ("headwater_deliveries_oldest_seconds", "For how long the oldest of those due has been"),
-    ("headwater_destinations_held", "Destinations whose credentials are not accepted"),
-    ("headwater_destinations_waiting", "Destinations that are left alone for a while"),
+    ("headwater_deliveries_due", "Deliveries due now"),
+    ("headwater_deliveries_waiting", "Deliveries to retry later"),
+    ("headwater_deliveries_oldest_seconds", "Seconds since the oldest due delivery became due"),
+    ("headwater_destinations_held", "Destinations with rejected credentials"),
+    ("headwater_destinations_waiting", "Destinations paused after a failure"),
 )
 
 

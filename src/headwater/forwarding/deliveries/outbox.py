@@ -60,7 +60,7 @@ def queue_deliveries(
 ) -> None:
     """Queue new events for every destination, or record why they aren't sent."""
     if events and targets:
-        deliveries = rows(deliveries_of(space_id, events, targets))
+        deliveries = rows(make_deliveries(space_id, events, targets))
         connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
 
 
@@ -78,8 +78,8 @@ def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: C
         for event in replaced
     ]
     for statuses in (["delivered"], ["queued", "retrying"]):
-        moved = [{**values, "statuses": statuses} for values in moves]
-        connection.cursor().executemany(queries["hand_over"], moved)
+        batch = [{**values, "statuses": statuses} for values in moves]
+        connection.cursor().executemany(queries["hand_over"], batch)
     for name in _WITHDRAWAL:
         connection.cursor().executemany(queries[name], moves)
 
@@ -93,25 +93,25 @@ async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_
 
 def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
     """End the deliveries of deleted events."""
-    ended = [
+    withdrawals = [
         {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED} for event_id in event_ids
     ]
-    if ended:
+    if withdrawals:
         for name in _WITHDRAWAL:
-            connection.cursor().executemany(queries[name], ended)
+            connection.cursor().executemany(queries[name], withdrawals)
 
 
-def deliveries_of(
+def make_deliveries(
     space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:
     """Yield a delivery per event and destination."""
     for event in events:
-        dedup_id = event.idempotency_key or dedup_id_of(space_id, event.id)
+        dedup_id = event.idempotency_key or make_dedup_id(space_id, event.id)
         for target in targets:
             yield NewDelivery(target.id, event.id, dedup_id, skip_reason(event, target))
 
 
-def dedup_id_of(space_id: int, event_id: int) -> str:
+def make_dedup_id(space_id: int, event_id: int) -> str:
     """Return the constant delivery id of an event without an idempotency key."""
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 

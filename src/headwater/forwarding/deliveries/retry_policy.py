@@ -73,8 +73,8 @@ class CallContext:
 
     def pause(self, step: float, requested: float | None) -> float:
         """Return the seconds to wait: at least the step, and what the platform requested within limits."""
-        own = step * (1 + JITTER * self.random())
-        return own if requested is None else max(own, min(requested, step + MOST_REQUESTED))
+        jittered = step * (1 + JITTER * self.random())
+        return jittered if requested is None else max(jittered, min(requested, step + MOST_REQUESTED))
 
     def requested_pause(self, verdict: CallDeferred) -> float | None:
         """Return the seconds requested in the header or body."""
@@ -121,13 +121,13 @@ def _sort_out(
     verdict: PartlyAccepted, attempts: Sequence[DeliveryAttempt], context: CallContext
 ) -> CallOutcome:
     count = len(attempts)
-    errors = _within(verdict.errors, count)
-    retryable = _within(verdict.retryable, count)
+    errors = _drop_outside(verdict.errors, count)
+    retryable = _drop_outside(verdict.retryable, count)
     retryable = {position: error for position, error in retryable.items() if position not in errors}
     named = errors.keys() | retryable.keys()
     others = [attempt for position, attempt in enumerate(attempts) if position not in named]
     if not verdict.others_taken and not named:
-        error = "The platform refused the call for an event that it does not name."
+        error = "The platform rejected the call without naming an event."
         return _bisect(error, attempts)
     results = [
         *(DeliveryResult(attempts[n].id, "failed", error) for n, error in errors.items()),
@@ -146,7 +146,7 @@ def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
     return CallOutcome(resend=[ids[:half], ids[half:]])
 
 
-def _within(errors: Mapping[int, str], count: int) -> dict[int, str]:
+def _drop_outside(errors: Mapping[int, str], count: int) -> dict[int, str]:
     """Ignore positions outside the call."""
     return {position: error for position, error in errors.items() if 0 <= position < count}
 

@@ -73,15 +73,15 @@ class DestinationAnswer(Struct, frozen=True):
     mapping: list[SentName]
     warnings: list[str]
     deliveries: Annotated[
-        DeliveryCounts, Meta(description=f"Deliveries by status; {MOST_COUNTED} means that many or more.")
+        DeliveryCounts, Meta(description=f"Deliveries by status; {MOST_COUNTED} means at least that many.")
     ]
-    wait_until: Annotated[Moment | None, Meta(description="Nothing is sent before.")]
+    wait_until: Annotated[Moment | None, Meta(description="Nothing is sent before this time.")]
     tested_at: Annotated[
         Moment | None,
         Meta(description="The time of the last test; null if its setup was changed since, or never tested."),
     ]
-    test_ok: Annotated[bool | None, Meta(description="Whether the platform took the test event.")]
-    test_message: Annotated[str | None, Meta(description="How the test went, in words.")]
+    test_ok: Annotated[bool | None, Meta(description="Whether the platform accepted the test event.")]
+    test_message: Annotated[str | None, Meta(description="The result of the last test.")]
     test_remedy: Annotated[str | None, Meta(description="What to do about a failed test.")]
     created_at: Moment
 

@@ -73,17 +73,17 @@ async def try_destination(
     """Send a made-up conversion that doesn't count."""
     destination = msgspec.structs.replace(destination, test=True)
     if problem := platform.test_event_problem(destination):
-        return _not_sent(problem)
+        return _make_failure(problem)
     now = time.time()
     conversion = sample(platform, destination, now)
     if conversion is None:
-        return _not_sent("No event is mapped: give event_names first.")
+        return _make_failure("No event is mapped. Set event_names first.")
     reason = platform.skip_reason(conversion, destination)
     if reason is not None:
-        return _not_sent(f"The made-up event would be skipped: {reason}.")
+        return _make_failure(f"The test event would be skipped: {reason}.")
     parts = [platform.build(conversion, destination)]
     call = await PlatformClient(egress).call(platform, destination, parts, now)
-    return _result(call, platform, destination)
+    return _make_result(call, platform, destination)
 
 
 def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
@@ -122,25 +122,25 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
     )
 
 
-def _not_sent(message: str, remedy: str | None = None) -> DestinationCheck:
+def _make_failure(message: str, remedy: str | None = None) -> DestinationCheck:
     return DestinationCheck(ok=False, http_status=None, message=message, remedy=remedy)
 
 
-def _result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
+def _make_result(call: PlatformCall, platform: Platform, destination: Destination) -> DestinationCheck:
     if call.answer is not None and isinstance(call.verdict, CallAccepted):
-        message = f"{platform.title} took the test event."
+        message = f"{platform.title} accepted the test event."
         return DestinationCheck(ok=True, http_status=call.answer.status, message=message, remedy=None)
-    message, remedy = _error(call.verdict), _remedy(call, platform, destination)
+    message, remedy = _describe_error(call.verdict), _find_remedy(call, platform, destination)
     if call.answer is None:
         # Without a response, the message is our own and has no secrets.
-        return _not_sent(message, remedy)
+        return _make_failure(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
     return DestinationCheck(
         ok=False, http_status=call.answer.status, message=mask.text(message), remedy=remedy
     )
 
 
-def _remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
+def _find_remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
     """Return what to do, in sentences."""
     title = platform.title
     fields = msgspec.structs.fields(platform.settings)
@@ -149,29 +149,29 @@ def _remedy(call: PlatformCall, platform: Platform, destination: Destination) ->
     match call.verdict:
         case CredentialsRefused(account=True):
             return (
-                f"{title} knows no such {account}, or the token may not use it. Compare the"
-                f" {account} with what {title} shows, and see that the token was made for it."
+                f"{title} does not know this {account}, or the token has no access to it. Check the"
+                f" {account} in {title}, and that the token belongs to it."
             )
         case CredentialsRefused():
             return (
-                f"{title} does not accept the token: it is mistyped, has expired or was made for"
-                f" another {account}. Make a new one there and replace it here."
+                f"{title} rejected the token: it is mistyped, expired or belongs to another {account}."
+                f" Create a new token in {title} and replace it here."
             )
         case CallDeferred() if call.answer is None:
             return (
-                f"{title} was not reached. Try again in a few minutes; if that does not help, see"
-                f" that this server may connect to {urlsplit(destination.url).hostname}."
+                f"{title} could not be reached. Try again in a few minutes. If it still fails, check"
+                f" that this server can connect to {urlsplit(destination.url).hostname}."
             )
         case CallDeferred():
-            return f"{title} has trouble at the moment. Try again in a few minutes."
+            return f"{title} is temporarily unavailable. Try again in a few minutes."
         case _:
             return (
-                f"{title} refused the test event itself. Compare the settings and the names of"
-                f" events with what {title} shows, first the {account}."
+                f"{title} rejected the test event. Check the settings and event names in {title},"
+                f" starting with the {account}."
             )
 
 
-def _error(
+def _describe_error(
     verdict: CallAccepted | CallRefused | CallDeferred | CredentialsRefused | PartlyAccepted | Bisect,
 ) -> str:
     match verdict:

@@ -20,7 +20,7 @@ from headwater.forwarding.destinations.credentials import DestinationColumns, op
 from headwater.forwarding.destinations.inputs import DestinationChange, read_change
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import Destination
-from headwater.forwarding.platforms.origins import url_of
+from headwater.forwarding.platforms.origins import find_url
 from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.encryption import Unsealable
@@ -76,9 +76,9 @@ async def create_destination(
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
     if row[0] >= MOST:
-        raise Invalid.of("platform", f"cannot be given another: a Space has {MOST} at most.")
+        raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST} destinations.")
     platform, change = new
-    values = space | {"platform": platform.name} | _columns(change)
+    values = space | {"platform": platform.name} | _make_columns(change)
     row = await fetch_one(connection, queries["create"], values)
     await _put_secrets(connection, space_id, row[0], {}, change.secrets, key)
     return await fetch_destination(connection, space_id, row[0])
@@ -116,7 +116,7 @@ async def change_destination(
     columns = await _lock(connection, space_id, destination_id)
     secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
     change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
-    values = {"space_id": space_id, "destination_id": destination_id, **_columns(change)}
+    values = {"space_id": space_id, "destination_id": destination_id, **_make_columns(change)}
     await connection.execute(queries["change"], values)
     if change.settings is not None or change.event_names is not None:
         await connection.execute(queries["forget_test"], values)
@@ -155,7 +155,7 @@ async def open_destination(
     """
     columns = await _lock(connection, space_id, destination_id)
     platform = registry.PLATFORMS[columns.platform]
-    row, url = (space_id, destination_id), url_of(settings, platform)
+    row, url = (space_id, destination_id), find_url(settings, platform)
     try:
         return platform, credentials.unseal_destination(key, row, columns, platform, url)
     except Unsealable:
@@ -235,7 +235,7 @@ async def _put_secrets(
     await connection.execute(queries["put_secrets"], values)
 
 
-def _columns(change: DestinationChange) -> dict[str, Any]:
+def _make_columns(change: DestinationChange) -> dict[str, Any]:
     settings, event_names = change.settings, change.event_names
     return {
         "name": change.name,

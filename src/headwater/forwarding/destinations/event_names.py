@@ -15,11 +15,11 @@ OwnNames = Mapping[str, str | None]
 
 
 class SentName(Struct, frozen=True):
-    """The name under which events with one name are sent."""
+    """The name that an event is sent as."""
 
     event_name: str
     sent_as: Annotated[
-        str | None, Meta(description="The platform's name or id; null where such events are not sent.")
+        str | None, Meta(description="The platform's name or id; null if the event is not sent.")
     ]
     own: Annotated[bool, Meta(description="Whether it is not the platform's default.")]
 
@@ -42,7 +42,8 @@ def warnings(platform: Platform, mapped: list[SentName]) -> list[str]:
         if name.sent_as is not None:
             ours.setdefault(name.sent_as, []).append(name.event_name)
     return [
-        f"{', '.join(names)} all reach {platform.title} as {theirs}: a person who does two counts twice."
+        f"{', '.join(names)} are all sent to {platform.title} as {theirs}: "
+        "a person with two of them counts twice."
         for theirs, names in ours.items()
         if len(names) > 1
     ]

@@ -14,7 +14,7 @@ import msgspec
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.settings import rule_of
+from headwater.forwarding.platforms.settings import describe_rule
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.fields import UNPRINTABLE
 
@@ -39,7 +39,7 @@ class DestinationChange:
     all_events: bool | None = None
 
 
-def platform_named(name: object) -> Platform:
+def find_platform(name: object) -> Platform:
     """Return the platform. Raises Invalid."""
     if not isinstance(name, str) or name not in registry.PLATFORMS:
         raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
@@ -48,7 +48,7 @@ def platform_named(name: object) -> Platform:
 
 def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
     """Read a new destination. `as_text` converts values typed as text. Raises Invalid."""
-    platform = platform_named(body.get("platform"))
+    platform = find_platform(body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
     members |= {name: {} for name in ("settings", "secrets", "event_names")}
     members |= {name: body[name] for name in FIELDS if name in body}
@@ -80,13 +80,13 @@ def _read(
     if "name" in members:
         values["name"] = _read_name(members["name"], errors)
     if "settings" in members:
-        settings = _object("settings", members["settings"], errors)
+        settings = _read_object("settings", members["settings"], errors)
         values["settings"] = _read_settings(platform, settings, errors, as_text=as_text)
     if "secrets" in members:
-        secrets = _object("secrets", members["secrets"], errors)
+        secrets = _read_object("secrets", members["secrets"], errors)
         values["secrets"] = _read_secrets(platform, secrets, current_secrets, errors)
     if "event_names" in members:
-        names = _object("event_names", members["event_names"], errors)
+        names = _read_object("event_names", members["event_names"], errors)
         values["event_names"] = _read_event_names(platform, names, errors)
     if "all_events" in members:
         values["all_events"] = members["all_events"]
@@ -97,7 +97,7 @@ def _read(
     return DestinationChange(**values)
 
 
-def _object(name: str, value: object, errors: Errors) -> dict[str, Any]:
+def _read_object(name: str, value: object, errors: Errors) -> dict[str, Any]:
     if not isinstance(value, dict):
         errors[name] = [f"The {name} must be an object."]
         return {}
@@ -128,7 +128,7 @@ def _read_settings(
         try:
             values[name] = msgspec.convert(value, setting.type, strict=not as_text)
         except msgspec.ValidationError:
-            errors[f"settings.{name}"] = [f"The settings.{name} {rule_of(setting.type)}"]
+            errors[f"settings.{name}"] = [f"The settings.{name} {describe_rule(setting.type)}"]
         else:
             if isinstance(value, str) and UNPRINTABLE.search(value):
                 rule = "must not hold control characters."
@@ -195,5 +195,5 @@ def _refuse_unknown(group: str, names: Collection[str], known: Collection[str], 
     for name in names:
         if name not in known:
             listed = ", ".join(known) if len(known) < len(EVENT_NAMES) else "our event names"
-            rule = f"is none of {listed}." if known else "is not a setting of this platform."
+            rule = f"is not one of {listed}." if known else "is not a setting of this platform."
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]

@@ -16,40 +16,39 @@ from headwater.http.openapi import Schema, body
 def settings_schema(platform: Platform) -> Schema:
     """Return a platform's settings as a JSON schema."""
     (_,), parts = msgspec.json.schema_components([platform.settings])
-    return {**_portable(parts[platform.settings.__name__]), "additionalProperties": False}
+    return {**_make_portable(parts[platform.settings.__name__]), "additionalProperties": False}
 
 
-def _portable(schema: Any) -> Any:
+def _make_portable(schema: Any) -> Any:
     """Convert Python's regex anchors to JSON schema's ^ and $."""
     if isinstance(schema, list):
-        return [_portable(item) for item in cast("list[Any]", schema)]
+        return [_make_portable(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    portable = {name: _portable(value) for name, value in cast("Schema", schema).items()}
+    portable = {name: _make_portable(value) for name, value in cast("Schema", schema).items()}
     pattern = portable.get("pattern")
     if isinstance(pattern, str) and pattern.startswith("\\A"):
         portable["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
     return portable
 
 
-ALL_EVENTS = "Whether events without a credited touchpoint of the platform go there as well."
+ALL_EVENTS = "Whether to also send events without a credited touchpoint of the platform."
 EVENT_NAMES_ABOUT = (
-    "Event name to the platform's name or id for it, where it is not the default; null or empty: such "
-    "events are not sent."
+    "By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent."
 )
 _OBJECT: Schema = {"type": "object"}
 
 
 def _secrets_schema(platform: Platform) -> Schema:
     optional = platform.optional_secrets
-    needed: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
-    taken: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
+    required_secret: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
+    optional_secret: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
     return {
         "type": "object",
         "additionalProperties": False,
         "required": [name for name in platform.secrets if name not in optional],
         "properties": {
-            name: {"description": description, **(taken if name in optional else needed)}
+            name: {"description": description, **(optional_secret if name in optional else required_secret)}
             for name, description in platform.secrets.items()
         },
     }
@@ -70,10 +69,10 @@ _EVENT_NAMES: Schema = {
 _ALL_EVENTS: Schema = {"type": "boolean", "description": ALL_EVENTS}
 _CHANGEABLE: dict[str, Schema] = {
     "name": _NAME,
-    "settings": {**_OBJECT, "description": "All of them: those left out have their defaults."},
+    "settings": {**_OBJECT, "description": "All settings; omitted ones get their defaults."},
     "secrets": {
         **_OBJECT,
-        "description": "Those that change; null takes one away. Never shown again.",
+        "description": "Changed secrets; null removes one. Never returned.",
         "additionalProperties": {"type": ["string", "null"]},
     },
     "event_names": _EVENT_NAMES,
@@ -84,12 +83,12 @@ _CHANGEABLE: dict[str, Schema] = {
 def body_of_creation() -> Schema:
     platforms = registry.PLATFORMS
     variants = [_creation_schema(platform) for platform in platforms.values()]
-    whole: Schema = {
+    common: Schema = {
         "type": "object",
         "required": ["platform"],
         "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
     }
-    return body({**whole, "oneOf": variants})
+    return body({**common, "oneOf": variants})
 
 
 def _creation_schema(platform: Platform) -> Schema:

@@ -46,9 +46,9 @@ class AccessTokens:
     ) -> str | TokenRefusal | None:
         """Return a token valid at a Unix time, or None if not needed. Raises EgressError."""
         key = destination.space_id, destination.id
-        known = self._tokens.get(key)
-        if known is not None and known.until > now and known.secrets == destination.secrets:
-            return known.text
+        cached = self._tokens.get(key)
+        if cached is not None and cached.until > now and cached.secrets == destination.secrets:
+            return cached.text
         try:
             call = platform.token_request(destination, now)
         except ValueError as error:
@@ -76,4 +76,4 @@ def _read(platform: Platform, answer: EgressResponse) -> tuple[str, float] | Ver
         return platform.read_token(answer)
     except Exception:  # an unforeseen response must not stop the process
         log.exception("token not understood", status=answer.status)
-        return CallDeferred("The answer with the access token is not understood.")
+        return CallDeferred("Unexpected response to the request for an access token.")

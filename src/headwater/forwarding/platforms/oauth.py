@@ -28,16 +28,16 @@ def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
         return CallDeferred(f"The token endpoint answered HTTP {answer.status} without JSON.")
     token = body.get("access_token")
     if succeeded(answer) and isinstance(token, str) and token:
-        return token, _life(body.get("expires_in"))
+        return token, _read_lifetime(body.get("expires_in"))
     error = body.get("error")
     text = error_text(
         "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
     )
-    later = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
-    if error in _LATER or later:
+    is_temporary = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)
+    if error in _LATER or is_temporary:
         return CallDeferred(text)
     return CredentialsRefused(text)
 
 
-def _life(seconds: Any) -> float:
+def _read_lifetime(seconds: Any) -> float:
     return max(float(seconds), _SHORTEST_LIFE) if isinstance(seconds, int | float) else 3600.0

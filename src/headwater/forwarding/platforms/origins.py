@@ -9,12 +9,12 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
 
 
-def url_of(settings: Settings, platform: Platform) -> str:
+def find_url(settings: Settings, platform: Platform) -> str:
     return settings.platform_urls.get(platform.name, platform.url)
 
 
-def named_hosts(settings: Settings) -> frozenset[str]:
+def list_operator_hosts(settings: Settings) -> frozenset[str]:
     """Return the hosts set by the operator. Private addresses are allowed: no Space can set them."""
     platforms = registry.PLATFORMS.values()
-    urls = {url_of(settings, platform) for platform in platforms} - {p.url for p in platforms}
+    urls = {find_url(settings, platform) for platform in platforms} - {p.url for p in platforms}
     return frozenset(host for url in urls if (host := urlsplit(url).hostname))

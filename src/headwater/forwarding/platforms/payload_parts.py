@@ -22,7 +22,7 @@ def present(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
-def list_of(value: str | None) -> list[str] | None:
+def make_list(value: str | None) -> list[str] | None:
     return None if value is None else [value]
 
 

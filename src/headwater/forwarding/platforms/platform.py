@@ -131,9 +131,9 @@ class Platform(ABC):
         """Return why a test event is impossible or would count, for the operator, or None."""
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
-        return f"Set {self.test_code} first ({self.test_code_place}): without it a trial counts."
+        return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
 
-    def name_of(self, conversion: Conversion, destination: Destination) -> str | None:
+    def find_name(self, conversion: Conversion, destination: Destination) -> str | None:
         """Return the platform's name or id for a conversion, or None to not send it."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)

@@ -76,7 +76,7 @@ def _request(
         return platform.request(parts, destination)
     except Exception:  # an unforeseen part must not stop others
         log.exception("call not made", platform=platform.name)
-        return Bisect("An internal error: the call could not be made.")
+        return Bisect("Internal error: the request could not be prepared.")
 
 
 def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict:
@@ -84,4 +84,4 @@ def _classify(platform: Platform, answer: EgressResponse, parts: int) -> Verdict
         return platform.classify(answer, parts)
     except Exception:  # an unforeseen response must not stop others
         log.exception("answer not understood", platform=platform.name, status=answer.status)
-        return CallDeferred(f"{platform.title} gave an answer that is not understood.")
+        return CallDeferred(f"{platform.title} sent an unexpected response.")

@@ -70,14 +70,14 @@ def error_text(*parts: Any) -> str:
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
-def at(value: Any, *names: str) -> Any:
+def get_nested(value: Any, *names: str) -> Any:
     """Return a nested value, or None."""
     for name in names:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
-def without_quoted(text: Any, value: Any) -> str:
+def remove_quoted(text: Any, value: Any) -> str:
     """Return an error without the value it quotes."""
     error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()

@@ -87,7 +87,7 @@ class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
         return self.limited_data_use == "always" or is_limited(conversion)
 
 
-def rule_of(setting: Any) -> str:
+def describe_rule(setting: Any) -> str:
     """Return the rule of a setting's type in words."""
     info = inspect.type_info(setting)
     while isinstance(info, inspect.Metadata | inspect.UnionType):

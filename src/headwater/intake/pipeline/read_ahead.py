@@ -75,7 +75,7 @@ class ReadAhead:
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Parse rows while PostgreSQL works. Return None without rows or for a faulty one, which its own batch reports."""
+    """Parse rows while PostgreSQL works. Return None without rows or with a faulty one."""
     parsed = ParsedRows(space, arrivals)
     try:
         for start in range(0, len(arrivals), CHUNK_ROWS):

@@ -39,7 +39,7 @@ from headwater.events.fitted_selection import load_listing
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
 from headwater.events.updates import CHANGE, read_change, update_event
-from headwater.forwarding.deliveries.delivery_log import list_of_event
+from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.forwarding.deliveries.removal import remove_event
 from headwater.http.inputs.parameters import JsonInput
 from headwater.http.json_decoder import refuse_bad_text
@@ -130,7 +130,7 @@ async def _delete_event(context: ToolContext, arguments: Arguments) -> Any:
     async with context.transaction() as connection:
         await lock_event(connection, context.space_id, event_id)
         event = msgspec.json.decode(await fetch_event(connection, context.space_id, event_id))
-        deliveries = await list_of_event(connection, context.space_id, event_id)
+        deliveries = await list_event_deliveries(connection, context.space_id, event_id)
         would_go = {"event": filled(event), "deliveries": _count_by_status(deliveries)}
         if confirmation is None:
             return preview(context, tool, would_go)

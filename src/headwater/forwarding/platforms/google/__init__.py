@@ -18,7 +18,7 @@ from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, list_of, present
+from headwater.forwarding.platforms.payload_parts import bearer, json_call, make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 MOST_ACTIONS = 10
@@ -61,28 +61,28 @@ class Google(Platform):
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """A click id is enough, and is the only identifier allowed without consent."""
-        if _click(conversion):
+        if _find_click(conversion):
             return None
         if is_refused(conversion):
             return SkipReason.NO_CONSENT
-        return None if _identifiers(conversion) else SkipReason.NO_IDENTIFIER
+        return None if _make_identifiers(conversion) else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: GoogleSettings = destination.settings
         amount, consent = conversion.amount, conversion.consent
-        identifiers = [] if is_refused(conversion) else _identifiers(conversion)
+        identifiers = [] if is_refused(conversion) else _make_identifiers(conversion)
         return present(
-            destinationReferences=list_of(self.name_of(conversion, destination)),
+            destinationReferences=make_list(self.find_name(conversion, destination)),
             transactionId=conversion.dedup_id,
-            eventTimestamp=_timestamp(conversion.event_time),
+            eventTimestamp=_format_timestamp(conversion.event_time),
             eventSource=settings.event_source,
-            adIdentifiers=_click(conversion),
+            adIdentifiers=_find_click(conversion),
             userData=present(userIdentifiers=identifiers),
             currency=None if amount is None else conversion.currency,
             conversionValue=None if amount is None else as_number(amount),
             consent=present(
-                adUserData=_consent(consent.ad_user_data),
-                adPersonalization=_consent(consent.ad_personalization),
+                adUserData=_format_consent(consent.ad_user_data),
+                adPersonalization=_format_consent(consent.ad_personalization),
             ),
         )
 
@@ -100,10 +100,10 @@ class Google(Platform):
         actions = dict.fromkeys(name for part in parts for name in part["destinationReferences"])
         several = len(actions) > 1
         body = {
-            "destinations": [_destination(action, settings, named=several) for action in actions],
+            "destinations": [_make_destination(action, settings, named=several) for action in actions],
             "encoding": "HEX",
             "validateOnly": destination.test,
-            "events": parts if several else [_unaddressed(part) for part in parts],
+            "events": parts if several else [_drop_references(part) for part in parts],
         }
         url = f"{destination.url}/{settings.api_version}/events:ingest"
         return json_call(url, body, bearer(destination.access_token))
@@ -118,24 +118,24 @@ class Google(Platform):
         return token.secrets_problem(secrets)
 
 
-def _destination(action: str, settings: GoogleSettings, *, named: bool) -> dict[str, Any]:
+def _make_destination(action: str, settings: GoogleSettings, *, named: bool) -> dict[str, Any]:
     return present(
         reference=action if named else None,
-        operatingAccount=_account(settings.customer_id),
-        loginAccount=_account(settings.login_customer_id) if settings.login_customer_id else None,
+        operatingAccount=_make_account(settings.customer_id),
+        loginAccount=_make_account(settings.login_customer_id) if settings.login_customer_id else None,
         productDestinationId=action,
     )
 
 
-def _account(customer_id: str) -> dict[str, str]:
+def _make_account(customer_id: str) -> dict[str, str]:
     return {"accountType": "GOOGLE_ADS", "accountId": customer_id}
 
 
-def _unaddressed(part: dict[str, Any]) -> dict[str, Any]:
+def _drop_references(part: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name != "destinationReferences"}
 
 
-def _click(conversion: Conversion) -> dict[str, str]:
+def _find_click(conversion: Conversion) -> dict[str, str]:
     """Return the most precise click id, of the credited touchpoint or the event's URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
@@ -145,7 +145,7 @@ def _click(conversion: Conversion) -> dict[str, str]:
     return {}
 
 
-def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
+def _make_identifiers(conversion: Conversion) -> list[dict[str, str]]:
     # Google uses names and addresses only with a postal code, which is unknown.
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
@@ -154,13 +154,13 @@ def _identifiers(conversion: Conversion) -> list[dict[str, str]]:
     ]
 
 
-def _consent(agreed: bool | None) -> str | None:
+def _format_consent(agreed: bool | None) -> str | None:
     if agreed is None:
         return None
     return "CONSENT_GRANTED" if agreed else "CONSENT_DENIED"
 
 
-def _timestamp(milliseconds: int) -> str:
+def _format_timestamp(milliseconds: int) -> str:
     seconds, rest = divmod(milliseconds, 1000)
     fraction = f".{rest:03}" if rest else ""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"

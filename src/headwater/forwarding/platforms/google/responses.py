@@ -86,8 +86,8 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
         about_account = name == "PERMISSION_DENIED" or not ACCOUNT_REASONS.isdisjoint(reasons)
         return CredentialsRefused(text, account=about_account)
     if name in LATER or not LATER_REASONS.isdisjoint(reasons):
-        return CallDeferred(text, wait_seconds=_delay(details))
-    if errors := _event_errors(details, reasons, count):
+        return CallDeferred(text, wait_seconds=_read_delay(details))
+    if errors := _read_event_errors(details, reasons, count):
         return CallRefused(next(iter(errors.values()))) if count == 1 else PartlyAccepted(errors, False)
     if name in PERMANENT:
         return refused(text, count)
@@ -95,7 +95,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     return CallDeferred(text) if succeeded(answer) else verdict
 
 
-def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
+def _read_event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
     """Return the first error of each invalid event, by position."""
     errors: dict[int, str] = {}
     for detail in details:
@@ -109,7 +109,7 @@ def _event_errors(details: list[dict[str, Any]], reasons: list[str], count: int)
     return errors
 
 
-def _delay(details: list[dict[str, Any]]) -> float | None:
+def _read_delay(details: list[dict[str, Any]]) -> float | None:
     for detail in details:
         delay = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
         if delay:

@@ -38,7 +38,7 @@ class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):
     token_url: Annotated[
         TokenUrl,
         Meta(
-            description="Where access tokens are had. By default Google's, or /token where"
-            " HEADWATER_GOOGLE_URL names another host."
+            description="The address to request access tokens from. By default Google's, or /token"
+            " on the host of HEADWATER_GOOGLE_URL."
         ),
     ] = None

@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, list_of, present
+from headwater.forwarding.platforms.payload_parts import bearer, json_call, make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 RULE = "urn:lla:llaPartnerConversion:"
@@ -45,19 +45,19 @@ class LinkedIn(Platform):
     )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        known = _user_ids(conversion) or _user_info(conversion)
-        return None if known else SkipReason.NO_IDENTIFIER
+        identifiers = _make_user_ids(conversion) or _make_user_info(conversion)
+        return None if identifiers else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        rule = self.name_of(conversion, destination) or ""
+        rule = self.find_name(conversion, destination) or ""
         # required even if empty
-        user = {"userIds": _user_ids(conversion)} | present(
-            userInfo=_user_info(conversion), externalIds=list_of(conversion.person.external_id)
+        user = {"userIds": _make_user_ids(conversion)} | present(
+            userInfo=_make_user_info(conversion), externalIds=make_list(conversion.person.external_id)
         )
         return present(
             conversion=rule if rule.startswith(RULE) else f"{RULE}{rule}",
             conversionHappenedAt=conversion.event_time,
-            conversionValue=_value(conversion),
+            conversionValue=_make_value(conversion),
             eventId=conversion.dedup_id,
             user=user,
         )
@@ -83,10 +83,10 @@ class LinkedIn(Platform):
         return token.secrets_problem(secrets)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        return "LinkedIn has no test mode: a trial would be a conversion."
+        return "LinkedIn has no test mode: a test event would count as a conversion."
 
 
-def _user_ids(conversion: Conversion) -> list[dict[str, str]]:
+def _make_user_ids(conversion: Conversion) -> list[dict[str, str]]:
     ids = {
         "SHA256_EMAIL": hash_in_form(conversion.person.email, plain_email),
         "LINKEDIN_FIRST_PARTY_ADS_TRACKING_UUID": conversion.click_id("li_fat_id"),
@@ -94,7 +94,7 @@ def _user_ids(conversion: Conversion) -> list[dict[str, str]]:
     return [{"idType": kind, "idValue": value} for kind, value in ids.items() if value]
 
 
-def _user_info(conversion: Conversion) -> dict[str, Any]:
+def _make_user_info(conversion: Conversion) -> dict[str, Any]:
     """Return both names in plain text, or neither: LinkedIn rejects one alone."""
     person = conversion.person
     if not person.first_name or not person.last_name:
@@ -102,7 +102,7 @@ def _user_info(conversion: Conversion) -> dict[str, Any]:
     return present(firstName=person.first_name, lastName=person.last_name, countryCode=person.country)
 
 
-def _value(conversion: Conversion) -> dict[str, Any]:
+def _make_value(conversion: Conversion) -> dict[str, Any]:
     if conversion.amount is None or not conversion.currency:
         return {}
     return {"currencyCode": conversion.currency, "amount": as_text(conversion.amount)}

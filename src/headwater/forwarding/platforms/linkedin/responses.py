@@ -37,9 +37,9 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return CredentialsRefused(error_text("LinkedIn has ended this api_version; set a newer one", text))
     if answer.status == NOT_IMPLEMENTED:
         return refused(error_text(f"HTTP {answer.status}", text), count)
-    if errors := _event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:
+    if errors := _read_event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:
         return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, False)
-    if succeeded(answer) and (errors := _failed(body.get("elements"), count)):
+    if succeeded(answer) and (errors := _read_failed(body.get("elements"), count)):
         return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, True)
     return by_status(answer, count, text, confirmed=_confirms(body, answer, count))
 
@@ -51,14 +51,14 @@ def _confirms(body: dict[str, Any], answer: EgressResponse, count: int) -> bool:
     return answer.status == CREATED or len(objects(body.get("elements"))) == count
 
 
-def _event_errors(message: str, count: int) -> dict[int, str]:
+def _read_event_errors(message: str, count: int) -> dict[int, str]:
     """Return errors by position: the message has an index before each error."""
     pieces = _INDEX.split(message)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return {int(index): error_text(error) for index, error in pairs if int(index) < count}
 
 
-def _failed(elements: object, count: int) -> dict[int, str]:
+def _read_failed(elements: object, count: int) -> dict[int, str]:
     """Return errors, by position, of failed elements in a successful call."""
     return {
         index: error_text(element.get("status"), element.get("error"))

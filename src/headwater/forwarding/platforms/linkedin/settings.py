@@ -18,7 +18,7 @@ class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
     token_url: Annotated[
         TokenUrl,
         Meta(
-            description="Where access tokens are had with a refresh token. By default LinkedIn's,"
-            " or /oauth/v2/accessToken where HEADWATER_LINKEDIN_URL names another host."
+            description="The address to exchange refresh tokens. By default LinkedIn's, or"
+            " /oauth/v2/accessToken on the host of HEADWATER_LINKEDIN_URL."
         ),
     ] = None

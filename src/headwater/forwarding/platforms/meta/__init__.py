@@ -74,23 +74,27 @@ class Meta(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        if conversion.amount is None and self.name_of(conversion, destination) == _NEEDS_AMOUNT:
+        if conversion.amount is None and self.find_name(conversion, destination) == _NEEDS_AMOUNT:
             return SkipReason.NO_AMOUNT
-        known = _user_data(conversion).keys()
-        return None if known & _IDENTIFIERS or known >= {"fn", "ln"} else SkipReason.NO_IDENTIFIER
+        present_fields = _make_user_data(conversion).keys()
+        return (
+            None
+            if present_fields & _IDENTIFIERS or present_fields >= {"fn", "ln"}
+            else SkipReason.NO_IDENTIFIER
+        )
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         on_page = conversion.url and conversion.user_agent
         return present(
-            event_name=self.name_of(conversion, destination),
+            event_name=self.find_name(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
             # Events on a page have both; server events, such as renewals, have neither.
             action_source="website" if on_page else "system_generated",
             event_source_url=conversion.url,
-            user_data=_user_data(conversion),
+            user_data=_make_user_data(conversion),
             custom_data=value_fields(conversion, as_number) | present(order_id=conversion.order_id),
-        ) | _limited_data_use(conversion, destination.settings)
+        ) | _make_limited_data_use(conversion, destination.settings)
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: MetaSettings = destination.settings
@@ -106,16 +110,16 @@ class Meta(Platform):
         return classify(answer, count)
 
 
-def _user_data(conversion: Conversion) -> dict[str, Any]:
+def _make_user_data(conversion: Conversion) -> dict[str, Any]:
     return hashed_person(conversion.person) | present(
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
-        fbc=_fbc(conversion),
+        fbc=_make_fbc(conversion),
         fbp=conversion.cookie("fbp"),
     )
 
 
-def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[str, Any]:
+def _make_limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[str, Any]:
     if not settings.limits(conversion):
         return {}
     return {
@@ -125,13 +129,13 @@ def _limited_data_use(conversion: Conversion, settings: MetaSettings) -> dict[st
     }
 
 
-def _fbc(conversion: Conversion) -> str | None:
+def _make_fbc(conversion: Conversion) -> str | None:
     """Return the click in Meta's cookie, else one built from the click id and time. Click ids stay unchanged
     and never get a new time.
     """
     cookie = conversion.cookie("fbc")
     written = _COOKIE.fullmatch(cookie) if cookie else None
-    if written and _in_time(int(written[1].ljust(13, "0")), conversion):
+    if written and _is_recent(int(written[1].ljust(13, "0")), conversion):
         return cookie
     click = conversion.click
     if click is not None and (id_ := click.ids.get("fbclid")):
@@ -141,8 +145,8 @@ def _fbc(conversion: Conversion) -> str | None:
         clicked_at = conversion.event_time
     else:
         return None
-    return f"fb.1.{clicked_at}.{id_}" if _in_time(clicked_at, conversion) else None
+    return f"fb.1.{clicked_at}.{id_}" if _is_recent(clicked_at, conversion) else None
 
 
-def _in_time(clicked_at: int, conversion: Conversion) -> bool:
+def _is_recent(clicked_at: int, conversion: Conversion) -> bool:
     return 0 <= conversion.event_time - clicked_at <= CLICK_LIFE

@@ -39,13 +39,13 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     if isinstance(error, dict):
         return _judge(cast("dict[str, Any]", error), answer, count)
     if error is None and succeeded(answer):
-        return _by_number(body, answer, count)
+        return _judge_by_number(body, answer, count)
     if error is None and answer.status in _CLEAR_STATUSES:
         return by_status(answer, count)
     return CallDeferred(error_text(f"HTTP {answer.status} without an error code", error))
 
 
-def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     received = body.get("events_received")
     if is_number(received) and received < count:
         return refused(f"{received} of {count} events were received.", count)

@@ -74,18 +74,18 @@ class Microsoft(Platform):
         """Microsoft needs a click id, email, phone number or external id; an IP address with user agent isn't
         enough.
         """
-        known = _user(conversion, destination.settings).keys()
-        return None if known & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
+        present_fields = _make_user(conversion, destination.settings).keys()
+        return None if present_fields & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
-        name = self.name_of(conversion, destination) or conversion.event_name
+        name = self.find_name(conversion, destination) or conversion.event_name
         return present(
-            **_type(name, conversion),
+            **_make_type(name, conversion),
             eventTime=event_seconds(conversion),
             eventId=conversion.dedup_id,
             eventSourceUrl=conversion.url,
-            adStorageConsent=_consent(conversion),
-            userData=_user(conversion, destination.settings),
+            adStorageConsent=_format_consent(conversion),
+            userData=_make_user(conversion, destination.settings),
             customData=present(
                 **value_fields(conversion, as_number),
                 transactionId=conversion.order_id,
@@ -107,10 +107,10 @@ class Microsoft(Platform):
         return classify(answer, count)
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        return "Microsoft Advertising has no test mode: a trial counts as a conversion."
+        return "Microsoft Advertising has no test mode: a test event would count as a conversion."
 
 
-def _type(name: str, conversion: Conversion) -> dict[str, str]:
+def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
     """Return a page load if the event has a URL, otherwise a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
@@ -118,14 +118,14 @@ def _type(name: str, conversion: Conversion) -> dict[str, str]:
     return {"eventType": "custom", "eventName": event_name}
 
 
-def _consent(conversion: Conversion) -> str | None:
+def _format_consent(conversion: Conversion) -> str | None:
     """Return the consent, or None if unknown."""
     if is_limited(conversion):
         return "D"
     return "G" if conversion.consent.ad_user_data else None
 
 
-def _user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]:
+def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str, Any]:
     person = conversion.person
     email_form = canonical_email if settings.email_form == "canonical" else plain_email
     phone_form = phone_with_plus if settings.phone_form == "e164" else phone_digits

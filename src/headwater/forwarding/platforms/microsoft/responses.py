@@ -9,16 +9,16 @@ from typing import Any
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
-    at,
     by_status,
     error_text,
+    get_nested,
     is_number,
     objects,
     read_object,
     refused,
+    remove_quoted,
     succeeded,
     unreadable,
-    without_quoted,
 )
 
 
@@ -27,11 +27,11 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     if body is None:
         return unreadable(answer, count)
     received = body.get("eventsReceived")
-    of_events = succeeded(answer) or answer.status in (400, 422)
-    if of_events and (errors := _errors(body, count)):
+    is_about_events = succeeded(answer) or answer.status in (400, 422)
+    if is_about_events and (errors := _read_errors(body, count)):
         others = count - len(errors)
         return PartlyAccepted(errors, others_taken=is_number(received) and received >= others)
-    message = at(body, "error", "message") or at(body, "error", "code")
+    message = get_nested(body, "error", "message") or get_nested(body, "error", "code")
     message = message if isinstance(message, str) else ""
     if not succeeded(answer):
         return by_status(answer, count, message)
@@ -40,20 +40,20 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     return refused(error_text(message, f"eventsReceived {received} of {count}"), count)
 
 
-def _errors(body: dict[str, Any], count: int) -> dict[int, str]:
+def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:
     """Return errors by position, without warnings."""
     errors: dict[int, list[str]] = {}
-    for detail in objects(at(body, "error", "details")):
+    for detail in objects(get_nested(body, "error", "details")):
         index = detail.get("index")
         if is_number(index) and 0 <= index < count and not _is_warning(detail):
-            message = without_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
+            message = remove_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
             errors.setdefault(index, []).append(error_text(detail.get("propertyName"), message))
     return {index: error_text("; ".join(messages)) or "invalid" for index, messages in errors.items()}
 
 
 def _is_sound(body: dict[str, Any]) -> bool:
     """Return whether the body has no errors except warnings."""
-    details = objects(at(body, "error", "details"))
+    details = objects(get_nested(body, "error", "details"))
     return body.get("error") is None or (bool(details) and all(map(_is_warning, details)))
 
 

@@ -28,8 +28,8 @@ class MicrosoftSettings(ConsentSettings, frozen=True, kw_only=True):
     consent_denied: Annotated[
         ConsentDenied,
         Meta(
-            description="What becomes of an event whose person refused the use of their data for "
-            "ads: sent with adStorageConsent D, or not sent."
+            description="Events of people who refused the use of their data for ads: "
+            "sent with adStorageConsent D, or not sent."
         ),
     ] = "limit"
     continue_on_validation_error: Annotated[

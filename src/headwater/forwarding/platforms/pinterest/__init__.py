@@ -70,21 +70,21 @@ class Pinterest(Platform):
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Pinterest needs an email address, or an IP address with user agent."""
-        known = _user(conversion).keys()
-        if "em" in known or known >= {"client_ip_address", "client_user_agent"}:
+        present_fields = _make_user(conversion).keys()
+        if "em" in present_fields or present_fields >= {"client_ip_address", "client_user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: PinterestSettings = destination.settings
         return present(
-            event_name=self.name_of(conversion, destination) or conversion.event_name,
+            event_name=self.find_name(conversion, destination) or conversion.event_name,
             action_source="web",
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
             event_source_url=conversion.url,
-            opt_out=_opt_out(conversion),
-            user_data=_user(conversion),
+            opt_out=_format_opt_out(conversion),
+            user_data=_make_user(conversion),
             custom_data=present(
                 **value_fields(conversion, as_text),
                 order_id=conversion.order_id,
@@ -103,14 +103,14 @@ class Pinterest(Platform):
         return classify(answer, count)
 
 
-def _opt_out(conversion: Conversion) -> bool | None:
+def _format_opt_out(conversion: Conversion) -> bool | None:
     """Return whether the person opted out, or None if unknown."""
     if is_limited(conversion):
         return True
     return False if conversion.consent.ad_user_data else None
 
 
-def _user(conversion: Conversion) -> dict[str, Any]:
+def _make_user(conversion: Conversion) -> dict[str, Any]:
     return present(
         **hashed_person(conversion.person),
         client_ip_address=conversion.ip,

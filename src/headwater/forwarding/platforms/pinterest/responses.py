@@ -7,9 +7,9 @@ from typing import Any
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
-    at,
     by_status,
     error_text,
+    get_nested,
     is_number,
     objects,
     read_object,
@@ -25,32 +25,34 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
-    of_events = succeeded(answer) or answer.status in (400, 422)
-    if of_events and len(events := _events(body)) == count:
-        errors = {n: _error(event) for n, event in enumerate(events) if event["status"] != TAKEN}
+    is_about_events = succeeded(answer) or answer.status in (400, 422)
+    if is_about_events and len(events := _read_events(body)) == count:
+        errors = {n: _read_error(event) for n, event in enumerate(events) if event["status"] != TAKEN}
         if errors:
             return PartlyAccepted(errors, others_taken=True)
         if succeeded(answer):
             return CallAccepted()
     if succeeded(answer):
-        return _by_number(body, answer, count)
+        return _judge_by_number(body, answer, count)
     message = body.get("message")
     return by_status(answer, count, message if isinstance(message, str) else "")
 
 
-def _by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
+def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
     """Return the verdict of a successful call without statuses per event."""
-    taken = body.get("num_events_processed")
-    if not is_number(taken) or taken >= count:
-        return by_status(answer, count, confirmed=is_number(taken))
-    return refused(error_text(f"{taken} of {count} events were processed", body.get("message")), count)
+    accepted_count = body.get("num_events_processed")
+    if not is_number(accepted_count) or accepted_count >= count:
+        return by_status(answer, count, confirmed=is_number(accepted_count))
+    return refused(
+        error_text(f"{accepted_count} of {count} events were processed", body.get("message")), count
+    )
 
 
-def _events(body: dict[str, Any]) -> list[dict[str, Any]]:
+def _read_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the events' statuses; errors have them in their details."""
-    events = objects(body.get("events")) or objects(at(body, "details", "events"))
+    events = objects(body.get("events")) or objects(get_nested(body, "details", "events"))
     return [event for event in events if "status" in event]
 
 
-def _error(event: dict[str, Any]) -> str:
+def _read_error(event: dict[str, Any]) -> str:
     return error_text(event.get("error_message")) or "not processed"

@@ -17,14 +17,14 @@ class PinterestSettings(ConsentSettings, frozen=True, kw_only=True):
     consent_denied: Annotated[
         ConsentDenied,
         Meta(
-            description="What becomes of an event whose person refused the use of their data for "
-            "ads: sent with opt_out, or not sent."
+            description="Events of people who refused the use of their data for ads: "
+            "sent with opt_out, or not sent."
         ),
     ] = "limit"
     limited_data_processing: Annotated[
         bool,
         Meta(
             description="Whether every event is marked for limited data processing (opt_out_type "
-            "LDP), as some states of the USA ask for."
+            "LDP), which some US states require."
         ),
     ] = False

@@ -76,21 +76,21 @@ class Reddit(Platform):
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Reddit needs an identifier, or an IP address with user agent."""
-        known = _user(conversion, destination.settings).keys()
-        if conversion.click_id("rdt_cid") or known & _IDENTIFIERS:
+        present_fields = _make_user(conversion, destination.settings).keys()
+        if conversion.click_id("rdt_cid") or present_fields & _IDENTIFIERS:
             return None
-        return None if known >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
+        return None if present_fields >= {"ip_address", "user_agent"} else SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: RedditSettings = destination.settings
-        name = self.name_of(conversion, destination) or conversion.event_name
+        name = self.find_name(conversion, destination) or conversion.event_name
         return present(
             event_at=conversion.event_time,
             action_source="WEBSITE",
             event_source_url=conversion.url,
             click_id=conversion.click_id("rdt_cid"),
-            type=_type(name, conversion),
-            user=_user(conversion, settings) | _limited_data_use(conversion, settings),
+            type=_make_type(name, conversion),
+            user=_make_user(conversion, settings) | _make_limited_data_use(conversion, settings),
             metadata=present(conversion_id=conversion.dedup_id, **value_fields(conversion, as_number)),
         )
 
@@ -108,14 +108,14 @@ class Reddit(Platform):
         return classify(answer, count)
 
 
-def _type(name: str, conversion: Conversion) -> dict[str, str]:
+def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
     if name in TRACKING_TYPES:
         return {"tracking_type": name}
     custom = conversion.configured_name or conversion.event_name if name == CUSTOM else name
     return {"tracking_type": CUSTOM, "custom_event_name": custom[:_LONGEST_CUSTOM_NAME]}
 
 
-def _user(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
+def _make_user(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
     person, ip = conversion.person, conversion.ip
     return present(
         email=hash_in_form(person.email, reddit_email),
@@ -127,7 +127,7 @@ def _user(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
     )
 
 
-def _limited_data_use(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
+def _make_limited_data_use(conversion: Conversion, settings: RedditSettings) -> dict[str, Any]:
     if not settings.limits(conversion):
         return {}
     country = settings.limited_data_use_country or conversion.person.country

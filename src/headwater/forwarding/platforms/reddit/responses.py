@@ -10,9 +10,9 @@ from typing import Any
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
-    at,
     by_status,
     error_text,
+    get_nested,
     objects,
     read_object,
     refused,
@@ -27,10 +27,10 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
         return unreadable(answer, count)
-    of_events = succeeded(answer) or answer.status in (400, 422)
-    if of_events and (errors := _event_errors(body, count)):
+    is_about_events = succeeded(answer) or answer.status in (400, 422)
+    if is_about_events and (errors := _read_event_errors(body, count)):
         return PartlyAccepted(errors, others_taken=False)
-    message = at(body, "error", "message") or body.get("message")
+    message = get_nested(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
         return refused(error_text(message or "invalid events"), count)
     # Successful responses are undocumented: expect a non-empty object.
@@ -38,12 +38,12 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     return by_status(answer, count, message, confirmed=bool(body))
 
 
-def _event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
+def _read_event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
     """Return errors by position: from a field's path, such as `$.data.events[0].user.uuid`, or from an error
     per event.
     """
     errors: dict[int, list[Any]] = {}
-    for field in objects(at(body, "error", "fields")):
+    for field in objects(get_nested(body, "error", "fields")):
         path = str(field.get("field", ""))
         if (event := _POSITION.search(path)) and int(event[1]) < count:
             error = error_text(path[event.end() :], field.get("message"))

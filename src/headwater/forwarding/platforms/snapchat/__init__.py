@@ -74,21 +74,21 @@ class Snapchat(Platform):
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Snap needs an email address, a phone number, or an IP address with user agent."""
-        known = _user(conversion).keys()
-        if known & {"em", "ph"} or known >= {"client_ip_address", "client_user_agent"}:
+        present_fields = _make_user(conversion).keys()
+        if present_fields & {"em", "ph"} or present_fields >= {"client_ip_address", "client_user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return present(
-            event_name=self.name_of(conversion, destination) or conversion.event_name,
+            event_name=self.find_name(conversion, destination) or conversion.event_name,
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
             event_source_url=conversion.url,
             action_source="WEB",
-            user_data=_user(conversion),
+            user_data=_make_user(conversion),
             custom_data=value_fields(conversion, as_text) | present(order_id=conversion.order_id),
-            **_limited_data_use(conversion, destination.settings),
+            **_make_limited_data_use(conversion, destination.settings),
         )
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
@@ -102,7 +102,7 @@ class Snapchat(Platform):
         return classify(answer, count)
 
 
-def _user(conversion: Conversion) -> dict[str, Any]:
+def _make_user(conversion: Conversion) -> dict[str, Any]:
     return present(
         **hashed_person(conversion.person),
         client_ip_address=conversion.ip,
@@ -112,7 +112,7 @@ def _user(conversion: Conversion) -> dict[str, Any]:
     )
 
 
-def _limited_data_use(conversion: Conversion, settings: SnapchatSettings) -> dict[str, Any]:
+def _make_limited_data_use(conversion: Conversion, settings: SnapchatSettings) -> dict[str, Any]:
     if not settings.limits(conversion):
         return {}
     return {

@@ -18,7 +18,7 @@ from headwater.forwarding.platforms.models import Conversion, Destination, SkipR
 from headwater.forwarding.platforms.payload_parts import (
     event_seconds,
     json_call,
-    list_of,
+    make_list,
     present,
     value_fields,
 )
@@ -68,19 +68,19 @@ class TikTok(Platform):
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """TikTok needs an identifier, or an IP address with user agent."""
-        known = _user(conversion).keys()
-        if known & _IDENTIFIERS or known >= {"ip", "user_agent"}:
+        present_fields = _make_user(conversion).keys()
+        if present_fields & _IDENTIFIERS or present_fields >= {"ip", "user_agent"}:
             return None
         return SkipReason.NO_IDENTIFIER
 
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         settings: TikTokSettings = destination.settings
         return present(
-            event=self.name_of(conversion, destination),
+            event=self.find_name(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
-            user=_user(conversion),
-            properties=_properties(conversion),
+            user=_make_user(conversion),
+            properties=_make_properties(conversion),
             page=present(url=conversion.url),
             limited_data_use=settings.limits(conversion) or None,
         )
@@ -99,12 +99,12 @@ class TikTok(Platform):
         return classify(answer, count)
 
 
-def _user(conversion: Conversion) -> dict[str, Any]:
+def _make_user(conversion: Conversion) -> dict[str, Any]:
     person = conversion.person
     return present(
-        email=list_of(hash_in_form(person.email, plain_email)),
-        phone=list_of(hash_in_form(person.phone, phone_with_plus)),
-        external_id=list_of(hashed(person.external_id) if person.external_id else None),
+        email=make_list(hash_in_form(person.email, plain_email)),
+        phone=make_list(hash_in_form(person.phone, phone_with_plus)),
+        external_id=make_list(hashed(person.external_id) if person.external_id else None),
         first_name=hash_in_form(person.first_name, google_name),
         last_name=hash_in_form(person.last_name, google_name),
         city=google_name(person.city or ""),
@@ -117,7 +117,7 @@ def _user(conversion: Conversion) -> dict[str, Any]:
     )
 
 
-def _properties(conversion: Conversion) -> dict[str, Any]:
+def _make_properties(conversion: Conversion) -> dict[str, Any]:
     # With an unknown currency TikTok rejects the whole call; a converted value would be wrong.
     value = value_fields(conversion, as_number) if conversion.currency in CURRENCIES else {}
     return value | present(order_id=conversion.order_id)
