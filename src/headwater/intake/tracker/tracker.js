@@ -1,38 +1,36 @@
-/* The tracker: reports page views, who somebody says they are, and what they do, to the Headwater
- * it was loaded from.
+/* The tracker reports page views, identities and events to the Headwater it was loaded from.
  *
- * It must never disturb its page: whatever the page calls is guarded, and so is every listener.
- * Nothing is taken for granted: storage, cookies and whole interfaces may be missing, empty or
- * throw, and a page's libraries may have changed the methods of arrays, of Object and of JSON. So
- * it writes its own JSON, walks lists by index, and reads nothing that an object inherits.
- * Its globals are trk, trkToken and trkFingerprint. Comments and white space are removed before it
- * is served; names are not shortened, as compression does that as well.
+ * It must never disturb its page: all public functions and listeners are guarded. Storage, cookies
+ * and whole APIs may be missing, empty or throw, and libraries may have changed the methods of
+ * Array, Object and JSON. So it writes its own JSON, iterates by index, and ignores inherited
+ * properties. Its globals are trk, trkToken and trkFingerprint. Comments and white space are
+ * removed before it is served; names stay long, because compression shortens them.
  */
 ((window, document, navigator) => {
   'use strict';
 
   const TOKEN = 'trk_token';
   const TOKEN_FORM = /^[\w.~-]{1,255}$/;
-  const COOKIE_SECONDS = 34560000; // 400 days, the longest that browsers allow
-  const MAX_AGE = 86400000; // after a day, items that could not be sent are dropped
+  const COOKIE_SECONDS = 34560000; // 400 days, the browsers' maximum
+  const MAX_AGE = 86400000; // unsent items are dropped after a day
   const MAX_URL = 2048;
   const MAX_COOKIE = 1024;
-  const MAX_ITEM = 250000; // bytes; the server takes a little more
-  const MAX_ITEMS = 50; // in a report
-  const MAX_BYTES = 20000; // of a report's items: browsers let 64 KB in all outlive a page
+  const MAX_ITEM = 250000; // bytes; the server's limit is slightly higher
+  const MAX_ITEMS = 50; // per report
+  const MAX_BYTES = 20000; // per report: browsers send up to 64 KB after a page ends
   const MAX_ANSWER_TIME = 30000;
 
-  // What waits is bounded, except for the items of the highest rank.
+  // The queue is bounded, except for items of the highest rank.
   const PLAIN_VIEW = 0;
   const PLAIN_EVENT = 1;
-  const TAGGED = 2; // a view with a campaign, or a person
-  const NEVER_DROPPED = 3; // a conversion, or the view by which the visitor came
+  const TAGGED = 2; // a view with a campaign, or an identity
+  const NEVER_DROPPED = 3; // a conversion, or the visitor's first view
   const MAX_WAITING = 200;
   const MAX_WAITING_BYTES = 500000;
   const CAMPAIGN = /[?&#](utm_|trk_|mtm_|pk_|hsa_|\w*clid|\w*click_?id|\w*braid|\w*_cid|\w*fat_id|epik|oppref)[^&=]*=/i;
   const CONVERSION = /purchase|order|pay|lead|sign|regist|subscri|book|checkout|trial|conver/i;
 
-  /* An error stays in here. */
+  /* Catch all errors. */
   const guard = (action) => function (first, second, third) {
     try {
       return action(first, second, third);
@@ -59,7 +57,7 @@
     return found;
   };
 
-  /* The object's own members, by name. */
+  /* Visit own properties only. */
   const members = (object, action) => {
     if (object && typeof object === 'object') {
       for (const name in object) {
@@ -68,11 +66,11 @@
     }
   };
 
-  // JSON, in ASCII so that letters are bytes. JSON.stringify obeys the toJSON that libraries give
-  // to arrays and texts, and may be replaced.
+  // JSON in ASCII, so that length is bytes. JSON.stringify may be replaced, and calls toJSON
+  // methods that libraries add to arrays and strings.
 
   const quote = (text) => '"' + text
-    .replace(/[\0\ud800-\udfff]/gu, '\ufffd') // half a pair of surrogates, which nobody can store
+    .replace(/[\0\ud800-\udfff]/gu, '\ufffd') // NUL and lone surrogates can't be stored
     .replace(/["\\\u0001-\u001f\u007f-\uffff]/g, (letter) =>
       '\\u' + ('000' + letter.charCodeAt(0).toString(16)).slice(-4)) + '"';
 
@@ -106,7 +104,7 @@
     return '{' + text.slice(1) + '}';
   };
 
-  // Storage. Reading the property itself may throw, as in a frame whose storage is blocked.
+  // Storage. Even reading the property throws in frames with blocked storage.
 
   const read = guard((key) => window.localStorage.getItem(key));
 
@@ -126,8 +124,8 @@
       (domain ? ';domain=' + domain : '') + (location.protocol === 'https:' ? ';secure' : '');
   });
 
-  /* A random UUID; crypto.randomUUID is missing on pages without TLS. Two never are the same, even
-   * where the page has replaced what is random by something that is not. */
+  /* A random UUID; crypto.randomUUID is missing on pages without TLS. A counter keeps them unique
+   * even if the page has replaced the random functions. */
   let made = 0;
   const uuid = () => {
     const strong = guard(() => crypto.getRandomValues(new Uint8Array(16)))() || [];
@@ -145,24 +143,24 @@
   const track = () => {
     const script = document.currentScript || document.querySelector('script[data-site]');
     const trk = window.trk && typeof window.trk === 'object' ? window.trk : {};
-    /* An attribute of the tag. Tag managers may load a script and not give it attributes: its
-     * address has them then. */
+    /* An attribute of the tag, or a parameter of its URL, because tag managers may not set
+     * attributes. */
     const option = (name) => {
       const match = script.src.match('[?&]' + name + '(?:=([^&#]*))?(?=[&#]|$)');
       const value = script.getAttribute('data-' + name);
       return value !== null || !match ? value : decodeURIComponent(match[1] || '');
     };
     const site = option('site');
-    if (!site || trk.site) return; // a second copy on the page stays quiet
+    if (!site || trk.site) return; // ignore a second copy on the page
 
-    // Relative to this script, so that a proxy may put both below any path.
+    // Relative to this script, so that a proxy can move both.
     const endpoint = script.src.replace(/[?#].*/, '').replace(/[^/]*$/, '__ENDPOINT__');
     const QUEUE = 'trk_queue.' + site;
     const CONSENT = 'trk_consent.' + site;
 
     let token;
     let queue = [];
-    let flying = []; // of the queue, what a request is on its way with
+    let flying = []; // queued items in the current request
     let failures = 0;
     let together = MAX_ITEMS;
     let timer;
@@ -170,13 +168,13 @@
     let shown;
     let landing; // the first view of this page
 
-    // Consent: what the visitor said to this site. Where they said nothing, the site's own rule and
-    // what their browser asks for decide.
+    // Consent: the visitor's choice on this site, otherwise the site's rule and the browser's
+    // privacy signals.
 
     const wary = option('consent') === 'required' ||
       navigator.doNotTrack === '1' || navigator.globalPrivacyControl === true;
 
-    /* True, false, or what they agree to in advertising; undefined before they said anything. */
+    /* True, false, or consent to ad uses; undefined before a choice. */
     const readChoice = guard((text) => {
       const part = (name) => {
         const match = text.match('"' + name + '":(true|false)');
@@ -192,7 +190,7 @@
 
     const allowed = () => choice === undefined ? !wary : choice !== false;
 
-    /* Consent to one use: nothing said is nothing, and what we don't understand is no. */
+    /* Consent to one use; unknown values mean no. */
     const agreed = (value) =>
       value === undefined || value === null ? undefined : value === true || value === 'granted';
 
@@ -203,7 +201,7 @@
         ad_personalization: agreed(given.ad_personalization)
       } : !!given;
       if (!choice) {
-        // That somebody refused is stored only where it would not be taken for granted.
+        // Store a refusal only if it isn't the default.
         write(CONSENT, wary ? '' : 'false');
         forget();
         return;
@@ -223,15 +221,15 @@
       previous = '' + (document.referrer || '');
       write(QUEUE);
       write(TOKEN);
-      // The server set the cookie for the registrable domain, which is one of these.
+      // The server set the cookie for the registrable domain, one of these.
       for (let host = location.hostname; host; host = host.replace(/^[^.]*\.?/, '')) {
         writeCookie('', 0, host);
       }
       writeCookie('', 0);
     };
 
-    // The token: from the cookie, else from storage, else as this page remembers it. One that
-    // nothing keeps would make a new visitor of every page, so it is never sent.
+    // The token: from the cookie, else storage, else memory. A token that can't be stored would make
+    // every page a new visitor, so it is never sent.
 
     const trkToken = () => {
       if (!allowed()) return '';
@@ -249,14 +247,14 @@
       token = readCookie(TOKEN);
     };
 
-    /* What the server says the token is. Where it could not set the cookie, we do. */
+    /* Use the token from the server, and set the cookie if the server could not. */
     const adopt = (value) => {
       if (!value) return;
       keep(value);
       if (readCookie(TOKEN) !== value) writeCookie(value, COOKIE_SECONDS);
     };
 
-    // The fingerprint: what the browser tells of itself, hashed. Many people share one.
+    // The fingerprint: a hash of the browser's properties, shared by many people.
 
     const hash = (text, seed) => {
       for (let index = 0; index < text.length; index++) {
@@ -280,8 +278,8 @@
       return hash(text, 2166136261) + hash(text, 374761393);
     };
 
-    // The queue. Storage has what is not known to have arrived, a line for each item; the next page
-    // sends it again, under the same keys, by which the server drops what comes twice.
+    // The queue. Storage has a line per unconfirmed item. The next page sends them again with the
+    // same keys, and the server drops duplicates.
 
     const store = (gone) => {
       let text = '';
@@ -291,7 +289,7 @@
       write(QUEUE, text);
     };
 
-    /* What this and other pages of the site have not yet seen arrive. */
+    /* Unconfirmed items of this and other pages of the site. */
     const stored = () => {
       const items = [];
       ('' + (read(QUEUE) || '')).replace(/^(\d+) (\d) ([\da-f-]{36}) (\{.*)$/gm,
@@ -317,7 +315,7 @@
       return bounded(all);
     };
 
-    /* As many items as may wait: of the lowest rank, the oldest go first. */
+    /* Drop items over the limit: lowest rank first, then oldest. */
     const bounded = (items) => {
       let spare = filter(items, (item) => item.rank < NEVER_DROPPED);
       let bytes = 0;
@@ -338,7 +336,7 @@
 
     const put = (type, fields, rank) => {
       if (choice === false) return;
-      // As it is now: what JSON cannot write, today or after a change, must not hold up the others.
+      // Serialize now: an item that JSON can't write, now or later, must not block others.
       const key = uuid();
       let body = '{"type":"' + type + '","key":"' + key + '"';
       try {
@@ -352,16 +350,16 @@
         return;
       }
       queue = joined(queue, [{ at: now(), rank: rank, key: key, body: body }]);
-      if (allowed()) plan(0); // what a page calls in one go makes one report
+      if (allowed()) plan(0); // calls in the same task share a report
     };
 
     const plan = (pause) => {
       guard(clearTimeout)(timer);
       timer = later(flush, pause);
-      if (!timer && !pause) flush(); // the page has broken its timers
+      if (!timer && !pause) flush(); // the page broke its timers
     };
 
-    /* A report of some items. Ages instead of times: the clock may be wrong. */
+    /* A report of some items. It has ages instead of times, because the clock may be wrong. */
     const report = (items) => {
       const ads = choice && typeof choice === 'object' ? choice : {};
       const cookies = {};
@@ -378,7 +376,7 @@
         language: '' + navigator.language,
         consent: ads,
         cookies: cookies,
-        // Without a token, nothing else tells the server that this view and this person are one.
+        // Without a token, the server can't connect this view and this person otherwise.
         landing: known || !landing ? undefined :
           { url: landing.url, referrer: landing.referrer, ago: age(landing.at) }
       });
@@ -389,7 +387,7 @@
       return head.slice(0, -1) + ',"items":[' + text.slice(1) + ']}';
     };
 
-    /* The first items that fit into one report. */
+    /* The first items that fit in a report. */
     const pack = (items) => {
       let bytes = 0;
       return filter(items, (item, index) => {
@@ -400,8 +398,8 @@
 
     const isSmall = (body) => body.length < 3 * MAX_BYTES;
 
-    /* Sends a body, and tells the status of the answer with its text; 0 where none came. After a
-     * failure the other way is tried, as a page may have broken one of them. */
+    /* Send a body, and call back with the response's status and text, or status 0 without one.
+     * After a failure, use the other API: the page may have broken one. */
     const send = (body, answered) => {
       let over = false;
       const end = guard((status, text) => {
@@ -412,7 +410,7 @@
       });
       const patience = later(() => end(0), MAX_ANSWER_TIME);
       const ways = [() => {
-        // A text body needs no question beforehand.
+        // A text body needs no preflight request.
         fetch(endpoint, {
           method: 'POST', body: body, credentials: 'include', keepalive: isSmall(body)
         }).then((answer) => answer.text().then((text) => end(answer.status, text))).then(
@@ -447,13 +445,13 @@
         flying = [];
         const refused = status > 399 && status < 500 && !/^4(08|25|29)$/.test(status);
         if (!refused && !/"results"/.test(text)) {
-          // The server was away or busy, or somebody else has answered.
+          // The server was down or busy, or a proxy responded.
           const pause = Math.min(300, Math.pow(2, failures++)) * (750 + Math.random() * 500);
           if (queue.length) plan(pause);
           return;
         }
         if (items.length > 1 && /^4(00|13|22)$/.test(status) && !/"results"/.test(text)) {
-          together = 1; // one of them may be at fault: each goes alone
+          together = 1; // one may be invalid: send each alone
         } else {
           arrived(items, sent);
         }
@@ -469,15 +467,15 @@
       store(items);
       failures = 0;
       if (!queue.length) together = MAX_ITEMS;
-      // The server takes an age from when a report arrives. A report on a new connection takes
-      // longer: what happened meanwhile must not seem to have come before it.
+      // The server counts ages from a report's arrival. The first report takes longer to connect;
+      // later items must not appear to precede it.
       each(queue, (item) => {
         if (item.at >= sent) item.at = now();
       });
     };
 
-    /* The page may be ending: what no request is on its way with goes as it is, the most important
-     * first, as browsers bound what may outlive a page. */
+    /* The page may be ending: send all items not in a request, the most important first, because
+     * browsers limit requests that outlive a page. */
     const leave = () => {
       if (!allowed()) return;
       if (queue.length) store();
@@ -515,7 +513,7 @@
       put('page', view, came ? NEVER_DROPPED : hasNewTags ? TAGGED : PLAIN_VIEW);
     };
 
-    /* Counts when the path or the query has changed; the fragment only where the site asks. */
+    /* Count a view if the path or query changed; the fragment only if the site wants it. */
     const moved = () => {
       const place = location.pathname + location.search +
         (option('hash') !== null ? location.hash : '');
@@ -527,13 +525,13 @@
     const follow = guard((name) => {
       const original = history[name];
       history[name] = function () {
-        const result = original.apply(this, arguments); // what this throws is the page's
+        const result = original.apply(this, arguments); // its errors belong to the page
         guard(moved)();
         return result;
       };
     });
 
-    // Forms: who sends one is often who it says.
+    // Forms usually identify the person who submits them.
 
     const FIELDS = [
       ['email', /^email$|e-?mail/i],
@@ -561,7 +559,7 @@
       if (found.email || found.phone) identify(found);
     };
 
-    // What the page calls.
+    // Public functions.
 
     const identify = (person) => put('identify', person, TAGGED);
 
@@ -573,7 +571,7 @@
         isConversion = isConversion || /^(amount|order_id|checkout_token)$/.test(field);
       });
       event.event_name = name;
-      // An event takes no landing: the person goes before it.
+      // Events have no landing, so the person goes first.
       if ((event.email || event.tracking_id) && allowed() && !trkToken()) {
         identify({ email: event.email, tracking_id: event.tracking_id });
       }
@@ -582,7 +580,7 @@
 
     const calls = { page: page, identify: identify, track: trackEvent, consent: consent };
 
-    /* What was called before we came: ['track', arguments], or a function to run now. */
+    /* A call made before loading: ['track', arguments], or a function to run. */
     const replay = guard((call) => {
       if (typeof call === 'function') call();
       else trk[call[0]](call[1][0], call[1][1]);
@@ -612,7 +610,7 @@
     window.trk = trk;
     window.trkToken = guard(trkToken);
     window.trkFingerprint = guard(trkFingerprint);
-    // A page made ready beforehand counts when somebody looks at it.
+    // A prerendered page counts once it is shown.
     if (document.prerendering) listen(document, 'prerenderingchange', start);
     else start();
   };
