@@ -122,7 +122,7 @@ class MappedPayload:
 
     @property
     def returns_money(self) -> bool:
-        """Whether it is a negative amount of an identified order."""
+        """True for a negative amount of an identified order."""
         amount = self.payload.get("amount")
         is_upsell = (
             self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
