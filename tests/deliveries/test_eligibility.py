@@ -16,8 +16,8 @@ from headwater.forwarding.deliveries.eligibility import (
     PendingDelivery,
     Send,
     Skip,
-    credited,
     decide,
+    keep_credited_click,
 )
 from headwater.forwarding.platforms.models import Click, Conversion, ConvertedPerson, Destination, SkipReason
 from headwater.forwarding.platforms.platform import DAY, Limits
@@ -87,7 +87,7 @@ def test_only_the_platforms_own_click_is_credited() -> None:
     other = {"click": msgspec.structs.replace(CLICK, source="google_ads")}
     assert decided(other) == Skip(SkipReason.NOT_ATTRIBUTED)
     assert decided({"click": None}) == Skip(SkipReason.NOT_ATTRIBUTED)
-    assert credited(CONVERSION, PLATFORM).click is CLICK
+    assert keep_credited_click(CONVERSION, PLATFORM).click is CLICK
 
 
 def test_all_events_go_without_the_click_of_another() -> None:

@@ -11,8 +11,8 @@ import pytest
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.intake.webhooks.deliveries import (
     begin_delivery,
-    delivery_columns,
     finish_delivery,
+    make_delivery_columns,
     process_message,
 )
 from headwater.intake.webhooks.models import ReadContext, WebhookRequest, WebhookSettings
@@ -102,7 +102,7 @@ def test_somebody_erased_while_they_are_delivered(webhooks: Hooks, api: Api, dat
     async def deliver() -> None:
         async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as own:
             outcome = await process_message(own, space_id, reader, message)
-            noted = delivery_columns(reader, message, outcome, believed=True)
+            noted = make_delivery_columns(reader, message, outcome, believed=True)
             delivery_id = await begin_delivery(own, space_id, hook.id, noted)
             assert hook.deliveries("status", "receipt_id")[1] == ("refused", None)
             erase(hook, api, EVE)
