@@ -1,6 +1,5 @@
-"""Write the generated parts of the clients from our own OpenAPI document:
-`python -m scripts.generate_sdk`, as `make sdk` does. What is made by hand stands beside them. This
-module makes the Python client's; `sdk_typescript` the other's.
+"""Generate the clients' API modules from the OpenAPI document: `make sdk`. This module writes the Python
+client's, `sdk_typescript` the TypeScript client's.
 """
 
 # ruff: noqa: INP001 # a script on its own
@@ -32,21 +31,21 @@ from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 from urllib.parse import quote
 
 FileContent: TypeAlias = bytes | IO[bytes]
-"""A file that is sent as it is: its bytes, or a file that is open for reading bytes."""
+"""A file to send unchanged: bytes, or a file opened in binary mode."""
 
 '''
 BASE = '''
 class Api:
-    """The operations. A `Client` carries them out."""
+    """All operations; `Client` implements `call`."""
 
     def call(
         self, method: str, path: str, query: Mapping[str, Any], body: Any = None
     ) -> Any:
-        """Send a request and return what is answered. Raises ApiError, ConnectionFailedError."""
+        """Send a request and return the response. Raises ApiError, ConnectionFailedError."""
         raise NotImplementedError
 
     def pages(self, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the rows of a list, page after page. Raises as `call` does."""
+        """Yield the rows of all pages of a list. Raises like `call`."""
         while True:
             page = self.call("GET", path, query)
             yield from page["data"]
@@ -57,13 +56,12 @@ class Api:
 
 
 def main() -> None:
-    """Write the modules."""
     GENERATED.write_text(generate(describe_api("")))
     TYPESCRIPT.write_text(sdk_typescript.generate(describe_api("")))
 
 
 def generate(document: dict[str, Any]) -> str:
-    """The module of a document, formatted."""
+    """Return the formatted module of a document."""
     types = TypeTable(document["components"]["schemas"])
     methods = [
         text
@@ -80,7 +78,7 @@ def generate(document: dict[str, Any]) -> str:
 
 
 def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
-    """The method of an operation; of a list in pages another, which goes through all of them."""
+    """Return an operation's method; for a paged list also one that iterates over all pages."""
     name, title = operation["operationId"], camel(operation["operationId"])
     required, optional, query = _parameters(types, operation)
     body = ""
@@ -109,13 +107,13 @@ def describe(types: TypeTable, method: str, path: str, operation: dict[str, Any]
         passed = ", ".join(part for part in query.split(", ") if not part.startswith("'cursor'"))
         yield _method(
             "iterate_" + name.removeprefix("list_"), [*required, *_keywords(others)],
-            f"Iterator[{row}]", f"Yield every row of `{name}`, asking for one page after another.",
+            f"Iterator[{row}]", f"Yield every row of `{name}`, page by page.",
             f"return self.pages({place}, {{{passed}}})",
         )  # fmt: skip
 
 
 def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str], list[str], str]:
-    """The arguments that are required and those that are not, and the query made of them."""
+    """Return the required arguments, the optional ones, and the query built from them."""
     required: list[str] = []
     optional: list[str] = []
     query: list[str] = []

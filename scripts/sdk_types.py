@@ -1,4 +1,4 @@
-"""JSON schemas as types of Python: the names and definitions that the generated client declares."""
+"""Convert JSON schemas to Python types for the generated client."""
 
 # ruff: noqa: INP001 # beside a script
 
@@ -16,11 +16,11 @@ IMPORTED = {
     "TypedDict",
 }  # fmt: skip
 FEW = 4
-"""So many values stand where they are used; more get a name."""
+"""Literals with more values get a name."""
 
 
 class TypeTable:
-    """The types of a document, each declared once however often its schema stands in it."""
+    """The types of a document, declared once each."""
 
     def __init__(self, components: Mapping[str, Schema]) -> None:
         self._components = components
@@ -29,7 +29,7 @@ class TypeTable:
         self.definitions: dict[str, str] = {}
 
     def expression(self, schema: Schema, name: str) -> str:
-        """The type of a schema; `name` is what it is called if it has to be declared."""
+        """Return a schema's type; `name` is used if it must be declared."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             self._reserved.discard(name)
@@ -47,7 +47,7 @@ class TypeTable:
         return self._simple(schema, name)
 
     def resolve(self, schema: Schema) -> Schema:
-        """The schema itself, where one refers to it by name."""
+        """Resolve a reference."""
         return self._components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
     def _simple(self, schema: Schema, name: str) -> str:
@@ -80,7 +80,7 @@ class TypeTable:
         return self._declare(name, "\n    ".join(fields), json.dumps(schema, default=str))
 
     def _declare(self, name: str, definition: str, meaning: str) -> str:
-        """The name of a declared type: that of an equal one, or the first that is free."""
+        """Return the name of an equal type, or else the first free name."""
         if meaning in self._names:
             return self._names[meaning]
         free, number = name, 2
@@ -91,7 +91,7 @@ class TypeTable:
         return free
 
     def source(self) -> str:
-        """The declarations, in an order in which each stands behind those that it names."""
+        """Return the declarations, dependencies first."""
         return "\n\n".join(
             f"{name}: TypeAlias {text}" if text.startswith("=") else f"class {name}(TypedDict):\n    {text}"
             for name, text in self.definitions.items()
@@ -99,18 +99,17 @@ class TypeTable:
 
 
 def json_body(operation: Schema) -> Schema | None:
-    """The schema of a body of JSON; None for a body that is a file."""
+    """Return a JSON body's schema, or None for a file."""
     described = operation["requestBody"]["content"].get("application/json")
     return described and described["schema"]
 
 
 def camel(name: str) -> str:
-    """A name of a class."""
     return "".join(part[:1].upper() + part[1:] for part in name.replace("[]", "").split("_"))
 
 
 def singular(name: str) -> str:
-    """What one of many is called."""
+    """Return the singular of a name."""
     if name.endswith("ies"):
         return f"{name[:-3]}y"
     return name.removesuffix("es") if name.endswith("ches") else name.removesuffix("s")

@@ -25,7 +25,7 @@ export type Kind2 = "campaign" | "adset" | "ad" | "account";
 
 export type Ad = {
   kind: Kind2;
-  /** The platform's id, as in touchpoints. */
+  /** The platform's id, like in touchpoints. */
   id: string | number;
   name: string;
   /** If absent, null or blank, the stored platform is kept. */
@@ -423,7 +423,7 @@ export type JourneyConversion = {
   company_id: number | null;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency: string;
-  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  /** `amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate. */
   amount_in_space_currency: number | null;
 };
 
@@ -669,7 +669,7 @@ export type ListedEvent = {
   source?: string;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency?: string;
-  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  /** `amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate. */
   amount_in_space_currency?: number | null;
 };
 
@@ -875,7 +875,7 @@ export type Event = {
   order_name: string | null;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency: string;
-  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  /** `amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate. */
   amount_in_space_currency: number | null;
 };
 
@@ -904,7 +904,7 @@ export type ExplainedEvent = {
   sender: Sender | null;
   /** The currency of `amount`: the event's own, or the Space's. */
   currency: string;
-  /** `amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate. */
+  /** `amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate. */
   amount_in_space_currency: number | null;
 };
 
@@ -1105,7 +1105,7 @@ export type CreateFitBody = {
   start_date: string;
   /** The last day. */
   end_date: string;
-  /** The days before a conversion in which touchpoints count; 30. */
+  /** Days before a conversion that touchpoints count; 30 by default. */
   attribution_window?: AttributionWindow;
   /** True to use it from now on; the first fit of an event name is current anyway. */
   current?: boolean;
@@ -1347,7 +1347,7 @@ export type CohortMonth = {
   spend: number | null;
   cac: number | null;
   payback: Payback;
-  /** From 0: the first in which contribution covers spend. */
+  /** From 0: the first period where contribution covers spend. */
   payback_month: number | null;
   /** Months that are over. */
   complete_months: number;
@@ -1723,23 +1723,23 @@ export type TouchpointBatch = {
   touchpoints: Array<TouchpointPayload>;
 };
 
-/** A file that is sent as it is. In Node `fs.openAsBlob` makes a Blob of a file. */
+/** A file to send unchanged. In Node, `fs.openAsBlob` returns a Blob of a file. */
 export type FileContent = Blob | Uint8Array<ArrayBuffer>;
 
-/** Parameters of a request: what is undefined or null is not sent. */
+/** Parameters of a request; undefined and null are omitted. */
 export type Query = Record<string, unknown>;
 
-/** The operations. A `Client` carries them out. */
+/** All operations; `Client` implements `call`. */
 export abstract class Api {
   /** Sends a request. Rejects with ApiError, ConnectionFailedError. */
   abstract call(method: string, path: string, query: Query, body?: unknown): Promise<unknown>;
 
-  /** Yields the rows of a list, page after page. Rejects as `call` does. */
+  /** Yields the rows of all pages of a list. Rejects like `call`. */
   protected async *pages<Row>(path: string, query: Query): AsyncGenerator<Row, void, undefined> {
     let cursor: string | null | undefined;
     do {
-      const asked = cursor ? { ...query, cursor } : query;
-      const answer = await this.call("GET", path, asked);
+      const parameters = cursor ? { ...query, cursor } : query;
+      const answer = await this.call("GET", path, parameters);
       const page = answer as { data: Row[]; next_cursor: string | null };
       yield* page.data;
       cursor = page.next_cursor;
@@ -1761,7 +1761,7 @@ export abstract class Api {
     return (await this.call("PUT", "/ads", {}, body)) as Message;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
@@ -1786,7 +1786,7 @@ export abstract class Api {
     return (await this.call("POST", "/companies/exports", {}, body)) as QueuedExport;
   }
 
-  /** Tell how far an export is and, once it is completed, where its file is. */
+  /** Return the progress of an export and, once it is completed, the address of its file. */
   async getCompanyExport(export_id: number): Promise<Export> {
     return (await this.call("GET", `/companies/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
@@ -1831,12 +1831,12 @@ export abstract class Api {
     return (await this.call("POST", "/contacts/exports", {}, body)) as QueuedExport;
   }
 
-  /** Tell how far an export is and, once it is completed, where its file is. */
+  /** Return the progress of an export and, once it is completed, the address of its file. */
   async getContactExport(export_id: number): Promise<Export> {
     return (await this.call("GET", `/contacts/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
@@ -1926,7 +1926,7 @@ export abstract class Api {
     return this.pages<Delivery>(`/destinations/${encodeURIComponent(destination_id)}/deliveries`, { "status": query.status, "reason": query.reason, "event_id": query.event_id, "per_page": query.per_page, "cursor": query.cursor });
   }
 
-  /** Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits. */
+  /** Stop sending. New events are skipped; queued deliveries wait. */
   async pauseDestination(destination_id: string): Promise<Destination> {
     return (await this.call("POST", `/destinations/${encodeURIComponent(destination_id)}/pause`, {})) as Destination;
   }
@@ -1966,12 +1966,12 @@ export abstract class Api {
     return (await this.call("POST", "/events/exports", {}, body)) as QueuedExport;
   }
 
-  /** Tell how far an export is and, once it is completed, where its file is. */
+  /** Return the progress of an export and, once it is completed, the address of its file. */
   async getEventExport(export_id: number): Promise<Export> {
     return (await this.call("GET", `/events/exports/${encodeURIComponent(export_id)}`, {})) as Export;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
@@ -2156,7 +2156,7 @@ export abstract class Api {
     return (await this.call("DELETE", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "preview": query.preview })) as SpendDeletion;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
@@ -2171,7 +2171,7 @@ export abstract class Api {
     return (await this.call("POST", "/touchpoints/batch", {}, body)) as BatchAccepted;
   }
 
-  /** Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
+  /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }

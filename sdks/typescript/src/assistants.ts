@@ -1,11 +1,11 @@
-/** The address of a Space for clients of MCP. */
+/** Returns the MCP address of a Space. */
 export function assistantUrl(baseUrl: string, spaceId: number): string {
   return `${baseUrl.replace(/\/+$/, "")}/mcp/${spaceId}/public-api`;
 }
 
 export type AssistantServer = { type: "http"; url: string; headers?: { Authorization: string } };
 
-/** The entry of an `mcpServers` file: with a personal `token`, or else by logging in. */
+/** Returns an `mcpServers` configuration: with a personal `token`, otherwise with login. */
 export function configureAssistant(
   baseUrl: string,
   spaceId: number,

@@ -1,31 +1,29 @@
-// Events that are sent by and by: a bounded buffer in memory that is emptied in batches. Each event gets
-// its idempotency_key and its event_time when it comes in, so that whatever is sent again is stored once,
-// and at the time at which it happened.
+// A bounded buffer of events in memory, emptied in batches. An event gets its idempotency_key and event_time
+// when added, so that retries are stored once and with the original time.
 
 import type { TrackPayload } from "./api.ts";
 import { type Client, withKey } from "./client.ts";
 import { ApiError, BufferFullError, type FieldErrors, HeadwaterError } from "./errors.ts";
 
 /**
- * Statuses that say of events that they will never be accepted. Every other, such as a proxy's 404 while
- * nothing is behind it, may be another one later.
+ * Statuses that mean invalid events. Any other, such as a proxy's 404 during an outage, may be temporary.
  */
 const FINAL: ReadonlySet<number> = new Set([413, 422]);
 
 export type BufferOptions = {
-  /** How many events it holds (100,000). */
+  /** Capacity (100,000). */
   most?: number;
-  /** How many are sent at a time (500). */
+  /** Events sent together (500). */
   batch?: number;
   /** Milliseconds that an event waits for others (1,000). */
   wait?: number;
-  /** Milliseconds of rest while the service cannot be reached or refuses all, as with a wrong key (10,000). */
+  /** Pause while the service can't be reached or refuses all events, in milliseconds (10,000). */
   rest?: number;
-  /** Called with each event that was refused for good, and removed. */
+  /** Called for invalid events, which are removed. */
   onRejection?: (event: TrackPayload, errors: FieldErrors) => void;
 };
 
-/** A buffer of events, which sends them while the program goes on. */
+/** A buffer that sends events in the background. */
 export class EventBuffer {
   readonly #client: Client;
   readonly #options: Required<BufferOptions>;
@@ -33,7 +31,7 @@ export class EventBuffer {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #sending: Promise<void> | undefined;
   #closed = false;
-  /** Why the latest batch could not be sent; undefined when it could. */
+  /** The reason if the latest batch could not be sent, or undefined. */
   failure: HeadwaterError | undefined;
 
   constructor(client: Client, options: BufferOptions = {}) {
@@ -43,22 +41,22 @@ export class EventBuffer {
     };
   }
 
-  /** How many events wait. */
+  /** The number of waiting events. */
   get size(): number {
     return this.#events.length;
   }
 
-  /** Takes an event. Throws BufferFullError. */
+  /** Adds an event. Throws BufferFullError. */
   add(event: TrackPayload): void {
     if (this.#closed || this.size >= this.#options.most) {
-      throw new BufferFullError(`${this.size} events wait`);
+      throw new BufferFullError(`${this.size} events are waiting`);
     }
     const kept = withKey(event);
     this.#events.push(kept.event_time ? kept : { ...kept, event_time: new Date().toISOString() });
     this.#schedule(this.size >= this.#options.batch ? 0 : this.#options.wait);
   }
 
-  /** Sends what waits. Resolves to whether nothing is left: false when it could not be sent. */
+  /** Sends waiting events. Resolves to whether none are left. */
   async flush(): Promise<boolean> {
     do {
       await this.#start();
@@ -66,7 +64,7 @@ export class EventBuffer {
     return this.size === 0;
   }
 
-  /** Sends what waits and ends. Resolves as `flush` does. */
+  /** Sends waiting events, and stops. Resolves like `flush`. */
   async close(): Promise<boolean> {
     this.#closed = true;
     const done = await this.flush();
@@ -80,7 +78,7 @@ export class EventBuffer {
     this.#timer = setTimeout(() => void this.#start(), milliseconds);
   }
 
-  /** Sends a batch, unless one is under way; then waits for that. */
+  /** Sends a batch, or waits for the current one. */
   async #start(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -113,7 +111,7 @@ export class EventBuffer {
     } catch (error) {
       if (!(error instanceof ApiError) || !FINAL.has(error.status)) throw error;
       if (events.length > 1) {
-        // One of them, or all together, are too much: in halves.
+        // Halve the batch: an event is invalid, or the batch too large.
         const half = Math.ceil(events.length / 2);
         await this.#deliver(events.slice(0, half));
         await this.#deliver(events.slice(half));

@@ -1,31 +1,30 @@
-// The client, on what browsers, edge runtimes and Node have: fetch and crypto.
+// The client, for browsers, edge runtimes and Node: it needs only fetch and crypto.
 //
-// A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
-// idempotency_key, which `track` gives them; touchpoints and files to import, of which repetitions store
-// nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated and finds nothing
-// is done: the attempt whose answer was lost did it.
+// Requests are retried only if that is safe: reads, PUT and DELETE; events with an idempotency_key, which
+// `track` adds; touchpoints and imports, whose repetitions store nothing; and anything refused with 429. A
+// retried DELETE that finds nothing counts as done, because an earlier attempt did it.
 
 import { Api, type Accepted, type FileContent, type Query, type ItemResult, type TrackPayload } from "./api.ts";
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
 
 const PREFIX = "/public-api/v1";
 const LARGEST_BATCH = 1000;
-const GONE = { status: 200, message: "It is deleted; the answer to an earlier attempt was lost." };
+const GONE = { status: 200, message: "Deleted by an earlier attempt whose response was lost." };
 
 export type ClientOptions = {
-  /** Milliseconds for one attempt (30,000). */
+  /** Milliseconds per attempt (30,000). */
   timeout?: number;
-  /** How often a request is tried (6). */
+  /** Maximum attempts (6). */
   attempts?: number;
-  /** The longest wait between two attempts, in milliseconds (60,000). */
+  /** Maximum pause between attempts, in milliseconds (60,000). */
   longestWait?: number;
-  /** What sends requests; the runtime's own unless another is given. */
+  /** The function that sends requests; the runtime's fetch by default. */
   fetch?: typeof fetch;
-  /** What waits between two attempts. */
+  /** The function that pauses between attempts. */
   sleep?: (milliseconds: number) => Promise<void>;
 };
 
-/** A key's access to its Space. A key belongs on a server: pages of a shop load the tracker instead. */
+/** An API key's access to its Space. Use keys only on servers: pages load the tracker instead. */
 export class Client extends Api {
   readonly #origin: string;
   readonly #key: string;
@@ -47,14 +46,14 @@ export class Client extends Api {
   }
 
   /**
-   * Sends one event, as often as it takes: it is stored once, as it is given a key of its own unless it
-   * has one. Rejects with ApiError, ConnectionFailedError.
+   * Sends an event, with retries. It is stored once, because it gets an idempotency key unless it has one.
+   * Rejects with ApiError, ConnectionFailedError.
    */
   async track(event: TrackPayload): Promise<Accepted> {
     return this.createEvent(withKey(event));
   }
 
-  /** Sends events, 1,000 at a time; yields the result of each, in order. Rejects as `track` does. */
+  /** Sends events in batches of 1,000, and yields the results in order. Rejects like `track`. */
   async *trackMany(events: readonly TrackPayload[]): AsyncGenerator<ItemResult, void, undefined> {
     for (let start = 0; start < events.length; start += LARGEST_BATCH) {
       const batch = events.slice(start, start + LARGEST_BATCH).map(withKey);
@@ -68,14 +67,14 @@ export class Client extends Api {
     try {
       const { results } = await this.createEvents({ events });
       if (results?.length === events.length) return results;
-      throw new ConnectionFailedError(`${results?.length ?? 0} results came for ${events.length} events`);
+      throw new ConnectionFailedError(`received ${results?.length ?? 0} results for ${events.length} events`);
     } catch (error) {
       if (error instanceof ApiError && error.status === 422) return refusals(error, events.length);
       throw error;
     }
   }
 
-  /** Sends a request, again where that may help. Rejects with ApiError, ConnectionFailedError. */
+  /** Sends a request with retries. Rejects with ApiError, ConnectionFailedError. */
   override async call(method: string, path: string, query: Query, body?: unknown): Promise<unknown> {
     const parameters = new URLSearchParams(flatten(query)).toString();
     const url = `${this.#origin}${PREFIX}${path}${parameters ? `?${parameters}` : ""}`;
@@ -111,7 +110,7 @@ export class Client extends Api {
       Authorization: `Bearer ${this.#key}`,
       Accept: "application/json",
     };
-    // A redirect that is followed turns a POST into a GET.
+    // Following a redirect would turn a POST into a GET.
     const signal = AbortSignal.timeout(this.#options.timeout);
     const request: RequestInit = { method, headers, signal, redirect: "manual" };
     if (body !== undefined) {
@@ -121,17 +120,17 @@ export class Client extends Api {
     }
     const response = await this.#options.fetch(url, request);
     const text = await response.text();
-    // What is no JSON is cut, or somebody else's.
+    // Anything but JSON is truncated, or from a proxy.
     return { response, text, value: response.ok ? JSON.parse(text) : undefined };
   }
 }
 
-/** The event, with a key by which repetitions of it are known. */
+/** Returns the event with an idempotency key. */
 export function withKey(event: TrackPayload): TrackPayload {
   return event.idempotency_key ? event : { ...event, idempotency_key: crypto.randomUUID() };
 }
 
-/** Parameters as the API reads them: a list's values one by one, conditions as `name[0][field]`. */
+/** Encodes parameters for the API: list items one by one, conditions as `name[0][field]`. */
 export function flatten(query: Query): [string, string][] {
   const pairs: [string, string][] = [];
   for (const [name, value] of Object.entries(query)) {
@@ -170,9 +169,9 @@ function apiError(status: number, text: string): ApiError {
   }
 }
 
-/** The results of a batch without a valid event: errors are under `events.<index>.<field>`. */
+/** Returns results for a batch without valid events, whose errors are at `events.<index>.<field>`. */
 function refusals(error: ApiError, count: number): ItemResult[] {
-  if (Object.keys(error.errors).length === 0) throw error; // somebody else's
+  if (Object.keys(error.errors).length === 0) throw error; // from a proxy
   const results = Array.from({ length: count }, (_, index) => {
     const errors: FieldErrors = {};
     return { index, status: "invalid" as const, errors };

@@ -1,26 +1,26 @@
-/** Any failure of this package. */
+/** Any error of this package. */
 export class HeadwaterError extends Error {
   override name = "HeadwaterError";
 }
 
-/** No answer came, however often it was tried. Whether the request was carried out is open. */
+/** No response after all attempts. The request may or may not have been processed. */
 export class ConnectionFailedError extends HeadwaterError {
   override name = "ConnectionFailedError";
 }
 
-/** There is no room for another event. */
+/** The buffer is full. */
 export class BufferFullError extends HeadwaterError {
   override name = "BufferFullError";
 }
 
-/** The broken rules under each field. */
+/** Messages by field. */
 export type FieldErrors = Record<string, string[]>;
 
-/** An answer that refuses. */
+/** An error response. */
 export class ApiError extends HeadwaterError {
   override name = "ApiError";
   readonly status: number;
-  /** Of a 422. */
+  /** For a 422. */
   readonly errors: FieldErrors;
 
   constructor(status: number, message: string, errors: FieldErrors = {}) {

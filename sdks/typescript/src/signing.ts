@@ -1,5 +1,5 @@
-// Signatures that Headwater checks: of what a page says about who is logged in, and of webhooks. On a
-// server or at the edge: a secret must not be in a page.
+// Create signatures that Headwater verifies, for logged-in visitors and webhooks. Only for servers and the
+// edge: pages must not contain secrets.
 
 const ENCODER = new TextEncoder();
 
@@ -16,7 +16,7 @@ export type Identity = {
   tracking_id?: string;
 };
 
-/** What a page hands to `trk.identify`, signed with a site's secret; it holds for 24 hours. */
+/** Returns signed arguments for `trk.identify`, valid for 24 hours. */
 export async function signIdentity(
   secret: string,
   who: { email?: string; trackingId?: string; at?: number },
@@ -34,8 +34,7 @@ export async function signIdentity(
 }
 
 /**
- * The headers of a delivery to a generic webhook (Standard Webhooks). A delivery that is sent again needs
- * the `id` it had.
+ * Returns the headers of a delivery to a generic webhook (Standard Webhooks). A retry needs the same `id`.
  */
 export async function signWebhook(
   secret: string,

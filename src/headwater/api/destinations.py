@@ -189,9 +189,7 @@ OPERATIONS = (
         path="/destinations/{destination_id}/pause",
         tag="Destinations",
         summary="Pause Destination",
-        description=(
-            "Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."
-        ),
+        description=("Stop sending. New events are skipped; queued deliveries wait."),
         scope="destinations:write",
         limit=CHANGING,
         path_parameters=[DESTINATION_ID],

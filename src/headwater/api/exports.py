@@ -113,7 +113,7 @@ def _status(kind: str, operation_id: str, summary: str) -> Operation:
         path=f"/{kind}/exports/{{export_id}}",
         tag="Exports",
         summary=summary,
-        description="Tell how far an export is and, once it is completed, where its file is.",
+        description="Return the progress of an export and, once it is completed, the address of its file.",
         scope="exports:read",
         limit=RateLimit(operation_id, 30),
         path_parameters=[EXPORT_ID],

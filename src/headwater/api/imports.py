@@ -97,7 +97,7 @@ def _creation(kind: str, one: str, scope: Scope) -> Operation:
         path=f"/{kind}/imports",
         tag="Imports",
         summary=f"Import a file of {kind}",
-        description="Send a CSV file as the body, as it is. Its separator, encoding, columns, "
+        description="Send a CSV file as the body. Its separator, encoding, columns, "
         "numbers and dates are detected; a 422 names each parameter that it needs besides. Rows "
         "that break a rule are listed with the import, and all others are stored.",
         scope=scope,

@@ -13,8 +13,8 @@ AmountCurrency = Annotated[
     str, Meta(pattern="^[A-Z]{3}$", description="The currency of `amount`: the event's own, or the Space's.")
 ]
 IN_SPACE_CURRENCY = (
-    "`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without "
-    "a rate."
+    "`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for "
+    "example without a rate."
 )
 AmountInSpaceCurrency = Annotated[float | None, Meta(description=IN_SPACE_CURRENCY)]
 AMOUNT_FIELDS = ("currency", "amount_in_space_currency")

@@ -156,7 +156,7 @@ def build_row(values: dict[str, Any], **also: Any) -> SpendRow:
     for field, kind in NAME_FIELDS.items():
         name = values.pop(field, None)
         if name:
-            # Without an id the name is used instead, as in touchpoints.
+            # Without an id the name is used instead, like in touchpoints.
             ad_id = values[f"{kind}_id"] = values.get(f"{kind}_id") or name
             if ad_id != name:
                 names.append((kind, ad_id, name))

@@ -1,4 +1,4 @@
-"""Client of Headwater: every operation of its API with types, and what a sender needs besides."""
+"""Client of the Headwater API, with retries, a buffer and signatures."""
 
 from headwater_client.assistants import assistant_url, configure_assistant
 from headwater_client.buffer import BufferFullError, BufferInUseError, EventBuffer, Rejection

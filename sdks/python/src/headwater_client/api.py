@@ -7,7 +7,7 @@ from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 from urllib.parse import quote
 
 FileContent: TypeAlias = bytes | IO[bytes]
-"""A file that is sent as it is: its bytes, or a file that is open for reading bytes."""
+"""A file to send unchanged: bytes, or a file opened in binary mode."""
 
 
 class AdName(TypedDict):
@@ -32,7 +32,7 @@ class AdNamePage(TypedDict):
 class Ad(TypedDict):
     kind: Literal["campaign", "adset", "ad", "account"]
     id: str | int
-    """The platform's id, as in touchpoints."""
+    """The platform's id, like in touchpoints."""
     name: str
     platform: NotRequired[str | None]
     """If absent, null or blank, the stored platform is kept."""
@@ -430,7 +430,7 @@ class JourneyConversion(TypedDict):
     currency: str
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: float | None
-    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
+    """`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate."""
 
 
 class JourneyPage(TypedDict):
@@ -900,7 +900,7 @@ class ListedEvent(TypedDict):
     currency: NotRequired[str]
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: NotRequired[float | None]
-    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
+    """`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate."""
 
 
 class FitCitation(TypedDict):
@@ -1171,7 +1171,7 @@ class Event(TypedDict):
     currency: str
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: float | None
-    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
+    """`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate."""
 
 
 class UpdateEventBody(TypedDict):
@@ -1201,7 +1201,7 @@ class ExplainedEvent(TypedDict):
     currency: str
     """The currency of `amount`: the event's own, or the Space's."""
     amount_in_space_currency: float | None
-    """`amount` by the rate of the event's day, as reports count it; null where they leave it out, as without a rate."""
+    """`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate."""
 
 
 class ExplainedTouchpoint(TypedDict):
@@ -1390,7 +1390,7 @@ class CreateFitBody(TypedDict):
     end_date: str
     """The last day."""
     attribution_window: NotRequired[AttributionWindow]
-    """The days before a conversion in which touchpoints count; 30."""
+    """Days before a conversion that touchpoints count; 30 by default."""
     current: NotRequired[bool]
     """True to use it from now on; the first fit of an event name is current anyway."""
 
@@ -1674,7 +1674,7 @@ class CohortMonth(TypedDict):
     cac: float | None
     payback: Literal["reached", "not_yet", "no_spend"]
     payback_month: int | None
-    """From 0: the first in which contribution covers spend."""
+    """From 0: the first period where contribution covers spend."""
     complete_months: int
     """Months that are over."""
     revenue: list[float]
@@ -2052,14 +2052,14 @@ class TouchpointBatch(TypedDict):
 
 
 class Api:
-    """The operations. A `Client` carries them out."""
+    """All operations; `Client` implements `call`."""
 
     def call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
-        """Send a request and return what is answered. Raises ApiError, ConnectionFailedError."""
+        """Send a request and return the response. Raises ApiError, ConnectionFailedError."""
         raise NotImplementedError
 
     def pages(self, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield the rows of a list, page after page. Raises as `call` does."""
+        """Yield the rows of all pages of a list. Raises like `call`."""
         while True:
             page = self.call("GET", path, query)
             yield from page["data"]
@@ -2072,7 +2072,7 @@ class Api:
         return cast("AdNamePage", self.call("GET", "/ads", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_ads(self, *, per_page: int | None = None) -> Iterator[AdName]:
-        """Yield every row of `list_ads`, asking for one page after another."""
+        """Yield every row of `list_ads`, page by page."""
         return self.pages("/ads", {"per_page": per_page})
 
     def put_ads(self, body: PutAdsBody) -> Message:
@@ -2088,8 +2088,8 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> QueuedImport:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
-        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
@@ -2129,7 +2129,7 @@ class Api:
     def iterate_companies(
         self, *, start_date: str | None = None, end_date: str | None = None, per_page: int | None = None
     ) -> Iterator[ListedCompany]:
-        """Yield every row of `list_companies`, asking for one page after another."""
+        """Yield every row of `list_companies`, page by page."""
         return self.pages(
             "/companies", {"start_date": start_date, "end_date": end_date, "per_page": per_page}
         )
@@ -2139,7 +2139,7 @@ class Api:
         return cast("QueuedExport", self.call("POST", "/companies/exports", {}, body))
 
     def get_company_export(self, export_id: int) -> Export:
-        """Tell how far an export is and, once it is completed, where its file is."""
+        """Return the progress of an export and, once it is completed, the address of its file."""
         return cast("Export", self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}))
 
     def get_company(self, id: int) -> Company:
@@ -2198,7 +2198,7 @@ class Api:
         use_custom_field_labels: Literal[0, 1] | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[ListedContact]:
-        """Yield every row of `list_contacts`, asking for one page after another."""
+        """Yield every row of `list_contacts`, page by page."""
         return self.pages(
             "/contacts",
             {
@@ -2276,7 +2276,7 @@ class Api:
         return cast("QueuedExport", self.call("POST", "/contacts/exports", {}, body))
 
     def get_contact_export(self, export_id: int) -> Export:
-        """Tell how far an export is and, once it is completed, where its file is."""
+        """Return the progress of an export and, once it is completed, the address of its file."""
         return cast("Export", self.call("GET", f"/contacts/exports/{quote(str(export_id), safe='')}", {}))
 
     def create_contact_import(
@@ -2290,8 +2290,8 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> QueuedImport:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
-        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
@@ -2382,7 +2382,7 @@ class Api:
     def iterate_get_contact_journey(
         self, id: int, *, hide_direct_touchpoints: Literal[0, 1] | None = None, per_page: int | None = None
     ) -> Iterator[JourneyConversion | Touchpoint]:
-        """Yield every row of `get_contact_journey`, asking for one page after another."""
+        """Yield every row of `get_contact_journey`, page by page."""
         return self.pages(
             f"/contacts/{quote(str(id), safe='')}/journey",
             {"hide_direct_touchpoints": hide_direct_touchpoints, "per_page": per_page},
@@ -2459,14 +2459,14 @@ class Api:
         event_id: int | None = None,
         per_page: int | None = None,
     ) -> Iterator[Delivery]:
-        """Yield every row of `list_deliveries`, asking for one page after another."""
+        """Yield every row of `list_deliveries`, page by page."""
         return self.pages(
             f"/destinations/{quote(str(destination_id), safe='')}/deliveries",
             {"status": status, "reason": reason, "event_id": event_id, "per_page": per_page},
         )
 
     def pause_destination(self, destination_id: str) -> Destination:
-        """Send nothing any more. Events that arrive meanwhile are skipped; what is queued waits."""
+        """Stop sending. New events are skipped; queued deliveries wait."""
         return cast(
             "Destination", self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/pause", {})
         )
@@ -2555,7 +2555,7 @@ class Api:
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[ListedEvent]:
-        """Yield every row of `list_events`, asking for one page after another."""
+        """Yield every row of `list_events`, page by page."""
         return self.pages(
             "/events",
             {
@@ -2585,7 +2585,7 @@ class Api:
         return cast("QueuedExport", self.call("POST", "/events/exports", {}, body))
 
     def get_event_export(self, export_id: int) -> Export:
-        """Tell how far an export is and, once it is completed, where its file is."""
+        """Return the progress of an export and, once it is completed, the address of its file."""
         return cast("Export", self.call("GET", f"/events/exports/{quote(str(export_id), safe='')}", {}))
 
     def create_event_import(
@@ -2601,8 +2601,8 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> QueuedImport:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
-        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
@@ -2727,7 +2727,7 @@ class Api:
         return cast("RatePage", self.call("GET", "/rates", {"per_page": per_page, "cursor": cursor}))
 
     def iterate_rates(self, *, per_page: int | None = None) -> Iterator[Rate]:
-        """Yield every row of `list_rates`, asking for one page after another."""
+        """Yield every row of `list_rates`, page by page."""
         return self.pages("/rates", {"per_page": per_page})
 
     def put_rates(self, body: PutRatesBody) -> Message:
@@ -2982,7 +2982,7 @@ class Api:
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[CreditedEvent]:
-        """Yield every row of `list_credits`, asking for one page after another."""
+        """Yield every row of `list_credits`, page by page."""
         return self.pages(
             "/reports/credits",
             {
@@ -3191,7 +3191,7 @@ class Api:
         currency: str | None = None,
         per_page: int | None = None,
     ) -> Iterator[SpendRow]:
-        """Yield every row of `list_spend`, asking for one page after another."""
+        """Yield every row of `list_spend`, page by page."""
         return self.pages(
             "/spend",
             {
@@ -3252,8 +3252,8 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> QueuedImport:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
-        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(
@@ -3297,8 +3297,8 @@ class Api:
         separator: Literal["comma", "semicolon", "tab", "bar"] | None = None,
         encoding: Encoding | None = None,
     ) -> QueuedImport:
-        """Send a CSV file as the body, as it is. Its separator, encoding, columns, numbers and dates
-        are detected; a 422 names each parameter that it needs besides. Rows that break a rule are
+        """Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are
+        detected; a 422 names each parameter that it needs besides. Rows that break a rule are
         listed with the import, and all others are stored.
         """
         return cast(

@@ -1,4 +1,4 @@
-"""Where assistants find a Space, and how they are told."""
+"""Configure AI assistants for a Space."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 def assistant_url(base_url: str, space_id: int) -> str:
-    """The address of a Space for clients of MCP."""
+    """Return the MCP address of a Space."""
     return f"{base_url.rstrip('/')}/mcp/{space_id}/public-api"
 
 
 def configure_assistant(
     base_url: str, space_id: int, token: str | None = None, name: str = "headwater"
 ) -> dict[str, Any]:
-    """The entry of an `mcpServers` file: with a personal `token`, or else by logging in."""
+    """Return an `mcpServers` configuration: with a personal `token`, otherwise with login."""
     server: dict[str, Any] = {"type": "http", "url": assistant_url(base_url, space_id)}
     if token:
         server["headers"] = {"Authorization": f"Bearer {token}"}

@@ -1,8 +1,8 @@
-"""Events that are sent by and by: a bounded buffer, in memory or in a file that outlives the
-process, and a thread that empties it in batches.
+"""A bounded buffer of events, in memory or in a file that survives the process, emptied in batches by a
+thread.
 
-Each event gets its `idempotency_key` and its `event_time` when it comes in, so that whatever is
-sent again is stored once, and at the time at which it happened.
+An event gets its `idempotency_key` and `event_time` when added, so that retries are stored once and with the
+original time.
 """
 
 from __future__ import annotations
@@ -21,32 +21,30 @@ from headwater_client.client import Client, with_key
 from headwater_client.errors import ApiError, ConnectionFailedError, HeadwaterError
 
 FINAL = frozenset({413, 422})
-"""Statuses that say of events that they will never be accepted. Every other, such as a proxy's 404
-while nothing is behind it, may be another one later.
-"""
+"""Statuses that mean invalid events. Any other, such as a proxy's 404 during an outage, may be temporary."""
 
 
 class BufferInUseError(HeadwaterError):
-    """The file is another buffer's, or cannot be used."""
+    """The file belongs to another buffer, or can't be used."""
 
 
 class BufferFullError(HeadwaterError):
-    """There is no room for another event."""
+    """The buffer is full."""
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """An event that was refused for good, and was removed from the buffer."""
+    """An invalid event, removed from the buffer."""
 
     event: TrackPayload
     errors: Mapping[str, Sequence[str]]
-    """The broken rules under each field."""
+    """By field."""
 
 
 class EventBuffer:
-    """A buffer of events and the thread that sends them. `with` closes it in the end."""
+    """A buffer of events and the thread that sends them. `with` closes it."""
 
-    def __init__(  # noqa: PLR0913 # every one but the first has its default
+    def __init__(  # noqa: PLR0913 # all but the first have defaults
         self,
         client: Client,
         *,
@@ -57,10 +55,10 @@ class EventBuffer:
         retry_seconds: float = 10.0,
         on_rejection: Callable[[Rejection], object] = lambda _: None,
     ) -> None:
-        """Without a `file`, events are in memory, and lost with the process. A file is one buffer's
-        at a time: raises BufferInUseError. `most` is how many events it holds, `batch` how many are
-        sent at a time, `seconds` how long an event waits for others, `retry_seconds` how long the
-        thread rests when the service cannot be reached or refuses all, as with a wrong key.
+        """Without a `file`, events are in memory and lost with the process. A file belongs to one buffer at a
+        time: raises BufferInUseError. `most` is the capacity, `batch` the number of events sent together,
+        `seconds` the time an event waits for others, and `retry_seconds` the pause while the service can't be
+        reached or refuses all events, for example because of a wrong key.
         """
         self._client, self._batch = client, batch
         self._most, self._seconds, self._retry_seconds = most, seconds, retry_seconds
@@ -70,12 +68,12 @@ class EventBuffer:
         ((self._count,),) = self._database.execute("SELECT count(*) FROM events")
         self._closing = self._flushing = False
         self.failure: HeadwaterError | None = None
-        """Why the latest batch could not be sent; None when it could."""
+        """The reason if the latest batch could not be sent, or None."""
         self._thread = threading.Thread(target=self._run, name="headwater-buffer", daemon=True)
         self._thread.start()
 
     def __len__(self) -> int:
-        """How many events wait."""
+        """Return the number of waiting events."""
         return self._count
 
     def __enter__(self) -> Self:
@@ -85,20 +83,20 @@ class EventBuffer:
         self.close()
 
     def add(self, event: TrackPayload) -> None:
-        """Take an event; with a file, it is on disk when this returns. Raises BufferFullError."""
+        """Add an event; with a file, it is on disk on return. Raises BufferFullError."""
         kept = with_key(event)
         if not kept.get("event_time"):
             kept = {**kept, "event_time": datetime.now(UTC).isoformat()}
         with self._changed:
             if self._closing or self._count >= self._most:
-                raise BufferFullError(f"{self._count} events wait")
+                raise BufferFullError(f"{self._count} events are waiting")
             self._database.execute("INSERT INTO events (body) VALUES (?)", (json.dumps(kept),))
             self._count += 1
             if self._count == 1 or self._count >= self._batch:
                 self._changed.notify_all()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Send what waits without waiting for more. Returns whether nothing is left in time."""
+        """Send waiting events immediately. Return whether none are left after `timeout` seconds."""
         with self._changed:
             self._flushing = True
             self._changed.notify_all()
@@ -108,8 +106,8 @@ class EventBuffer:
                 self._flushing = False
 
     def close(self, timeout: float = 10.0) -> bool:
-        """Send what waits, at most for `timeout` seconds, and end. Returns whether nothing is left:
-        what is stays in the file, for the next buffer on it.
+        """Send waiting events for at most `timeout` seconds, and stop. Return whether none are left. Others
+        stay in the file for the next buffer.
         """
         with self._changed:
             self._closing = True
@@ -130,7 +128,6 @@ class EventBuffer:
                 self._database.close()
 
     def _send_all(self) -> None:
-        """Send until the buffer is closed."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._count or not self._most)
@@ -151,9 +148,7 @@ class EventBuffer:
         return self._count >= self._batch or self._flushing or not self._most
 
     def _send(self, rows: list[tuple[int, str]]) -> None:
-        """Send a batch, and remove what was accepted or refused for good. Raises ApiError,
-        ConnectionFailedError.
-        """
+        """Send a batch, and remove accepted and invalid events. Raises ApiError, ConnectionFailedError."""
         events: list[TrackPayload] = [json.loads(body) for _, body in rows]
         results: list[dict[str, Any]]
         try:
@@ -161,7 +156,7 @@ class EventBuffer:
         except ApiError as error:
             if error.status not in FINAL:
                 raise
-            if len(rows) > 1:  # one of them, or all together, are too much: in halves
+            if len(rows) > 1:  # halve the batch: an event is invalid, or the batch too large
                 self._send(rows[: len(rows) // 2])
                 self._send(rows[len(rows) // 2 :])
                 return
@@ -179,7 +174,7 @@ class EventBuffer:
 
 
 def _open(file: Path | None) -> sqlite3.Connection:
-    """The database of a buffer, for it alone. Raises BufferInUseError."""
+    """Open the database for exclusive use. Raises BufferInUseError."""
     database = sqlite3.connect(file or ":memory:", check_same_thread=False, isolation_level=None, timeout=0)
     try:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")

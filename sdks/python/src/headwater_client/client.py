@@ -1,9 +1,8 @@
-"""The client: one connection a thread, kept open, and what is tried again.
+"""The client, with one connection per thread and retries.
 
-A request is repeated when that can do no harm: reading, PUT and DELETE; events that all carry an
-`idempotency_key`, which `track` gives them; touchpoints and files to import, of which repetitions
-store nothing; and anything that was answered 429, as it was not begun. A DELETE that is repeated
-and finds nothing is done: the attempt whose answer was lost did it.
+Requests are retried only if that is safe: reads, PUT and DELETE; events with an `idempotency_key`, which
+`track` adds; touchpoints and imports, whose repetitions store nothing; and anything refused with 429. A
+retried DELETE that finds nothing counts as done, because an earlier attempt did it.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from headwater_client.api import Accepted, Api, Batch, FileContent, TrackPayload
 from headwater_client.errors import ApiError, ConnectionFailedError
 
 PREFIX = "/public-api/v1"
-GONE = {"status": 200, "message": "It is deleted; the answer to an earlier attempt was lost."}
+GONE = {"status": 200, "message": "Deleted by an earlier attempt whose response was lost."}
 BROKEN = (OSError, http.client.HTTPException)
-"""How a connection fails."""
+"""Connection errors."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class _Answer:
 
 
 class Client(Api):
-    """A key's access to its Space. It may be shared by threads."""
+    """An API key's access to its Space. Threads may share it."""
 
-    def __init__(  # every one has its default
+    def __init__(  # all have defaults
         self,
         base_url: str,
         key: str,
@@ -48,9 +47,8 @@ class Client(Api):
         longest_wait: float = 60.0,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        """`base_url` is the origin of the installation. `timeout` is for one attempt, in seconds.
-        Between attempts it waits as long as the answer asks, or ever longer; at most so long as
-        `longest_wait`.
+        """`base_url` is the origin of the installation. `timeout` is per attempt, in seconds. Pauses between
+        attempts follow the response's Retry-After or grow, up to `longest_wait`.
         """
         self._origin = urlsplit(base_url)
         self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
@@ -61,13 +59,13 @@ class Client(Api):
         self._kept = threading.local()
 
     def track(self, event: TrackPayload) -> Accepted:
-        """Send one event, as often as it takes: it is stored once, as it is given a key of its own
-        unless it has one. Raises ApiError, ConnectionFailedError.
+        """Send an event, with retries. It is stored once, because it gets an idempotency key unless it has
+        one. Raises ApiError, ConnectionFailedError.
         """
         return self.create_event(with_key(event))
 
     def track_many(self, events: Sequence[TrackPayload]) -> Iterator[dict[str, Any]]:
-        """Send events, 1,000 at a time; yield the result of each, in order. Raises ApiError,
+        """Send events in batches of 1,000, and yield the results in order. Raises ApiError,
         ConnectionFailedError.
         """
         for start in range(0, len(events), 1000):
@@ -75,7 +73,7 @@ class Client(Api):
             try:
                 answer = self.create_events(batch)
             except ApiError as error:
-                if error.status != 422:  # not one of them is valid
+                if error.status != 422:  # no valid event
                     raise
                 results = _refusals(error, len(batch["events"]))
             else:
@@ -84,9 +82,7 @@ class Client(Api):
                 yield {**result, "index": start + result["index"]}
 
     def call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
-        """Send a request, again where that may help, and return what is answered. Raises ApiError,
-        ConnectionFailedError.
-        """
+        """Send a request with retries, and return the response. Raises ApiError, ConnectionFailedError."""
         target = f"{self._origin.path.rstrip('/')}{PREFIX}{path}"
         if parameters := list(flatten(query)):
             target += "?" + urlencode(parameters)
@@ -126,7 +122,7 @@ class Client(Api):
             self._kept.connection = None
 
     def _send(self, method: str, target: str, body: Any, *, fresh: bool) -> _Answer:
-        """One attempt. A `fresh` connection is one that the server cannot have closed meanwhile."""
+        """Make one attempt. A `fresh` connection can't have been closed by the server."""
         if fresh:
             self.close()
         connection = self._connection()
@@ -137,8 +133,8 @@ class Client(Api):
         is_bounded = response.chunked or response.length is not None
         answered = response.read()
         if not (is_bounded and response.status >= 400) and not _is_json(answered):
-            # Cut off in its headers, or the answer of a proxy.
-            raise OSError(f"status {response.status} without a whole answer")
+            # The headers are truncated, or a proxy responded.
+            raise OSError(f"status {response.status} without a complete response")
         if response.will_close:
             self.close()
         return _Answer(response.status, _seconds(response.getheader("Retry-After")), answered)
@@ -154,16 +150,14 @@ class Client(Api):
 
 
 def with_key(event: TrackPayload) -> TrackPayload:
-    """The event, with a key by which repetitions of it are known."""
+    """Return the event with an idempotency key."""
     if event.get("idempotency_key"):
         return event
     return {**event, "idempotency_key": str(uuid.uuid4())}
 
 
 def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Parameters as the API reads them: a list's values one by one, a condition as
-    `name[0][field]`.
-    """
+    """Yield parameters in the API's form: list items one by one, a condition as `name[0][field]`."""
     for name, value in query.items():
         if value is None:
             continue
@@ -181,14 +175,14 @@ def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _content(body: Any) -> tuple[str, FileContent | None]:
-    """The type of a body, and what is sent: a file as it is, anything else as JSON."""
+    """Return the content type and body: a file unchanged, anything else as JSON."""
     if isinstance(body, bytes) or hasattr(body, "read"):
         return "text/csv", cast("FileContent", body)
     return "application/json", None if body is None else json.dumps(body).encode()
 
 
 def _may_repeat(path: str, body: Any) -> bool:
-    """Return whether a POST that is carried out twice has no more effect than once."""
+    """Return whether repeating a POST has no further effect."""
     if path == "/events/track":
         return bool(body.get("idempotency_key"))
     if path == "/events/batch":
@@ -197,7 +191,7 @@ def _may_repeat(path: str, body: Any) -> bool:
 
 
 def _is_json(body: bytes) -> bool:
-    """Return whether a body is a whole answer of ours: an object, which none is that is cut."""
+    """Return whether a body is complete JSON, not truncated or a proxy's."""
     try:
         json.loads(body)
     except ValueError:
@@ -214,22 +208,22 @@ def _seconds(text: str | None) -> float:
 
 def _error(answer: _Answer) -> ApiError:
     try:
-        told: dict[str, Any] = json.loads(answer.body)
-        return ApiError(answer.status, told["message"], told.get("errors"))
+        content: dict[str, Any] = json.loads(answer.body)
+        return ApiError(answer.status, content["message"], content.get("errors"))
     except (ValueError, TypeError, KeyError):  # a proxy's answer
         return ApiError(answer.status, answer.body[:200].decode(errors="replace"))
 
 
 def _results(answer: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """The results of a batch, one for each event: an answer without them is somebody else's."""
+    """Return a batch's results, one per event. A response without them isn't Headwater's."""
     results = cast("list[dict[str, Any]]", answer.get("results", []))
     if len(results) != count:
-        raise ConnectionFailedError(f"{len(results)} results came for {count} events")
+        raise ConnectionFailedError(f"received {len(results)} results for {count} events")
     return results
 
 
 def _refusals(error: ApiError, count: int) -> list[dict[str, Any]]:
-    """The results of a batch without a valid event: errors are under `events.<index>.<field>`."""
+    """Return results for a batch without valid events, whose errors are at `events.<index>.<field>`."""
     results: list[dict[str, Any]] = [
         {"index": index, "status": "invalid", "errors": {}} for index in range(count)
     ]

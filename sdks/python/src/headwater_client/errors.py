@@ -1,4 +1,4 @@
-"""What goes wrong."""
+"""Errors of this package."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 
 class HeadwaterError(Exception):
-    """Any failure of this package."""
+    """Any error of this package."""
 
 
 class ConnectionFailedError(HeadwaterError):
-    """No answer came, however often it was tried. Whether the request was carried out is open."""
+    """No response after all attempts. The request may or may not have been processed."""
 
 
 class ApiError(HeadwaterError):
-    """An answer that refuses."""
+    """An error response."""
 
     def __init__(self, status: int, message: str, errors: Mapping[str, Sequence[str]] | None = None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
         self.message = message
         self.errors: Mapping[str, Sequence[str]] = errors or {}
-        """The broken rules under each field, of a 422."""
+        """Errors by field of a 422."""

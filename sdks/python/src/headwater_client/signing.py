@@ -1,4 +1,4 @@
-"""Signatures that Headwater checks: of what a page says about who is logged in, and of webhooks."""
+"""Create signatures that Headwater verifies, for logged-in visitors and webhooks."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import uuid
 def sign_identity(
     secret: str, *, email: str = "", tracking_id: str = "", at: int | None = None
 ) -> dict[str, str | int]:
-    """What a page hands to `trk.identify`, signed with a site's secret. Sign only who is logged in,
-    on the server; it holds for 24 hours.
+    """Return signed arguments for `trk.identify`, valid for 24 hours. Sign on the server, and only logged-in
+    visitors.
     """
     moment = int(time.time()) if at is None else at
     line = f"{moment} {email.strip().lower()} {tracking_id}"
     signature = hmac.new(secret.encode(), line.encode(), hashlib.sha256).hexdigest()
-    said: dict[str, str | int] = {"signed_at": moment, "signature": signature}
+    identity: dict[str, str | int] = {"signed_at": moment, "signature": signature}
     if email:
-        said["email"] = email
+        identity["email"] = email
     if tracking_id:
-        said["tracking_id"] = tracking_id
-    return said
+        identity["tracking_id"] = tracking_id
+    return identity
 
 
 def sign_webhook(
     secret: str, body: bytes, *, message_id: str | None = None, at: int | None = None
 ) -> dict[str, str]:
-    """The headers of a delivery to a generic webhook (Standard Webhooks). A delivery that is sent
-    again needs the `message_id` it had.
+    """Return the headers of a delivery to a generic webhook (Standard Webhooks). A retry needs the same
+    `message_id`.
     """
     name = message_id or str(uuid.uuid4())
     moment = str(int(time.time()) if at is None else at)

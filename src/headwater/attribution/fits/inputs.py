@@ -30,7 +30,7 @@ FIT_REQUEST = object_of(
         "start_date": Property(_DAY, "The first day, on the Space's clock.", missing=REQUIRED),
         "end_date": Property(_DAY, "The last day.", missing=REQUIRED),
         "attribution_window": Property(
-            one_of(WINDOWS), "The days before a conversion in which touchpoints count; 30."
+            one_of(WINDOWS), "Days before a conversion that touchpoints count; 30 by default."
         ),
         "current": Property(
             BOOLEAN, "True to use it from now on; the first fit of an event name is current anyway."

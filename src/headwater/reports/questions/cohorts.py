@@ -231,7 +231,7 @@ class CohortMonth(Struct, frozen=True, kw_only=True):
     cac: float | None
     payback: Annotated[str, Meta(extra_json_schema={"enum": [str(payback) for payback in Payback]})]
     payback_month: Annotated[
-        int | None, Meta(description="From 0: the first in which contribution covers spend.")
+        int | None, Meta(description="From 0: the first period where contribution covers spend.")
     ]
     complete_months: Annotated[int, Meta(description="Months that are over.")]
     revenue: Annotated[list[float], Meta(description="By months since, from 0.")]

@@ -153,7 +153,7 @@ WINDOW = Parameter(
     name="attribution_window",
     kind=one_of(WINDOWS),
     default=30,
-    description="Days before the event in which touchpoints count; 0 means no limit.",
+    description="Days before the event that touchpoints count; 0 means no limit.",
 )
 MOST_CONDITIONS = 20
 

@@ -48,7 +48,7 @@ _PLATFORM = (
 AD_NAME = object_of(
     {
         "kind": Property(word_of(KINDS), missing=f"must be one of {', '.join(KINDS)}."),
-        "id": Property(_ID, "The platform's id, as in touchpoints.", missing=REQUIRED),
+        "id": Property(_ID, "The platform's id, like in touchpoints.", missing=REQUIRED),
         "name": Property(_NAME, missing=REQUIRED),
         "platform": Property(_PLATFORM, "If absent, null or blank, the stored platform is kept."),
     }
