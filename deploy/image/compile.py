@@ -1,9 +1,9 @@
-"""Compile what Headwater imports, to files that are never compared with their sources. The argument
-is the root of the image, whose Python runs this. Every module is imported, as commands do so late,
-but for those that only an extra makes use of.
+"""Compile all modules that Headwater imports, without checks against their sources. The argument is the root
+of the image, whose Python runs this. Imports every module, because commands import lazily, except those that
+need an extra.
 """
 
-# ruff: noqa: INP001 # a script on its own
+# ruff: noqa: INP001 # a separate script
 
 import pkgutil
 import py_compile

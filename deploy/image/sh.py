@@ -1,9 +1,9 @@
 #!/usr/bin/python3.11 -IS
-"""What stands at /bin/sh in the image, and is no shell: initdb has the system start PostgreSQL's
-programs, and this starts those and nothing else, with no more redirection than to /dev/null.
+"""A replacement for /bin/sh in the image. initdb starts PostgreSQL's programs through the shell; this runs
+only those, with redirection only to /dev/null.
 """
 
-# a script on its own
+# a separate script
 
 import os
 import shlex
@@ -25,7 +25,7 @@ def redirect(target: int, path: str) -> None:
 
 
 def main() -> None:
-    """Become the program that `sh -c COMMAND` names."""
+    """Replace this process with the program of `sh -c COMMAND`."""
     words = iter(shlex.split(sys.argv[2]) if sys.argv[1:2] == ["-c"] and len(sys.argv) == 3 else [])
     arguments: list[str] = []
     for word in words:
@@ -40,7 +40,7 @@ def main() -> None:
             redirect(target, word.removeprefix(sign) or next(words, ""))
     if not arguments or os.path.dirname(arguments[0]) != PROGRAMS:  # noqa: PTH120 # starts faster
         sys.exit(REFUSED)
-    os.execv(arguments[0], arguments)  # noqa: S606 # no shell is the point
+    os.execv(arguments[0], arguments)  # noqa: S606 # deliberately without a shell
 
 
 main()

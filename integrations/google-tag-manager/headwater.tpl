@@ -10,7 +10,7 @@ ___INFO___
     "id": "brand_dummy",
     "displayName": ""
   },
-  "description": "Loads the tracker of your own Headwater, and reports visitors, events and consent to it.",
+  "description": "Loads the tracker of your Headwater, and reports visitors, events and consent to it.",
   "containerContexts": [
     "WEB"
   ],
@@ -75,14 +75,14 @@ ___TEMPLATE_PARAMETERS___
   {
     "type": "CHECKBOX",
     "name": "waits",
-    "checkboxText": "Report nothing before the visitor has agreed",
+    "checkboxText": "Report nothing before the visitor consents",
     "simpleValueType": true,
     "defaultValue": true
   },
   {
     "type": "SELECT",
     "name": "action",
-    "displayName": "What this tag does",
+    "displayName": "Action of this tag",
     "simpleValueType": true,
     "macrosInSelect": false,
     "defaultValue": "load",
@@ -93,7 +93,7 @@ ___TEMPLATE_PARAMETERS___
       },
       {
         "value": "identify",
-        "displayValue": "Says who the visitor is"
+        "displayValue": "Identifies the visitor"
       },
       {
         "value": "track",
@@ -101,7 +101,7 @@ ___TEMPLATE_PARAMETERS___
       },
       {
         "value": "consent",
-        "displayValue": "Passes on what the visitor decided"
+        "displayValue": "Passes on the visitor's consent"
       }
     ]
   },
@@ -121,7 +121,7 @@ ___TEMPLATE_PARAMETERS___
   {
     "type": "TEXT",
     "name": "tracking_id",
-    "displayName": "Your own id of the customer",
+    "displayName": "Your id for the customer",
     "simpleValueType": true,
     "enablingConditions": [
       {
@@ -514,7 +514,7 @@ ___TEMPLATE_PARAMETERS___
   {
     "type": "SELECT",
     "name": "ads",
-    "displayName": "Telling ad platforms",
+    "displayName": "Forwarding to ad platforms",
     "simpleValueType": true,
     "macrosInSelect": true,
     "defaultValue": "unknown",
@@ -545,8 +545,8 @@ ___TEMPLATE_PARAMETERS___
 
 ___SANDBOXED_JS_FOR_WEB_TEMPLATE___
 
-// Calls wait in trk.q until the tracker is there, and are carried out at once from then on. So it
-// does not matter which of several tags comes first; the script itself is loaded once.
+// Calls wait in trk.q until the tracker is loaded, so the order of tags doesn't matter. The script is
+// loaded once.
 const callInWindow = require('callInWindow');
 const encodeUriComponent = require('encodeUriComponent');
 const injectScript = require('injectScript');
@@ -573,7 +573,7 @@ const choice = () => {
 
 const event = () => {
   const fields = filled(['order_id', 'currency']);
-  // What is no number, such as one with a comma, is left out: the event counts all the same.
+  // Omit invalid numbers, such as ones with a comma; the event still counts.
   const amount = makeNumber(data.amount);
   if (filled(['amount']).amount && amount === amount) fields.amount = amount;
   return fields;

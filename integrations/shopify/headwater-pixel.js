@@ -1,10 +1,10 @@
 /* Headwater as a custom pixel of Shopify: Settings, Customer events, Add custom pixel. Set the two
- * values below; let the permission be “Analytics”.
+ * values below, and the permission to “Analytics”.
  *
- * The theme's tracker does not run in the checkout. This does: it says whose visit a checkout belongs
- * to, also for what is bought without a cart (“Buy it now”), which carries no token. Shopify runs it in
- * a frame without an origin, so the site has to have `null` among its origins. Amounts are left to
- * the webhook, which is signed: what a browser says, anybody can say.
+ * The theme's tracker does not run in the checkout. This pixel does: it connects a checkout with its
+ * visit, also without a cart (“Buy it now”). Shopify runs it in a frame without an origin, so the
+ * site needs the origin `null`. Amounts come from the signed webhook, because browsers can't be
+ * trusted.
  */
 const HEADWATER = 'https://hw.shop.example/t';
 const SITE = 'trk_pk_…';
@@ -19,10 +19,10 @@ const uuid = () => {
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 };
 
-/* A report that could not be sent is sent again; its key has it counted once. */
+/* Retry a report that could not be sent; its key makes it count once. */
 const send = async (body, tried = 1) => {
   try {
-    // The answer cannot be read without an origin; that there is one means that it arrived.
+    // Without an origin the response can't be read; any response means that the report arrived.
     await fetch(HEADWATER, { method: 'POST', mode: 'no-cors', keepalive: true, body: body });
   } catch (error) {
     if (tried === TRIES) return;
@@ -31,7 +31,7 @@ const send = async (body, tried = 1) => {
   }
 };
 
-/* The token is the shop's cookie, which is there if the visitor has agreed to it. */
+/* The token is a cookie of the shop, set only with the visitor's consent. */
 const report = async (items) => {
   const token = await browser.cookie.get('trk_token');
   if (!token || !items.length) return;
@@ -42,7 +42,7 @@ const report = async (items) => {
   }));
 };
 
-/* What of an address says who it is; nothing for a checkout that knows nobody yet. */
+/* The person of a checkout, if known. */
 const person = (checkout) => {
   const address = checkout.billingAddress || checkout.shippingAddress || {};
   const known = {
@@ -59,7 +59,7 @@ analytics.subscribe('checkout_contact_info_submitted', (event) => report(person(
 
 analytics.subscribe('checkout_completed', (event) => {
   const checkout = event.data.checkout;
-  // The order's number, with or without Shopify's own way of writing ids before it.
+  // The order's number, without Shopify's id prefix.
   const number = /(\d+)$/.exec(checkout.order && checkout.order.id || '');
   const purchase = {
     type: 'event',

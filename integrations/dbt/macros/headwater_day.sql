@@ -1,4 +1,4 @@
-{# The day of a moment on the clock of the Space's zone. #}
+{# The day of a timestamp in the Space's time zone. #}
 {% macro headwater_day(moment) %}
   {{ return(adapter.dispatch('headwater_day', 'headwater')(moment)) }}
 {% endmacro %}

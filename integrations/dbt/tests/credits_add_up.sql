@@ -1,4 +1,4 @@
--- Rows that are wrong: the credits of an event never add up to more than its amount, on either side of 0.
+-- Faulty rows: credits of an event whose sum exceeds its amount in absolute value.
 select
     credits.event_id,
     sum(credits.credit) as credited,

@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name:          Headwater for WooCommerce
- * Description:          Puts the tracker of your own Headwater into the shop's pages, keeps the visitor's token with each order, and reports purchases and refunds from the server.
+ * Description:          Adds the tracker of your Headwater to the shop's pages, stores the visitor's token with each order, and reports purchases and refunds from the server.
  * Version:              0.2.0
  * Requires at least:    6.4
  * Requires PHP:         7.4
@@ -11,8 +11,8 @@
  * License URI:          https://www.apache.org/licenses/LICENSE-2.0
  * Text Domain:          headwater-for-woocommerce
  *
- * Four classes: the settings, the tag in the pages, orders and what is reported of them, and the
- * reports on their way. Nothing is built; the files are the plugin.
+ * Four classes: settings, the tag in pages, orders with their reports, and the sending of reports. There
+ * is no build step.
  *
  * @package Headwater
  */

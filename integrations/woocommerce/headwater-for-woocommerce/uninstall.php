@@ -1,6 +1,6 @@
 <?php
 /**
- * Deleting the plugin takes its settings and waiting reports along. Orders keep their tokens.
+ * Deleting the plugin deletes its settings and waiting reports. Orders keep their tokens.
  *
  * @package Headwater
  */

@@ -1,5 +1,5 @@
--- What each contact has brought: events with an amount, their sum in the Space's currency, the first and
--- the last of them. An amount without an exchange rate adds nothing, as in reports.
+-- By contact: events with an amount, their sum in the Space's currency, the first and the last one. Amounts
+-- without an exchange rate are left out, like in reports.
 select
     contacts.contact_id,
     contacts.email,

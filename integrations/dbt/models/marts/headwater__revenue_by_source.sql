@@ -1,6 +1,6 @@
--- Credited revenue by day of the event, its name, source and campaign, in the Space's currency: the
--- figures of GET /reports for the model and window that the credits were exported with. An event without
--- a touchpoint in the window is in no row of the credits: it is here as unattributed.
+-- Credited revenue by day and name of the event, source and campaign, in the Space's currency: the figures
+-- of GET /reports for the exported model and window. Events without a touchpoint in the window, which have
+-- no credits, are unattributed.
 with credited as (
     select
         event_day,

@@ -1,4 +1,4 @@
--- Contacts, by the fields that most Spaces have; the thirty profile fields stay in the source.
+-- Contacts with common fields; profile fields stay in the source.
 select
     id as contact_id,
     email,

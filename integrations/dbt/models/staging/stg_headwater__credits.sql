@@ -1,4 +1,4 @@
--- Credits: what each touchpoint gets of an event's amount, in the event's currency and in the Space's.
+-- Credits: each touchpoint's share of an event's amount, in the event's and the Space's currency.
 select
     id as event_id,
     touchpoint_id,

@@ -1,4 +1,4 @@
--- Events with the types that joins need: ids of people and companies are texts in rows of events.
+-- Events, with ids of contacts and companies cast for joins.
 select
     id as event_id,
     cast(profile_id as {{ dbt.type_bigint() }}) as contact_id,

@@ -1,9 +1,9 @@
 <?php
 /**
- * Orders: the visitor's token is kept with each, and what is paid or refunded is reported.
+ * Stores the visitor's token with orders, and reports payments and refunds.
  *
- * An order is reported once, when it is first processing or completed; each refund once, whole or in
- * part. Ids of our own making go along, so that a report that is sent again counts once.
+ * An order is reported once, when first processing or completed; each full or partial refund once. Our
+ * own ids make repeated reports count once.
  *
  * @package Headwater
  */
@@ -23,7 +23,7 @@ class Headwater_Orders {
 	);
 
 	public static function register() {
-		// The first is the classic checkout's, the second the block checkout's.
+		// The classic checkout, then the block checkout.
 		add_action( 'woocommerce_checkout_create_order', array( __CLASS__, 'keep_token' ) );
 		add_action( 'woocommerce_store_api_checkout_update_order_meta', array( __CLASS__, 'keep_token' ) );
 		add_action( 'woocommerce_order_status_processing', array( __CLASS__, 'report_purchase' ) );
@@ -33,7 +33,7 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * Keeps the token of the browser that orders. It is there only if its visitor has agreed to it.
+	 * Stores the token of the browser that orders. It exists only with the visitor's consent.
 	 */
 	public static function keep_token( $order ) {
 		$token = isset( $_COOKIE[ self::TOKEN ] ) ? wp_unslash( $_COOKIE[ self::TOKEN ] ) : '';
@@ -48,7 +48,7 @@ class Headwater_Orders {
 
 	public static function report_purchase( $order_id ) {
 		$order = wc_get_order( $order_id );
-		// The mark is the order's own id: renewals of subscriptions copy what their order has.
+		// The mark is the order's id, because subscription renewals copy their order's metadata.
 		if ( ! $order || self::was_reported( $order ) ) {
 			return;
 		}
@@ -59,7 +59,7 @@ class Headwater_Orders {
 
 	public static function report_refund( $order_id, $refund_id ) {
 		$order = wc_get_order( $order_id );
-		// What was never paid was never reported, and has nothing to be taken back.
+		// Unpaid orders were never reported, so there is nothing to refund.
 		if ( $order && self::was_reported( $order ) ) {
 			Headwater_Reports::queue( 'refund', $order->get_id(), (int) $refund_id );
 		}
@@ -70,15 +70,15 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * WooCommerce's eraser takes the token out of an order with the rest of what is personal.
+	 * Lets WooCommerce's eraser remove the token with other personal data.
 	 */
 	public static function name_personal_data( $meta ) {
 		return array_merge( (array) $meta, array( self::TOKEN => 'text' ) );
 	}
 
 	/**
-	 * The body of Create Event for an order or one of its refunds; null if there is none any more, or
-	 * nobody to tell it of.
+	 * Returns the body of Create Event for an order or a refund; null if it no longer exists, or the
+	 * buyer is unknown.
 	 */
 	public static function describe( $kind, $order_id, $refund_id ) {
 		$order  = wc_get_order( $order_id );
@@ -139,8 +139,8 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * Where the visit began, by WooCommerce's own account: for orders whose visit the tracker has not
-	 * seen. The page says which ad, the names make a touchpoint of it.
+	 * Returns where the visit began according to WooCommerce, for orders whose visit the tracker has not
+	 * seen: the landing page and the source names.
 	 */
 	private static function describe_visit( $order ) {
 		if ( $order->get_meta( self::TOKEN ) ) {
@@ -155,8 +155,8 @@ class Headwater_Orders {
 	}
 
 	/**
-	 * The shop's address is in it: two shops of a Space have the same numbers. Headwater reads the
-	 * order's id from the key of a refund.
+	 * Includes the shop's address, because shops in a Space may have equal order numbers. Headwater
+	 * reads the order's id from a refund's key.
 	 */
 	private static function key( $kind, $id ) {
 		return 'woocommerce:' . wp_parse_url( home_url(), PHP_URL_HOST ) . ':' . $kind . ':' . $id;

@@ -1,9 +1,9 @@
 <?php
 /**
- * Reports on their way: a row of Action Scheduler's queue each, sent behind the shop's back.
+ * Sends reports in the background, with Action Scheduler.
  *
- * A report that Headwater did not take waits and is sent again, after pauses that grow from a minute
- * to six hours, for four weeks. What breaks a rule (422) would break it again: the order gets a note.
+ * Failed reports are retried for four weeks, with pauses from a minute to six hours. Invalid ones (422)
+ * are not retried: the order gets a note.
  *
  * @package Headwater
  */
@@ -42,8 +42,8 @@ class Headwater_Reports {
 		self::tell( $answer );
 		if ( 422 === $answer['status'] || $attempt >= self::MOST_ATTEMPTS ) {
 			$order = wc_get_order( $order_id );
-			/* translators: 1: purchase or refund. 2: what was answered. */
-			$order->add_order_note( sprintf( __( 'Headwater was not told of this %1$s: %2$s', 'headwater-for-woocommerce' ), $kind, $answer['reason'] ) );
+			/* translators: 1: purchase or refund. 2: the reason. */
+			$order->add_order_note( sprintf( __( 'This %1$s was not reported to Headwater: %2$s', 'headwater-for-woocommerce' ), $kind, $answer['reason'] ) );
 			return;
 		}
 		$pause = min( self::LONGEST_PAUSE, MINUTE_IN_SECONDS * pow( 2, min( $attempt - 1, 10 ) ) );
@@ -51,7 +51,7 @@ class Headwater_Reports {
 	}
 
 	/**
-	 * What was answered: the status (0 for no answer), a reason in words, and seconds to wait.
+	 * Returns the response's status (0 without one), reason and seconds to wait.
 	 */
 	private static function post( $event ) {
 		$settings = Headwater_Settings::all();
@@ -100,11 +100,11 @@ class Headwater_Reports {
 	}
 
 	/**
-	 * The settings' page shows the last problem, until a report gets through.
+	 * Shows the last problem on the settings page, until a report succeeds.
 	 */
 	private static function tell( $answer ) {
-		/* translators: 1: an HTTP status. 2: what was answered. */
-		$sentence = sprintf( __( 'The last report did not get through (status %1$d): %2$s', 'headwater-for-woocommerce' ), $answer['status'], $answer['reason'] );
+		/* translators: 1: an HTTP status. 2: the reason. */
+		$sentence = sprintf( __( 'The last report failed (status %1$d): %2$s', 'headwater-for-woocommerce' ), $answer['status'], $answer['reason'] );
 		update_option( Headwater_Settings::PROBLEM, $sentence, false );
 	}
 }

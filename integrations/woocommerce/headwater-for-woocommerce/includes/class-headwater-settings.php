@@ -3,7 +3,7 @@
  * The settings, and their page below WooCommerce's menu.
  *
  * The API key is never printed: an empty field keeps the stored one. HEADWATER_API_KEY in
- * wp-config.php takes its place, so that the database need not hold it.
+ * wp-config.php overrides it, to keep the key out of the database.
  *
  * @package Headwater
  */
@@ -26,7 +26,7 @@ class Headwater_Settings {
 	}
 
 	/**
-	 * All settings as strings; '' for what is not set.
+	 * Returns all settings as strings; '' if not set.
 	 */
 	public static function all() {
 		$empty  = array_fill_keys( array( 'url', 'site_key', 'api_key', 'script', 'consent' ), '' );
@@ -39,7 +39,7 @@ class Headwater_Settings {
 	}
 
 	/**
-	 * What is to be stored of a form; what breaks a rule leaves the stored value as it is, and says so.
+	 * Returns the settings to store. Invalid values leave the stored ones, with a message.
 	 */
 	public static function sanitize( $typed ) {
 		$typed  = is_array( $typed ) ? $typed : array();
@@ -55,7 +55,7 @@ class Headwater_Settings {
 			}
 			if ( '' !== $text && ! preg_match( $form, $text ) ) {
 				/* translators: %s: the name of a setting. */
-				self::refuse( sprintf( __( '%s was not changed: it does not have the form of such a key.', 'headwater-for-woocommerce' ), self::label( $name ) ) );
+				self::refuse( sprintf( __( '%s was not changed: it is not a valid key.', 'headwater-for-woocommerce' ), self::label( $name ) ) );
 				continue;
 			}
 			$kept[ $name ] = $text;
@@ -87,7 +87,7 @@ class Headwater_Settings {
 
 	private static function label( $name ) {
 		$labels = array(
-			'url'      => __( 'Address of Headwater', 'headwater-for-woocommerce' ),
+			'url'      => __( 'Headwater address', 'headwater-for-woocommerce' ),
 			'site_key' => __( 'Site key', 'headwater-for-woocommerce' ),
 			'api_key'  => __( 'API key', 'headwater-for-woocommerce' ),
 			'script'   => __( 'Path of the tracker, if not /t.js', 'headwater-for-woocommerce' ),
@@ -101,7 +101,7 @@ class Headwater_Settings {
 
 	public static function add_page() {
 		add_submenu_page( 'woocommerce', 'Headwater', 'Headwater', 'manage_woocommerce', self::PAGE, array( __CLASS__, 'print_page' ) );
-		// Who may open the page may save it.
+		// Users who can open the page can save it.
 		add_filter( 'option_page_capability_' . self::OPTION, array( __CLASS__, 'capability' ) );
 	}
 
@@ -125,7 +125,7 @@ class Headwater_Settings {
 		self::print_field( 'api_key', '', $values['api_key'] ? __( 'stored; empty keeps it', 'headwater-for-woocommerce' ) : 'trk_sk_…' );
 		self::print_field( 'script', $values['script'], '/t.js' );
 		echo '</table><p><label><input type="checkbox" name="headwater[consent]" value="required"' . checked( $values['consent'], 'required', false ) . '> '
-			. esc_html__( 'Report nothing before the visitor has agreed', 'headwater-for-woocommerce' ) . '</label></p>';
+			. esc_html__( 'Report nothing before the visitor consents', 'headwater-for-woocommerce' ) . '</label></p>';
 		submit_button();
 		echo '</form></div>';
 	}

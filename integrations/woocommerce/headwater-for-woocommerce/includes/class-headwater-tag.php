@@ -1,8 +1,8 @@
 <?php
 /**
- * The tracker's tag in the head of every page, and who is logged in.
+ * Prints the tracker's tag in the head of every page, and identifies logged-in users.
  *
- * WordPress' own functions print the tags, so that a Content Security Policy's nonce gets in.
+ * WordPress functions print the tags, so that they get a Content Security Policy's nonce.
  *
  * @package Headwater
  */
@@ -11,10 +11,10 @@ defined( 'ABSPATH' ) || exit;
 
 class Headwater_Tag {
 
-	// Keeps what a page calls until the tracker is there.
+	// Queues calls until the tracker is loaded.
 	const STUB = "window.trk=window.trk||{q:[]};['identify','track','page','consent'].forEach(function(m){trk[m]=trk[m]||function(){trk.q.push([m,arguments])}})";
 
-	// Banners that keep to the WP Consent API tell a choice in this way.
+	// Banners with the WP Consent API report a choice this way.
 	const CONSENT = "document.addEventListener('wp_listen_for_consent_change',function(e){if(e.detail&&e.detail.statistics)trk.consent(e.detail.statistics==='allow')})";
 
 	public static function register() {
@@ -42,7 +42,7 @@ class Headwater_Tag {
 				'email'       => $user->user_email,
 				'tracking_id' => (string) $user->ID,
 			);
-			// Escapes what would end the script: it is somebody's own text.
+			// Escape user input that could end the script.
 			wp_print_inline_script_tag( 'trk.identify(' . wp_json_encode( $person, JSON_HEX_TAG | JSON_HEX_AMP ) . ')' );
 		}
 	}
