@@ -216,7 +216,7 @@ def test_every_encoding_and_separator(desk: Desk, encoding: str) -> None:
 def test_mistakes_in_the_mapping(desk: Desk) -> None:
     here = desk.begin("mail,total,sum\nada@example.com,5,5\n")
     for values, rule in (
-        ({"field": ["", "amount", ""]}, "Choose the column with the e-mail address"),
+        ({"field": ["", "amount", ""]}, "Choose the column with the email address"),
         ({"field": ["email", "amount", "amount"]}, "Two columns are chosen as amount"),
         ({"field": ["email", "amount", "nonsense"]}, "There is no field nonsense."),
         ({"event_name": ""}, "Choose what each row is."),
@@ -247,7 +247,7 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
     assert '<time datetime="2026-05-13T07:30:00+00:00"' in right
     assert "All rows of the file can be stored." in right
     impossible = desk.begin(GERMAN.replace("14.05.2026 23:15", "31.02.2026 23:15"))
-    assert "is no date like 31.12.2026 or 31/12/2026" in desk.check(impossible).text
+    assert "is not a date like 31.12.2026 or 31/12/2026" in desk.check(impossible).text
 
 
 def test_hostile_names_are_text(desk: Desk) -> None:
