@@ -41,13 +41,10 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class CauseEvidence:
-    """The judged counts, and the sources of evidence."""
-
     connection: AsyncConnection
     space: Space
     counts: SpaceCounts
     at: datetime
-    """The end of the judged period."""
 
     def values(self, judgement: Judgement, **more: Any) -> dict[str, Any]:
         since = self.at - timedelta(hours=judgement.steps) - LATELY
@@ -166,9 +163,7 @@ async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, float]:
-    """Return the visits beyond those expected if half of the source's were missing, and the deviation of
-    their number.
-    """
+    """Return the visits beyond those expected if half of the source's were missing, and their deviation."""
     touches, series = counts.touches, counts.by_source.get(judgement.subject)
     usual = touches.usual(judgement.steps) if touches is not None else None
     own = series.usual(judgement.steps) if series is not None else None

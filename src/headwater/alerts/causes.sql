@@ -5,7 +5,6 @@ WHERE r.space_id = %(space_id)s AND r.noted_at >= %(since)s
 ORDER BY r.noted_at DESC LIMIT 1;
 
 -- name: senders
--- The senders of the latest orders, with the last order of each.
 SELECT l.sender, count(*), max(l.event_time)
 FROM (SELECT e.sender, e.event_time FROM events e
       WHERE e.space_id = %(space_id)s AND e.event_time < %(until)s
@@ -15,14 +14,12 @@ GROUP BY l.sender
 ORDER BY count(*) DESC;
 
 -- name: refused
--- Recently refused webhook deliveries.
 SELECT count(*)
 FROM (SELECT FROM webhook_deliveries d
       WHERE d.space_id = %(space_id)s AND d.status = 'refused' AND d.received_at >= %(since)s
       LIMIT %(most)s) l;
 
 -- name: keys
--- Recently revoked keys.
 SELECT k.name FROM api_keys k
 WHERE k.space_id = %(space_id)s AND k.revoked_at >= %(since)s
 ORDER BY k.revoked_at DESC LIMIT 1;
@@ -35,7 +32,6 @@ FROM (SELECT d.status FROM deliveries d
       ORDER BY d.id DESC LIMIT %(most)s) l;
 
 -- name: rejections
--- The most frequent reason among the latest rejected rows.
 SELECT r.reason, r.detail FROM (
     SELECT l.reason, l.detail FROM rejected l
     WHERE l.space_id = %(space_id)s AND l.rejected_at >= %(since)s ORDER BY l.id DESC

@@ -1,5 +1,5 @@
 """Hourly counts of a Space, in its local time. A row is counted once, after everything accepted before it is
-processed; orders and revenue come from the report engine.
+processed. Orders and revenue come from the report engine.
 """
 
 from __future__ import annotations
@@ -99,7 +99,6 @@ async def put_figures(
 
 
 async def forget_counts(connection: AsyncConnection, space_id: int) -> None:
-    """Delete all counts."""
     await connection.execute(queries["forget_all"], {"space_id": space_id})
 
 

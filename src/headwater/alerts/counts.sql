@@ -1,11 +1,9 @@
 -- name: unsettled
--- Whether a receipt up to this one is still unprocessed.
 SELECT EXISTS (SELECT FROM inbox i
                WHERE i.space_id = %(space_id)s AND i.id <= %(settled_id)s);
 
 -- name: add
--- Add a limited number of a measure's rows after a receipt to their hours; select the number of rows and the
--- last receipt.
+-- Add a limited number of a measure's rows after a receipt; select their number and the last receipt.
 WITH added_rows AS MATERIALIZED (
     {rows}
 ), added AS (
@@ -21,7 +19,6 @@ WITH added_rows AS MATERIALIZED (
 SELECT count(*), max(s.id) FROM added_rows s;
 
 -- name: visits
--- The visits after a receipt, by their start.
 SELECT v.id, v.started_at AS at, '' AS subject, true AS counts
 FROM visits v
 WHERE v.space_id = %(space_id)s AND v.id > %(after)s AND v.id <= %(settled_id)s
@@ -41,9 +38,9 @@ ORDER BY r.id LIMIT %(most)s;
 
 -- name: repeated
 -- The orders after a receipt. An order counts as repeated if it equals one of the same contact in the ten
--- minutes before. Refunds do not count, nor do upsells, which may well cost the same. The contacts' orders
--- are read once and compared with their neighbours: without statistics for a Space the planner expects a
--- single row, and a lookup per row would read them all.
+-- minutes before; refunds and upsells do not. The contacts' orders are read once and compared with their
+-- neighbours: without statistics for a Space the planner expects a single row, and a lookup per row would
+-- read them all.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.event_time, e.contact_id
     FROM events e
@@ -64,7 +61,6 @@ SELECT b.id, b.event_time AS at, '' AS subject,
 FROM batch b;
 
 -- name: refused
--- Add the refused rows of imports that ended in a period.
 INSERT INTO hour_counts AS c (space_id, measure, subject, hour, number)
 SELECT %(space_id)s, 'rejected', '', date_trunc('hour', j.ended_at AT TIME ZONE %(zone)s),
        sum(j.refused)

@@ -1,5 +1,5 @@
 """One pass over a Space: its current problems, and each finished and processed hour since the last pass.
-While the pipeline is behind, only that is an alert, and incomplete figures are not judged.
+While the pipeline is behind, figures are not judged.
 """
 
 from __future__ import annotations
@@ -108,8 +108,6 @@ class AlertWatch:
 
 
 class _HourJudge:
-    """Judges hours in turn, as if each had just ended."""
-
     def __init__(
         self, connection: AsyncConnection, space: Space, table: CountTable, history: AlertHistory
     ) -> None:
@@ -177,7 +175,6 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
 
 
 def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
-    """Return signs of current problems and of the end of earlier ones."""
     signs = [
         Sign(
             one.kind,
@@ -206,5 +203,4 @@ def _hour(moment: datetime, space: Space) -> datetime:
 
 
 def _instant(moment: datetime, space: Space) -> datetime:
-    """Return the moment of a local time."""
     return moment.replace(tzinfo=space.zone).astimezone(UTC)

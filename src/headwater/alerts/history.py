@@ -1,5 +1,5 @@
-"""The history of a Space's alerts: opened, worsened, ended and acknowledged, each with its figures. A lasting
-problem is recorded once; one that returns within a day continues the same alert.
+"""The history of a Space's alerts. A lasting problem is recorded once; one that returns within a day
+continues the same alert.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True)
 class StoredAlert:
-    """An open or recently ended alert."""
-
     id: int
     rule: Rule
     subject: str
@@ -64,8 +62,6 @@ class StoredAlert:
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign of a problem, or of its end."""
-
     rule: Rule
     subject: str
     title: str
@@ -97,10 +93,8 @@ class AlertHistory:
         self._connection, self._space_id = connection, space_id
         self._alerts: dict[tuple[Rule, str], StoredAlert] = {}
         self.steps: list[AlertStep] = []
-        """The transitions since the history was loaded."""
 
     async def load(self, now: datetime) -> None:
-        """Load the open and recently ended alerts."""
         cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
         values = {"space_id": self._space_id, "lately": now - SAME, "most": MOST}
         for alert in await fetch_all(cursor, queries["open"], values):
@@ -112,7 +106,6 @@ class AlertHistory:
 
     @property
     def ended(self) -> dict[tuple[Rule, str], datetime]:
-        """Return when each ended alert ended."""
         return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
     async def take(self, sign: Sign, at: datetime) -> None:
@@ -248,8 +241,6 @@ def _figures(judgement: Judgement | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StepRow:
-    """A transition of an alert, with its figures."""
-
     alert_id: int
     step: str
     at: datetime
@@ -286,7 +277,6 @@ async def list_history(
 async def list_steps(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
 ) -> dict[int, list[StepRow]]:
-    """Return the transitions of alerts, in order."""
     cursor = connection.cursor(row_factory=class_row(StepRow))
     values = {"space_id": space_id, "ids": list(ids), "most": MOST_STEPS}
     steps: dict[int, list[StepRow]] = {alert_id: [] for alert_id in ids}
@@ -315,5 +305,4 @@ async def acknowledge(
 
 
 async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
-    """Delete alerts that ended long ago."""
     await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})

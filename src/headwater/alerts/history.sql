@@ -1,5 +1,4 @@
 -- name: open
--- The open and recently ended alerts of a Space.
 SELECT a.id, a.rule, a.subject, a.title, a.cause, a.began, a.opened_at, a.ended_at, a.is_severe,
        a.well, a.acknowledged_at
 FROM alerts a
@@ -32,7 +31,6 @@ WHERE a.space_id = %(space_id)s AND a.id = %(id)s AND a.ended_at IS NULL
 RETURNING a.id;
 
 -- name: list
--- Open alerts of a Space first, then the latest.
 SELECT a.id, a.rule, a.subject, a.title, a.cause, a.opened_at, a.ended_at, a.is_severe,
        a.acknowledged_at, a.acknowledged_by
 FROM alerts a

@@ -1,10 +1,10 @@
 """Find unusual counts of a Space and the rules they break. Pure.
 
 A count is compared with the median of the same time in up to five earlier weeks. A fall is measured against
-the level of the preceding hours if that is lower, so a quiet day raises no alert. Orders, and visits of one
-source, are expected to fall along with all visits, so a holiday raises none either. The shortest period with
-a large enough expected count is judged, so a Space with few visits is judged by the day. Differences are
-measured in standard deviations of a count that varies by chance (Poisson) plus a tenth.
+the preceding hours if these are lower, so a quiet day raises no alert. Orders, and visits of one source, are
+expected to fall along with all visits, so a holiday raises none either. The shortest period with a large
+enough expected count is judged, so a Space with few visits is judged by the day. Differences are in standard
+deviations of a Poisson count plus a tenth.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ DEVIATIONS = {Sensitivity.LOW: 6.5, Sensitivity.NORMAL: 4.5, Sensitivity.HIGH: 4
 REMAINDER = {Sensitivity.LOW: 0.3, Sensitivity.NORMAL: 0.5, Sensitivity.HIGH: 0.65}
 """A count has fallen below this fraction of the expected one."""
 JUMP = {Sensitivity.LOW: 0.4, Sensitivity.NORMAL: 0.25, Sensitivity.HIGH: 0.15}
-"""The rise of a share."""
 FEWEST = {Sensitivity.LOW: 20, Sensitivity.NORMAL: 8, Sensitivity.HIGH: 5}
 """The least count of faults."""
 RECOVERED = 0.7
@@ -97,8 +96,6 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """The sum of several counts."""
-
     parts: tuple[CountSeries, ...]
 
     def total(self, steps: int, back: int = 0) -> float:
@@ -258,7 +255,7 @@ def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange
 
 def _level(series: CountSeries, steps: int, age: int) -> float:
     """Return the ratio of the preceding period to its usual level, at most 1. The period is the shortest with
-    a large enough usual count, at least `steps` long; while an alert is open, it ends before the alert.
+    a large enough usual count, at least `steps` long; it ends before an open alert.
     """
     back = max(steps, age)
     if series.week != HOURS:
@@ -274,7 +271,6 @@ def _level(series: CountSeries, steps: int, age: int) -> float:
 
 
 def _ratio(control: _Control, steps: int) -> float:
-    """Return the ratio of another count to its usual value, at most 1."""
     usual = control.usual(steps) if control is not None else None
     if control is None or usual is None or usual.middle < SETTLED:
         return 1.0
@@ -282,8 +278,8 @@ def _ratio(control: _Control, steps: int) -> float:
 
 
 def _deviation(observed: float, expected: float) -> float:
-    """Return the deviation from the expected count in standard deviations. It compares square roots, whose
-    deviation is the same for small and large counts.
+    """Return the deviation from the expected count in standard deviations, by square roots, whose deviation
+    does not depend on the size.
     """
     distance = 2 * (sqrt(observed + 0.375) - sqrt(expected + 0.375))
     return distance / sqrt(1 + NOISE**2 * expected)

@@ -1,5 +1,3 @@
-"""The counts of a Space to judge, and the judgements."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -16,12 +14,9 @@ CONSEQUENCES = frozenset({Rule.SOURCE_VISITS_FELL, Rule.UNATTRIBUTED_ROSE})
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A count or a share compared with its usual range."""
-
     rule: Rule
     subject: str
     steps: int
-    """The number of hours or days."""
     observed: float
     usual: UsualRange
     is_out: bool
@@ -32,8 +27,6 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class SpaceCounts:
-    """All counts of a Space up to the judged hour."""
-
     visits: CountSeries | None = None
     touches: CountSeries | None = None
     """Touchpoints of all sources and senders."""
@@ -57,8 +50,6 @@ class SpaceCounts:
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """Daily counts up to the judged day."""
-
     orders: Mapping[str, CountSeries]
     """Credited to each source."""
     revenue: Mapping[str, CountSeries]

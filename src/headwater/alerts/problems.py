@@ -30,13 +30,10 @@ MOST_OPEN = 100
 
 @dataclass(frozen=True)
 class Alert:
-    """One problem in a Space."""
-
     kind: Rule
     destination_id: int | None
     platform: str | None
     name: str | None
-    """The destination's name."""
     detail: str | None
     """The platform's message; for an alert about figures, its cause."""
     count: int
@@ -46,7 +43,6 @@ class Alert:
 
     @property
     def title(self) -> str:
-        """The problem, without a full stop."""
         is_one = self.count == 1
         match self.kind:
             case Rule.DESTINATION_HELD:
@@ -64,7 +60,6 @@ class Alert:
                 return self.text or TEXTS[self.kind].title
 
     def command(self, space_id: int) -> str | None:
-        """The operator's command that helps."""
         options = f"--space {space_id} --destination {self.destination_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
@@ -79,7 +74,6 @@ class Alert:
 
     @property
     def is_of_figures(self) -> bool:
-        """True for an alert about figures."""
         return self.kind in OF_COUNTS
 
     @property
@@ -111,7 +105,6 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
 
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    """Return the current problems, which need no history."""
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)

@@ -1,7 +1,6 @@
 -- name: problems
--- The current problems of a Space: destinations refused by their platform, late deliveries and accepted
--- requests, rejected rows, and browsers that claimed too many contacts. Counting stops at %(most)s, so a long
--- backlog costs no more.
+-- Destinations refused by their platform, late deliveries and accepted requests, rejected rows, and browsers
+-- that claimed too many contacts. Counting stops at %(most)s, so a long backlog stays cheap.
 SELECT 'destination_held' AS kind, d.id AS destination_id, d.platform, d.name,
        d.status_reason AS detail, waiting.rows AS count, d.held_since AS since
 FROM destinations d

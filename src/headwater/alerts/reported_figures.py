@@ -23,7 +23,6 @@ from headwater.reports.query import (
 )
 
 MOST_DAYS = 30
-"""The days of one report. Their hours stay below the row limit of a report."""
 ORDERS = (Kind.ORDER,)
 SALES = (Kind.ORDER, Kind.UPSELL)
 """Revenue events, before refunds."""
@@ -33,8 +32,6 @@ SECOND = timedelta(seconds=1)
 
 
 class ReportedFigure(NamedTuple):
-    """One figure of an hour or a day."""
-
     measure: str
     subject: str
     hour: datetime
@@ -44,8 +41,8 @@ class ReportedFigure(NamedTuple):
 async def read_hour_figures(
     connection: AsyncConnection, space_id: int, start: datetime, end: datetime
 ) -> list[ReportedFigure]:
-    """Return the orders of each hour from a midnight on, and those without a touchpoint in the window. Needs
-    a transaction that has read nothing yet.
+    """Return the orders of each hour from a midnight on, and those without a touchpoint. Needs a transaction
+    that has read nothing yet.
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
     queries = [_query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)]

@@ -1,5 +1,3 @@
-"""The alert rules and their texts."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -39,7 +37,6 @@ class Sensitivity(StrEnum):
 class RuleText:
     title: str
     about: str
-    """The condition of the alert."""
     remedy: str
     page: str
     """The path of the page that helps, after the Space's."""
@@ -48,7 +45,6 @@ class RuleText:
 
     @property
     def advice(self) -> str:
-        """The remedy for console users."""
         return self.page_remedy or self.remedy
 
 

@@ -1,5 +1,3 @@
-"""Counts over time, and the usual counts at the same time of the week. Pure."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -13,13 +11,10 @@ LAGS = 5
 FEWEST_LAGS = 2
 """Fewer weeks give no usual range."""
 HOURS, DAYS = 168, 7
-"""The steps of a week."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsualRange:
-    """The counts at the same time in other weeks."""
-
     low: float
     middle: float
     high: float
@@ -35,7 +30,6 @@ class CountSeries:
     """The number of steps before the end of the judged period."""
     week: int = HOURS
     began: int = 0
-    """The first step with data."""
 
     @classmethod
     def of(cls, counts: Iterable[int], week: int = HOURS, began: int = 0) -> Self:

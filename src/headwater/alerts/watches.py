@@ -17,7 +17,6 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "watches.sql")
 due_spaces = DueSpaces(queries["due"])
-"""Spaces to evaluate."""
 
 LOOK = timedelta(minutes=5)
 """Between two passes over a Space."""
@@ -27,8 +26,6 @@ SETTLE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class SpaceWatch:
-    """A Space leased by this process."""
-
     timezone: str
     counted_id: int
     settled_id: int
@@ -41,14 +38,11 @@ class SpaceWatch:
 
     @property
     def has_counted(self) -> bool:
-        """True after the first pass."""
         return self.counted_at.year > 1970
 
 
 @dataclass(frozen=True)
 class RuleChoice:
-    """A Space's settings for a rule."""
-
     is_on: bool = True
     sensitivity: Sensitivity = Sensitivity.NORMAL
     muted_until: datetime | None = None
@@ -61,9 +55,7 @@ class RuleChoice:
 async def begin_watch(
     connection: AsyncConnection, space: Space, now: datetime, judged_until: datetime, next_at: datetime
 ) -> None:
-    """Start evaluating a Space at `next_at`, from the hour `judged_until` on. Does nothing for one that has
-    started.
-    """
+    """Start evaluating a Space at `next_at`, from the hour `judged_until` on, unless it has started."""
     values = {
         "space_id": space.id,
         "zone": space.timezone,
@@ -76,7 +68,6 @@ async def begin_watch(
 
 
 async def hasten(connection: AsyncConnection, space_id: int) -> None:
-    """Make a Space due now."""
     await connection.execute(queries["hasten"], {"space_id": space_id})
 
 

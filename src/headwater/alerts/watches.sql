@@ -1,5 +1,4 @@
 -- name: due
--- For the operator's side: Spaces that are due or have never been evaluated.
 SELECT s.id
 FROM spaces s
 LEFT JOIN alert_watches w ON w.space_id = s.id
@@ -8,11 +7,10 @@ ORDER BY w.next_at NULLS FIRST, s.id
 LIMIT %(most)s;
 
 -- name: newest_id
--- The last receipt number.
 SELECT last_value AS newest_id FROM receipt_ids;
 
 -- name: begin
--- Start evaluating a Space. Everything accepted from now on is settled at the next pass.
+-- Everything accepted from now on is settled at the next pass.
 INSERT INTO alert_watches (space_id, timezone, counted_id, settled_id, settled_at, counted_at,
                            judged_until, next_at)
 VALUES (%(space_id)s, %(zone)s, 0, %(newest_id)s, %(now)s, 'epoch', %(judged_until)s, %(next_at)s)
@@ -22,7 +20,6 @@ ON CONFLICT (space_id) DO NOTHING;
 UPDATE alert_watches w SET next_at = now() WHERE w.space_id = %(space_id)s;
 
 -- name: claim
--- Lease a due Space.
 UPDATE alert_watches w
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes'
 WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
@@ -30,7 +27,7 @@ WHERE w.space_id = %(space_id)s AND w.next_at <= %(now)s
 RETURNING w.timezone, w.counted_id, w.settled_id, w.settled_at, w.counted_at, w.judged_until;
 
 -- name: settle
--- Store a Space's progress and its next pass. Only its lease holder may.
+-- Only its lease holder may.
 UPDATE alert_watches w
 SET timezone = %(timezone)s, counted_id = %(counted_id)s, counted_at = %(counted_at)s,
     settled_id = %(settled_id)s, settled_at = %(settled_at)s, judged_until = %(judged_until)s,

@@ -16,9 +16,9 @@ NOBODY = 65534
 
 
 def server_account() -> list[str]:
-    """Return the prefix of commands that run under the server's account. PostgreSQL refuses to run as root.
-    With a user namespace the server sees root as `nobody`, so directories that only root may enter keep
-    working; without one it runs as the real `nobody`.
+    """Return the prefix of commands that run under the server's account, because PostgreSQL refuses to run as
+    root. With a user namespace the server sees root as `nobody`, so root's directories stay accessible;
+    otherwise it runs as the real `nobody`.
     """
     if not _is_root():
         return []
@@ -29,9 +29,9 @@ def server_account() -> list[str]:
 
 
 def tie() -> list[str]:
-    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; empty if not
-    possible: setpriv sets capabilities anew, which a filter of system calls may refuse. systemd, whose units
-    have such filters, ends all processes of a unit.
+    """Return the prefix of a command that gets a fast-shutdown signal when its parent ends; empty if setpriv
+    is unavailable or blocked by a system call filter. systemd, whose units have such filters, ends all
+    processes of a unit.
     """
     tied = ["setpriv", "--pdeathsig", "INT"]
     if sys.platform != "linux" or not shutil.which("setpriv"):
@@ -50,7 +50,6 @@ def server_has_our_account() -> bool:
 
 
 def give_to_server(directory: Path | int) -> None:
-    """Give a directory or a descriptor to the server's account."""
     if not server_has_our_account():
         os.chown(directory, NOBODY, -1)
 

@@ -1,6 +1,4 @@
-"""The time that one request may spend on the database, over all its connections.
-
-Each wait is bounded, but a request has several, so all of them are charged to one allowance. Reading a slow
+"""The time that one request may spend on the database, over all its connections and waits. Reading a slow
 client's body or calling another service is not charged.
 """
 
@@ -26,18 +24,16 @@ _current: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
 
 def begin_request() -> None:
-    """Start the allowance of the current task's request."""
     _current.set(Allowance())
 
 
 def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
-    """Return the rest of an allowance of `seconds`; outside of a request all of it."""
+    """Return the rest of an allowance of `seconds`, or all of it outside of a request."""
     allowance = _current.get()
     return seconds - (allowance.spent if allowance else 0.0)
 
 
 def charge(seconds: float) -> None:
-    """Charge seconds of waiting for the database."""
     allowance = _current.get()
     if allowance is not None:
         allowance.spent += seconds
@@ -45,9 +41,8 @@ def charge(seconds: float) -> None:
 
 class spend:
     """Charge the block's time to the request. Yields the end of an allowance of `seconds`, on the monotonic
-    clock. Raises PoolTimeout if it has passed.
-
-    A class, because a generator would cost every request several microseconds.
+    clock. Raises PoolTimeout if it has passed. A class, because a generator would cost every request several
+    microseconds.
     """
 
     __slots__ = ("_allowance", "_seconds", "_started")

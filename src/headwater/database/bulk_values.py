@@ -1,9 +1,9 @@
-"""Many values as one parameter, encoded quickly: an array, or rows for `json_to_recordset`; and rows as a
-list of parameters, which a cluster sends to one node after the other.
+"""Many values as one parameter: an array, or rows for `json_to_recordset`; and rows as a list of parameters,
+which a cluster sends to one node after the other.
 
-The driver quotes each element of an array in Python. For thousands of numbers and plain words a second that
-is most of a request's cost. One parameter of rows keeps a set-based statement readable, prepared once for any
-number of rows, and costs a tenth of one array per column.
+The driver quotes each array element in Python, most of a request's cost for thousands of values a second. One
+parameter of rows costs a tenth of one array per column, and its statement is prepared once for any number of
+rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""A data directory: the lock of the service or restore using it, and the state of an unfinished restore or
-upgrade of PostgreSQL.
-"""
+"""A data directory: its lock, and the state of an unfinished restore or upgrade of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ class DirectoryInUseError(RuntimeError):
 
 
 def lock_directory(data_dir: Path) -> IO[bytes]:
-    """Lock a data directory until the returned file is closed, which the system does when the process ends.
-    The file is empty: the holder may write into it. Raises DirectoryInUseError, OSError.
+    """Lock a data directory until the returned file is closed or the process ends. The holder may write into
+    the file. Raises DirectoryInUseError, OSError.
     """
     file = (data_dir / LOCK).open("ab")
     try:
@@ -33,7 +31,6 @@ def lock_directory(data_dir: Path) -> IO[bytes]:
 
 
 def restoration_directory(root: Path) -> Path:
-    """Return the directory for a cluster that is being restored."""
     return root / "postgresql.restoring"
 
 
@@ -43,8 +40,8 @@ def read_major(cluster: Path) -> int:
 
 
 def explain_other_major(root: Path, major: int) -> str | None:
-    """Return why this major version of PostgreSQL cannot use a data directory's cluster, with advice; None if
-    it can.
+    """Return why this version of PostgreSQL cannot use a data directory's cluster, with advice; None if it
+    can.
     """
     cluster = root / "postgresql"
     made_by = read_major(cluster)
@@ -57,17 +54,16 @@ def explain_other_major(root: Path, major: int) -> str | None:
 
 
 def upgrading_directory(root: Path) -> Path:
-    """Return the directory for a cluster of another major version that is being built."""
+    """Return the directory of an unfinished upgrade."""
     return root / "postgresql.upgrading"
 
 
 def upgraded_directory(root: Path) -> Path:
-    """Return the directory of a completed upgrade. Once it exists, only renames are left."""
+    """Return the directory of a completed upgrade, which is then only renamed."""
     return root / "postgresql.upgraded"
 
 
 def kept_directory(root: Path, major: int) -> Path:
-    """Return the directory of the old cluster after an upgrade."""
     return root / f"postgresql.{major}"
 
 
@@ -79,11 +75,10 @@ def list_kept(root: Path) -> list[Path]:
 
 
 def complete_upgrade(root: Path) -> None:
-    """Rename the result of an upgrade into place, if there is one. After a kill the next start continues
-    here. The first of the two renames may be done already.
+    """Rename a completed upgrade into place, if any. After a kill the next start continues here.
 
-        postgresql          -> postgresql.16
-        postgresql.upgraded -> postgresql
+    postgresql          -> postgresql.16
+    postgresql.upgraded -> postgresql
     """
     upgraded, cluster = upgraded_directory(root), root / "postgresql"
     if not upgraded.exists():

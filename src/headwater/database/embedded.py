@@ -1,8 +1,7 @@
 """The embedded PostgreSQL: a cluster in the data directory, run as a child process.
 
-Only a socket in a private directory leads to it, guarded by a password, so nothing listens on
-the network. The binaries come from a wheel; the cluster is an ordinary one that any PostgreSQL
-tool of the same major version can open.
+It is reached only through a socket in a private directory, with a password. The binaries come from a wheel;
+any PostgreSQL tool of the same major version can open the cluster.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ USER = "headwater"
 OWN_ENTRIES = ("exports", "lost+found", "metrics", "postgresql", "secret.key", "serve.lock")
 """Prefixes of the names of our files in a data directory."""
 PASSING_THROUGH = 0o711
-"""The data directory's mode where the server runs under another account, which has to reach its
-own directories there."""
+"""The data directory's mode if the server runs under another account, which must reach its own directories.
+"""
 MAX_LOG_BYTES = 16 * 1024 * 1024
 
 CONFIGURATION = """
@@ -64,8 +63,8 @@ log_min_error_statement = panic
 
 
 class Embedded:
-    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`. `programs` are
-    those of the cluster's major version if it is not ours.
+    """The cluster of one data directory. Only `serve` starts and stops it; others read `url`. `programs`
+    replace ours for another major version.
     """
 
     def __init__(self, data_dir: Path, programs: Programs | None = None) -> None:
@@ -96,7 +95,6 @@ class Embedded:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the postmaster started by this object."""
         return self._process.pid if self._process else None
 
     def start(self, settings: dict[str, str] | None = None, *, tied: bool = False) -> str:
@@ -115,8 +113,8 @@ class Embedded:
         """Start the server of an existing cluster without waiting for it. Raises BlockingIOError while an
         earlier one still runs.
 
-        `tied` makes it shut down when the calling thread ends, if the system can do that (Linux); elsewhere
-        the next `start` ends the orphan.
+        `tied` makes it shut down when the calling thread ends (Linux only); elsewhere the next `start` ends
+        the orphan.
         """
         self.bound_log()
         self.make_socket_directory()
@@ -147,12 +145,11 @@ class Embedded:
         self._process = InheritedProcess(pid)
 
     def died(self) -> bool:
-        """Return whether the server started by this object has ended."""
         return self._process is not None and self._process.poll() is not None
 
     def bound_log(self) -> None:
-        """Copy and empty the server's log if it has grown too large. The server appends to the file, so it
-        can keep it open.
+        """Copy and empty the server's log if it is too large. The server appends, so it can keep the file
+        open.
         """
         log = self.root / "postgresql.log"
         with suppress(OSError):  # a full disk must not stop the service
@@ -174,7 +171,6 @@ class Embedded:
         self._process = None
 
     def sync(self) -> None:
-        """Sync the files of a stopped cluster that ran without syncing."""
         command = [self.programs.path("initdb"), "--sync-only", "-D", str(self.cluster)]
         subprocess.run([*server_account(), *command], capture_output=True, check=True)
 
@@ -184,7 +180,7 @@ class Embedded:
 
     def hold(self) -> AbstractContextManager[int]:
         """Block every server on the cluster during the block, and while a process has inherited the yielded
-        descriptor. Raises BlockingIOError if one runs.
+        descriptor. Raises BlockingIOError.
         """
         return self._lock.take()
 
@@ -200,9 +196,7 @@ class Embedded:
             raise EmbeddedError(reason)
 
     def make_root(self) -> None:
-        """Create the data directory, or close an existing one to other accounts, unless it also holds other
-        files: others may need a directory such as /srv or /home.
-        """
+        """Create the data directory, or close it to other accounts unless it also holds other files."""
         if self.root.is_dir() and not all(
             entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
         ):
@@ -218,9 +212,9 @@ class Embedded:
         give_to_server(self.sockets)
 
     def create(self, password: str | None = None) -> None:
-        """Create the cluster, if missing: under a temporary name until it is on disk. After a power cut it is
-        either complete or created again. Without a password it gets a random one. Raises EmbeddedError for a
-        cluster of another major version.
+        """Create the cluster, if missing: under a temporary name until it is on disk, so that a power cut
+        leaves no part of it. Without a password it gets a random one. Raises EmbeddedError for a cluster of
+        another major version.
         """
         self.make_root()
         complete_upgrade(self.root)
@@ -279,8 +273,8 @@ class Embedded:
             connection.execute("CREATE DATABASE headwater")
 
     def _wait_until_ready(self, timeout: float = 120) -> None:
-        """Wait until the server accepts connections. The limit is long because crash recovery can take a
-        while. Raises EmbeddedError immediately if the server has exited.
+        """Wait until the server accepts connections. Crash recovery can take a while. Raises EmbeddedError if
+        the server has exited.
         """
         url = self.url.replace("@/headwater?", "@/postgres?")
         deadline = time.monotonic() + timeout
@@ -302,7 +296,6 @@ class Embedded:
         return ServerLock(self.cluster, self.sockets, self.root / "postgresql.lock")
 
     def _find_sockets(self) -> Path:
-        """Return the directory of the running server's socket."""
         directory = self.sockets
         if directory != sockets.inside(self.root):
             directory = sockets.recorded_directory(self.cluster) or directory

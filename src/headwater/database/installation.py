@@ -1,8 +1,5 @@
-"""The installation's only row: the addresses of the running service, shared with its commands through the
-database, and the secret key until it is moved.
-
-`serve` writes the addresses at its start. A command reads them because its own environment may lack the
-service's port and variables.
+"""The installation's only row: the secret key until it is moved, and the addresses of the running service.
+Commands read these because their own environment may lack the service's port and variables.
 """
 
 from __future__ import annotations
@@ -19,11 +16,9 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "installation.sql")
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
-"""The default address of `serve`, until its first start."""
 
 
 def write_addresses(connection: Connection[Any], settings: Settings, base_url: str) -> None:
-    """Store the addresses of a service, and of the platforms that it calls."""
     values = {
         "base_url": base_url,
         "tracker_script": settings.tracker_script,
@@ -33,9 +28,7 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
 
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
-    """Return `settings` with the addresses of the running service. The command's own addresses stay if no
-    `serve` has stored any, for example when processes are started one by one.
-    """
+    """Return `settings` with the addresses of the running service, or unchanged before its first start."""
     row = await (await connection.execute(queries["addresses"])).fetchone()
     assert row is not None
     base_url, tracker_script, platform_urls = row
@@ -52,7 +45,6 @@ async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str
 
 
 def fetch_service_url(connection: Connection[Any]) -> str | None:
-    """Return the origin of the service, or None before its first start."""
     row = connection.execute(queries["addresses"]).fetchone()
     return row[0] if row is not None else None
 
@@ -73,7 +65,7 @@ class UnfinishedRestoreError(RuntimeError):
 
 
 def require_finished(connection: Connection[Any]) -> None:
-    """Raise UnfinishedRestoreError for an unfinished restore: erased people may still be in it."""
+    """Raise UnfinishedRestoreError for an unfinished restore, which may still contain erased people."""
     row = connection.execute(queries["unfinished"]).fetchone()
     if row is not None and row[0]:
         raise UnfinishedRestoreError(
@@ -99,10 +91,8 @@ def restore_description(
 
 
 def begin_restore(connection: Connection[Any]) -> None:
-    """Mark the database as an unfinished restore."""
     connection.execute(queries["begin_restore"])
 
 
 def finish_restore(connection: Connection[Any]) -> None:
-    """Mark the restore as finished."""
     connection.execute(queries["finish_restore"])

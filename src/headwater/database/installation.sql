@@ -1,25 +1,20 @@
 -- name: write_addresses
--- Store the addresses of the service.
 UPDATE installation SET base_url = %(base_url)s, tracker_script = %(tracker_script)s,
     platform_urls = %(platform_urls)s;
 
 -- name: addresses
--- The addresses of the service; null before its first start.
 SELECT i.base_url, i.tracker_script, i.platform_urls FROM installation i;
 
 -- name: secret_key
 SELECT i.secret_key FROM installation i;
 
 -- name: clear_secret_key
--- Delete the key after it was written to the data directory.
 UPDATE installation SET secret_key = NULL;
 
 -- name: description
--- The row without the secret key, for a backup.
 SELECT to_jsonb(i) - 'secret_key' - 'restoring' FROM installation i;
 
 -- name: restore
--- Insert the row of a backup.
 INSERT INTO installation
 SELECT * FROM jsonb_populate_record(
     NULL::installation,

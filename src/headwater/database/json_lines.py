@@ -28,18 +28,13 @@ class ColumnType(StrEnum):
 
 @dataclass(frozen=True)
 class LineColumn:
-    """One member of every line."""
-
     name: str
     type: ColumnType
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The query of the lines, and the query of their number."""
-
     query: SQL | Composed
-    """A SELECT of one text column."""
     count: SQL | Composed
     """A SELECT of the number of underlying rows."""
     counted: str
@@ -47,6 +42,6 @@ class Lines:
     parameters: dict[str, Any]
     columns: tuple[LineColumn, ...]
     parts: Iterable[Mapping[str, Any]] = ({},)
-    """Additional or replaced values of the query, in parts: the lines of all parts follow each other. Values
-    from the database are read between two parts.
+    """Values of the query for each part, whose lines follow each other. Values from the database are read
+    between two parts.
     """

@@ -9,11 +9,10 @@ MEGABYTE = 1024 * 1024
 LEAST_BUFFERS, MOST_BUFFERS = 128, 512
 """Megabytes: PostgreSQL's default, and the point of diminishing returns."""
 SHARE = 16
-"""PostgreSQL's buffers take this fraction of the memory. The usual quarter is for a dedicated machine; the
-system's cache holds the rest.
+"""PostgreSQL's buffers take this fraction of the memory, less than the usual quarter for a dedicated machine.
 """
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Linux' files with a container's memory limit in bytes, or a word for no limit."""
+"""Linux' files with a container's memory limit."""
 
 
 def machine_memory() -> int:
@@ -23,13 +22,12 @@ def machine_memory() -> int:
 
 
 def buffer_megabytes(memory: int) -> int:
-    """Return the size of PostgreSQL's shared buffers for a machine's memory."""
     return min(max(memory // SHARE // MEGABYTE, LEAST_BUFFERS), MOST_BUFFERS)
 
 
 def _read_limit(file: Path) -> int | None:
     try:
         text = file.read_text().strip()
-    except OSError:  # no such container or system
+    except OSError:
         return None
     return int(text) if text.isdecimal() else None

@@ -1,12 +1,11 @@
 """Migrates a database to the schema of this version: ordered SQL files, each applied once.
 
-Every file runs in a transaction of its own together with the row that records it, so a killed migration
-leaves either all of a file or nothing. An advisory lock lets one process migrate at a time; it belongs to the
-connection, so a killed process cannot leave it behind.
+Every file runs in a transaction with its record in the ledger, so a killed migration leaves all of a file or
+nothing. A connection's advisory lock lets one process migrate at a time.
 
-A migration expands the schema: the previous version keeps working on it. A migration that removes something
-unused contracts it. Its file ends in `.contract.sql`, and its first line names the version that stopped using
-it: `-- Unused since 0.2.0: the column notes.colour.`
+A migration expands the schema: the previous version keeps working on it. One that removes something unused
+contracts it. Its file ends in `.contract.sql`, and its first line names the version that stopped using it:
+`-- Unused since 0.2.0: the column notes.colour.`
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from headwater.database.row_security import protect
 
 LOCK = 0x48454144  # "HEAD": one key for every Headwater process on the database
 LOCK_SECONDS = 1.0
-"""A migration waits this long for a table. Other statements on the table wait behind it."""
+"""A migration waits this long for a table, blocking other statements on it."""
 PAUSE_SECONDS = 2.0
-"""Between two such waits, so that the queued statements get their turn."""
+"""Between two such waits, for the queued statements."""
 PATIENCE_SECONDS = 600.0
 
 _COMMENT = re.compile(r"--[^\n]*")
@@ -72,8 +71,6 @@ class Migration(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemaState:
-    """A database's schema compared with this version's, by names of migrations."""
-
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
     """Migrations of a newer version that remove something this version uses."""
@@ -84,12 +81,10 @@ class SchemaState:
 
     @property
     def is_current(self) -> bool:
-        """True if this version works with the schema."""
         return not self.missing and not self.unknown and not self.is_foreign
 
 
 def migrations() -> list[Migration]:
-    """Return every migration of this version, in order."""
     folder = files("headwater.database").joinpath("migrations")
     return sorted(
         read_migration(entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8"))
@@ -111,9 +106,8 @@ def read_migration(stem: str, sql: str) -> Migration:
 def migrate(url: str) -> list[str]:
     """Apply the missing migrations and return their names.
 
-    Raises MigrationError if the database began with another schema, if an applied file has since been edited,
-    if a newer version's migration removes something this version uses, or if a table stays in use for ten
-    minutes.
+    Raises MigrationError if the database began with another schema, if an applied file was edited, if a newer
+    version's migration removed something in use, or if a table stays in use for ten minutes.
     """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
@@ -151,8 +145,6 @@ def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
 
 
 class _Applied(NamedTuple):
-    """A row of the ledger."""
-
     checksum: str
     unused_since: str | None
 
@@ -179,8 +171,8 @@ def _is_foreign(applied: dict[str, _Applied]) -> bool:
 
 
 def _persist(name: str, step: Callable[[], None]) -> None:
-    """Retry a step that changes tables in use. Each wait is bounded, because later statements would wait
-    behind it.
+    """Retry a step that changes tables in use. Later statements wait behind each attempt, so its wait is
+    bounded.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -1,8 +1,8 @@
 """Finds servers that outlived their parent process, and lock files of dead servers.
 
-PostgreSQL's lock files name a process by its number. By now that may be another program, or a dead process
-that was never reaped, and PostgreSQL then refuses to start. So a server also inherits a lock that the system
-holds as long as any of its processes lives.
+PostgreSQL's lock files name a process id, which may now belong to another program or a dead process that was
+never reaped; PostgreSQL then refuses to start. So a server also inherits a lock, held by the system while any
+of its processes lives.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ CAN_SEE_PROCESSES = Path("/proc/self/cwd").exists()
 
 @dataclass(frozen=True)
 class ServerLock:
-    """The right to run a server on a cluster. `file` is next to the cluster, because a cluster being created
-    has no name yet.
-    """
+    """The right to run a server on a cluster. `file` is next to the cluster, which may not exist yet."""
 
     cluster: Path
     sockets: Path
@@ -59,8 +57,8 @@ class ServerLock:
         return True
 
     def _signals(self, *, in_order: bool) -> set[tuple[int, signal.Signals]]:
-        """Return the signals to send, by process. A fast shutdown goes only to the postmaster: SIGINT means
-        something else to the other processes, which get SIGQUIT, like after a crash.
+        """Return the signals to send, by process. Only the postmaster gets the fast shutdown; SIGINT means
+        something else to the other processes, which get SIGQUIT.
         """
         processes, postmaster = self._processes(), self._recorded_pid()
         if in_order and postmaster is not None and postmaster in processes:
@@ -78,7 +76,7 @@ class ServerLock:
 
     def _processes(self) -> list[int]:
         """Return the server's visible processes: PostgreSQL programs whose working directory is the
-        cluster's. Dead processes have no working directory.
+        cluster's.
         """
         if not CAN_SEE_PROCESSES:
             pid = self._recorded_pid()
@@ -100,11 +98,7 @@ class ServerLock:
             return client.connect_ex(str(self.sockets / sockets.NAME)) == 0
 
     def _remove_stale_files(self) -> None:
-        """Remove the lock files of a dead server.
-
-        If processes are not visible, a server without our lock could be missed: PostgreSQL has to decide
-        then.
-        """
+        """Remove a dead server's lock files. If processes are not visible, PostgreSQL must decide."""
         if not CAN_SEE_PROCESSES:
             return
         if self._processes():

@@ -1,7 +1,7 @@
-"""The log of database outages: the first failure, then less and less frequent lines with the number of
-failures, and the recovery.
+"""The log of database outages: the first failure, then increasingly rare lines with the number of failures,
+and the recovery.
 
-failures   x x x x x x x x x x x x x x x x       x
+    failures   x x x x x x x x x x x x x x x x       x
     lines      1   4       9              16 back    (nothing: it is still the same outage)
 """
 
@@ -24,8 +24,6 @@ log = structlog.get_logger()
 
 
 class OutageLog:
-    """The outage log of one part of a process."""
-
     def __init__(self, part: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._part = part
         self._clock = clock
@@ -33,7 +31,6 @@ class OutageLog:
         self._pause = FIRST_SECONDS
         self._began = self._latest = self._due = 0.0
         self._is_open = False
-        """Whether the latest line reports an outage."""
 
     def fail(self, error: Exception) -> None:
         """Record a failure, and log it when a line is due."""

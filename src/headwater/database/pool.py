@@ -1,8 +1,7 @@
 """Connections for the API: pooled, with time limits that hold however the database fails.
 
 A driver's own time-outs do not help against a frozen server: cancelling a query needs an answer from it. So a
-connection that passes its deadline has its socket shut, which ends any wait immediately; the pool then
-replaces it.
+connection that passes its deadline has its socket shut, and the pool replaces it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ POOL_SIZE = 8
 HEAVY_PLACES = 3
 """Connections of a pool for heavy work."""
 MARGIN_SECONDS = 0.25
-"""PostgreSQL ends a long statement this many seconds before we end its connection, which costs more."""
+"""PostgreSQL ends a long statement this much earlier than we end its connection, which costs more."""
 
 UNAVAILABLE = (
     OperationalError,
@@ -43,8 +42,8 @@ UNAVAILABLE = (
     ReadOnlySqlTransaction,
     IdleInTransactionSessionTimeout,
 )
-"""Errors of a database that is away, frozen, full, shutting down, read-only as a standby, or that has ended
-the session of a frozen process.
+"""Errors of a database that is away, frozen, full, shutting down or a read-only standby, or that has ended a
+frozen process's session.
 """
 
 CONNECT: dict[str, Any] = {
@@ -87,7 +86,7 @@ class PooledConnection(AsyncConnection):
 
 
 async def confine(connection: AsyncConnection, space_id: int) -> None:
-    """Confine the rest of this task's work to a Space, with the connection that it already holds."""
+    """Confine the rest of this task's work to a Space, including its current connection."""
     row_security.serve_space(space_id)
     if isinstance(connection, PooledConnection):
         await connection.confine(space_id)
@@ -113,8 +112,6 @@ async def _configure(connection: PooledConnection) -> None:
 
 
 class Database:
-    """A pool of connections to one PostgreSQL."""
-
     def __init__(self, url: str, size: int = POOL_SIZE) -> None:
         self.url = url
         self._pool = AsyncConnectionPool[PooledConnection](
@@ -140,8 +137,8 @@ class Database:
 
     @asynccontextmanager
     async def connection(self, seconds: float = DEADLINE_SECONDS) -> AsyncGenerator[AsyncConnection]:
-        """Yield a connection in autocommit, for single statements, held for at most `seconds` minus the time
-        that the request has already spent on the database.
+        """Yield a connection in autocommit, for single statements, for at most `seconds` minus the request's
+        previous database time.
 
         Raises one of UNAVAILABLE without a connection, or after this time.
         """
@@ -154,8 +151,7 @@ class Database:
     ) -> AsyncGenerator[AsyncConnection]:
         """Yield a connection inside a transaction that commits when the block ends.
 
-        Heavy work, and any that needs more than a request's usual time, takes one of a few places, which
-        leaves most connections to all other requests.
+        Heavy or long work takes one of a few places, which leaves most connections to other requests.
         """
         if heavy or seconds > DEADLINE_SECONDS:
             async with self._heavy_transaction(seconds) as connection:
@@ -178,7 +174,6 @@ class Database:
 
     @asynccontextmanager
     async def _hold(self, seconds: float) -> AsyncGenerator[tuple[AsyncConnection, float]]:
-        """Yield a connection and its deadline."""
         with inner_span("postgresql", _SYSTEM, "client"), spend(seconds) as deadline:
             patience = min(ACQUIRE_SECONDS, deadline - time.monotonic())
             async with self._pool.connection(patience) as connection:

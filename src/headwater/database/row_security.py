@@ -49,7 +49,6 @@ def serve_space(space_id: int | None) -> None:
 
 @contextmanager
 def serving(space_id: int) -> Generator[None]:
-    """Confine the connections opened in the block to a Space."""
     token = _served.set(space_id)
     try:
         yield

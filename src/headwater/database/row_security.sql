@@ -23,9 +23,9 @@ CREATE POLICY space ON {table}
 USING ({column} = nullif(current_setting('headwater.space_id', true), '')::bigint);
 
 -- name: role
--- The role of sessions confined to a Space. Each database of a server has its own, because roles belong to
--- the server, and a shared name would lead from one database into another. Null where sessions cannot switch
--- to it, where it bypasses policies, and in a cluster (Citus), whose nodes do not receive a session's Space.
+-- The role of sessions confined to a Space. Each database has its own, because roles belong to the server,
+-- and a shared one would lead into other databases. Null where sessions cannot switch to it, where it
+-- bypasses policies, and in a cluster (Citus), whose nodes do not receive a session's Space.
 SELECT left(current_database(), 57) || '_space' AS name,
        (SELECT r.rolname FROM pg_roles r
         WHERE r.rolname = left(current_database(), 57) || '_space'
@@ -42,8 +42,8 @@ CREATE ROLE {role} NOLOGIN;
 GRANT {role} TO CURRENT_USER;
 
 -- name: unentered
--- The database and the schema, if the role lacks the right to look up names in them or to create temporary
--- tables. All roles have these rights unless an operator has revoked them.
+-- The database and the schema, if the role may not look up names in them or create temporary tables. All
+-- roles may, unless an operator has revoked it.
 SELECT current_database(), current_schema()
 WHERE NOT (has_schema_privilege(%(role)s, current_schema(), 'USAGE')
            AND has_database_privilege(%(role)s, current_database(), 'TEMPORARY'));
@@ -53,8 +53,8 @@ GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT TEMPORARY ON DATABASE {database} TO {role};
 
 -- name: ungranted
--- Tables, views and sequences without grants to the role. Those of the installation are left out: the role
--- must not read the secret key or the schema.
+-- Tables, views and sequences without grants to the role, except the installation's: the role must not read
+-- the secret key or the schema.
 SELECT c.relname, c.relkind = 'S' AS is_sequence
 FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')

@@ -1,5 +1,5 @@
-"""The directory of the embedded PostgreSQL's socket, and the check that it is ours alone: another account's
-socket there would receive the database's traffic.
+"""The directory of the embedded PostgreSQL's socket. It must be ours alone: another account's socket there
+would receive the database's traffic.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ MAX_PATH = 90
 
 
 def inside(root: Path) -> Path:
-    """Return the directory in the data directory."""
     return root / "postgresql.sockets"
 
 
 def choose_directory(root: Path) -> Path:
-    """Return the directory for a data directory's socket: in it, or, if that path is too long for a socket,
-    in the account's own runtime directory, else in the temporary one.
+    """Return the directory for the socket: in the data directory, or, if that path is too long, in the
+    account's own runtime directory, else in the temporary one.
     """
     if len(str(inside(root))) <= MAX_PATH:
         return inside(root)
@@ -35,7 +34,7 @@ def choose_directory(root: Path) -> Path:
 
 
 def recorded_directory(cluster: Path) -> Path | None:
-    """Return the directory recorded by a running server, whose parent's environment may differ from ours."""
+    """Return the directory recorded by a running server, which may have another environment."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
@@ -44,7 +43,7 @@ def recorded_directory(cluster: Path) -> Path | None:
 
 
 def find_fault(directory: Path, owners: Collection[int]) -> str | None:
-    """Return the reason why a directory must not be used, or None; a missing one has no fault."""
+    """Return why a directory must not be used, or None; a missing one has no fault."""
     try:
         status = directory.lstat()
     except FileNotFoundError:

@@ -1,6 +1,5 @@
-"""Data that arrives after a report was read, so that the pages of changes have something to explain: a late
-order by phone, a newsletter reader who turns out to be a customer, and corrected costs of an ad platform.
-Identical in every run. Pure.
+"""Data that arrives after a report was read, for the pages of changes: a late order by phone, a newsletter
+reader who turns out to be a customer, and corrected costs of an ad platform. Identical in every run. Pure.
 """
 
 from __future__ import annotations

@@ -35,15 +35,12 @@ class HttpClient:
     def send(
         self, method: str, path: str, body: str | bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
-        """Send a request and return its response with any status."""
         self._connection.request(method, path, body, dict(headers))
         answer = self._connection.getresponse()
         return HttpAnswer(answer.status, dict(answer.headers), answer.read())
 
 
 class ApiClient:
-    """A client of one Space, with one API key."""
-
     def __init__(self, base_url: str, key: str) -> None:
         self._http = HttpClient(base_url)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}

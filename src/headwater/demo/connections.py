@@ -1,5 +1,5 @@
-"""Connections of the first sample Space: a working destination, one with an expired token, and a shop's
-webhook; and notes on days. Only the first run creates them.
+"""Connections of the first sample Space, created by the first run: a working destination, one with an expired
+token, and a shop's webhook; and notes on days.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ GOOGLE = {
 NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
 """Days ago, and the note."""
 VIEWS = {"/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed"}
-"""The saved views, by path."""
 _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 
@@ -59,7 +58,6 @@ async def connect_platforms(settings: Settings, space_id: int) -> None:
 
 
 async def write_notes(settings: Settings, space_id: int, user_id: int, now: datetime) -> None:
-    """Write notes on two days, unless there are any."""
     async with transaction(settings) as connection:
         if not await list_notes(connection, space_id, 1):
             for days, text in NOTES:
@@ -73,7 +71,6 @@ async def view_names(settings: Settings, space_id: int, user_id: int) -> list[st
 
 
 async def save_views(settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]) -> None:
-    """Save views of pages of changes, by path."""
     async with transaction(settings) as connection:
         for page, query in queries.items():
             view = read_view(VIEWS[page], page, query, VIEWS)
@@ -81,9 +78,7 @@ async def save_views(settings: Settings, space_id: int, user_id: int, queries: M
 
 
 async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:
-    """Create the shop's webhook and return its path and its signing secret; None if it exists, because its
-    address is not stored.
-    """
+    """Create the shop's webhook and return its path and signing secret; None if it exists."""
     secret, key = secrets.token_urlsafe(24), load_encryption_key(settings)
     async with transaction(settings) as connection:
         if await webhooks.list_webhooks(connection, space_id):
@@ -95,8 +90,8 @@ async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, s
 
 
 def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None:
-    """Report orders as the shop does: two accepted, one with an ignored status, one without a total, and one
-    signed with another secret.
+    """Report orders as the shop does: two accepted, one with an ignored status, one without a total, one
+    wrongly signed.
     """
     http = HttpClient(base_url)
     _post(http, path, secret, _order(90001, now))

@@ -20,7 +20,6 @@ from headwater.operations.terminal.connection import database_url
 from headwater.spaces.models import Space
 
 PAST = timedelta(days=30)
-"""The evaluated time."""
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
 NO_ADS = timedelta(days=8)

@@ -1,9 +1,7 @@
 """Half a year of visits, sign-ups, orders and refunds, identical in every run. Pure.
 
-Visits are reported with a page and its referrer, so Headwater determines their source.
-
-Every event has an idempotency key built from the shop and a number, so sending it again, in this or a later
-run, adds nothing.
+Visits are reported with a page and its referrer, so Headwater determines their source. Every event has an
+idempotency key built from the shop and a number, so sending it again adds nothing.
 """
 
 from __future__ import annotations
@@ -109,8 +107,6 @@ ABROAD = 9
 
 @dataclass
 class SamplePerson:
-    """A visitor with their visits and events so far."""
-
     shop: Shop
     number: int
     dice: random.Random
@@ -145,7 +141,6 @@ class SamplePerson:
         return {"heard_about_us": ANSWERS[self.number // ANSWERING % len(ANSWERS)]}
 
     def later(self, hours: float) -> None:
-        """Let up to `hours` pass."""
         self.at += timedelta(hours=self.dice.uniform(0.05, hours))
 
     def visit(self) -> None:

@@ -38,7 +38,6 @@ def spend(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload]:
-    """Yield an account's report of a day: each campaign, and fees without a campaign."""
     base = {
         "date": f"{day}",
         "platform": account.platform,

@@ -1,5 +1,5 @@
-"""Orders by phone, exported from the shop's accounts: a CSV file in German notation with some unreadable
-rows, imported like an upload in the console.
+"""Orders by phone: a CSV file in German notation with some unreadable rows, imported like an upload in the
+console.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A pretend Meta and a pretend Google on loopback, for the demo only: one accepts most events, the other's
-token has expired. Variables in the environment of the demo's process replace the platforms' origins.
+"""A pretend Meta and a pretend Google on loopback: one accepts most events, the other's token has expired.
+Environment variables of the demo's process replace the platforms' origins.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ UNATTRIBUTED = "unattributed"
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Revenue of a period: in total, and by source under each model."""
-
     total: Decimal
     by_model: dict[str, dict[str, Decimal]]
 

@@ -49,7 +49,6 @@ RECENT = timedelta(days=7)
 """Events up to this age are forwarded, as if the platforms had been connected then."""
 LOGIN = "demo@example.com"
 _READ = {"/changes": "/reports", "/campaigns/changes": "/reports/spend"}
-"""The report behind each page of changes."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,10 @@ class ServiceProcess:
         return url
 
     def stop(self) -> int:
-        """Stop it and return its exit code."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait()
 
     def wait(self) -> int:
-        """Return its exit code after its end."""
         return self._process.wait()
 
 
@@ -181,7 +178,6 @@ class _Filling:
             find_alerts(self._settings, sample.space)
 
     def _send_money(self, sample: SampleSpace) -> None:
-        """Send ad costs and exchange rates."""
         client, shop = self._client(sample), sample.shop
         for batch in _batches(money.rates(shop, self._now)):
             client.put("/rates", {"rates": batch})
@@ -189,7 +185,6 @@ class _Filling:
             client.put("/spend", {"spend": batch})
 
     def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
-        """Send all visits, the recent ones as page views, and the earlier events."""
         client = self._client(sample)
         if not _has_events(client, sample.space, self._now):  # from an earlier run, with its own visits
             recent = [visit for visit in sent.visits if is_recent(visit, self._now)]
@@ -207,9 +202,7 @@ class _Filling:
             deliver_orders(self._base_url, *webhook, self._now)
 
     def _send_latest(self, sample: SampleSpace, sent: Journeys) -> None:
-        """Send the other events, most in batches and the latest one by one, and the actions of visitors who
-        have just arrived.
-        """
+        """Send the other events, most in batches, the latest one by one, and actions of new visitors."""
         client = self._client(sample)
         events = [event for event in sent.events if event["event_time"] >= self._since]
         for batch in _batches(events[:-SINGLY]):
@@ -221,7 +214,7 @@ class _Filling:
 
     def _change_reports(self, sample: SampleSpace, user_id: int) -> None:
         """Read two reports, send events that change them, and save views that explain the change. A later run
-        sends those events again, like all earlier ones.
+        repeats it.
         """
         client, shop = self._client(sample), sample.shop
         names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))

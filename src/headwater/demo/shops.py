@@ -8,7 +8,6 @@ class Channel:
     """A channel of a business, without the name of its source."""
 
     weight: float
-    """Its relative frequency."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     """Parameters of its links; {campaign}, {advert} and {click} are replaced for each click."""
     referrer: str | None = None
@@ -32,8 +31,6 @@ class AdAccount:
 
 @dataclass(frozen=True)
 class Shop:
-    """A sample business and its Space."""
-
     name: str
     slug: str
     settings: dict[str, str]

@@ -1,5 +1,5 @@
 """A completed test of a sample site: the page view, the login and the order of one visit. The page does not
-exist, so it is not read.
+exist.
 """
 
 from __future__ import annotations

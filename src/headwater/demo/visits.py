@@ -1,6 +1,4 @@
-"""Page views of the sample shops, reported like the tracker's: recent ones from the sample journeys, and in
-every run a few new visitors.
-"""
+"""Page views of the sample shops: of recent sample journeys, and in every run of a few new visitors."""
 
 from __future__ import annotations
 
@@ -17,7 +15,6 @@ from headwater.demo.shops import Shop
 RECENT = timedelta(days=6)
 """Visits up to this age are sent as page views: a browser keeps unsent ones for a week."""
 WALK_INS = 9
-"""Visitors of the last half hour without other data."""
 _BROWSERS = (
     (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -36,7 +33,6 @@ class TrackerClient:
         self._http, self._endpoint, self._site_key = HttpClient(base_url), endpoint, site_key
 
     def report(self, origin: str, token: str, items: Sequence[Payload]) -> int:
-        """Report items from a page of `origin`, and return the status of the response."""
         body = {"site": self._site_key, "token": token, "items": items}
         headers = {
             "Content-Type": "text/plain",
@@ -75,9 +71,7 @@ def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
 
 
 def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payload:
-    """Return an item of a report, dated one second before its moment, because a page is opened before any
-    action on it.
-    """
+    """Return an item of a report, dated one second early: a page is opened before any action on it."""
     ago = datetime.now(UTC) - at + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
     known = {name: value for name, value in values.items() if value is not None}

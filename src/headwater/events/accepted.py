@@ -85,13 +85,11 @@ class AcceptedEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True)
     in the Space's time zone, or a UTC instant `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     """
     cookies: dict[str, str] = {}
-    """Values of browsing.accepted.COOKIES by name."""
     address_key: str | None = None
     """The sender's address for events from pages, in the form that people/identity/joins.py counts."""
     join_rule: str | None = None
     """SIGNED_ONLY if only signed identifies may link a browser of this site to a known contact."""
     warnings: tuple[str, ...] = ()
-    """Ignored fields, under the sender's names."""
 
 
 PERSONAL_MEMBERS = frozenset(

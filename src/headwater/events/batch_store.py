@@ -1,6 +1,5 @@
-"""Write events: find and record duplicates, store events and update them with their contacts.
-
-The caller holds the Space's lock; the unique indexes are the last guard.
+"""Find and record duplicates, store events and update them with their contacts. The caller holds the Space's
+lock; the unique indexes are the last guard.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ RESTORE = queries["restore"]
 DAY_MICROSECONDS = 86_400_000_000
 
 Key = tuple[str, str]
-"""An event name with an idempotency key or an order id."""
 
 
 class StoredEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True, gc=False):
@@ -50,7 +48,6 @@ class StoredEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True, g
     sender: Sender = Sender.API_KEY
 
     def without_keys(self) -> StoredEvent:
-        """Return a copy without the keys that must be unique."""
         return msgspec.structs.replace(self, order_id=None, idempotency_key=None)
 
 
@@ -107,7 +104,7 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
 ) -> Callable[[], RecordedEvents]:
-    """Start looking up idempotency keys and orders; the result fetches the ids of their events."""
+    """Start looking up idempotency keys and orders; the result fetches their events' ids."""
     cursors = [
         connection.execute(queries[name], {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
         for name, pairs in (("find_by_idempotency_key", keys), ("find_by_order", orders))
@@ -162,7 +159,6 @@ def record_events(connection: Connection[Any], space_id: int, events: Collection
 
 
 def release_keys(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
-    """Remove the keys from stored events that are about to be replaced."""
     if event_ids:
         values = {"space_id": space_id, "event_ids": list(event_ids)}
         connection.execute(queries["release_keys"], values)
@@ -176,7 +172,6 @@ def record_duplicates(connection: Connection[Any], space_id: int, duplicates: Co
 
 
 def replace_events(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
-    """Turn replaced events into duplicates."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced)}
         connection.execute(queries["replace"], values)
@@ -223,7 +218,6 @@ def add_sources(connection: Connection[Any], space_id: int, sources: dict[int, i
 
 
 def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]) -> None:
-    """Add the sources of touches to later stored events without loading these first: they are rare."""
     sightings = [{"space_id": space_id, **msgspec.structs.asdict(touch)} for touch in touches]
     if sightings:
         connection.cursor().executemany(queries["add_seen"], sightings)
@@ -232,13 +226,12 @@ def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collec
 def fetch_answers(
     connection: Connection[Any], space_id: int, after_id: int, until_id: int, limit: int
 ) -> list[StoredAnswer]:
-    """Return the first `limit` stored answers with event ids above `after_id` and up to `until_id`, by id."""
+    """Return stored answers with event ids above `after_id` and up to `until_id`, by id."""
     values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": limit}
     return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
 
 
 def write_answer_sources(connection: Connection[Any], space_id: int, sources: dict[int, str]) -> None:
-    """Set the sources of stored answers, by event id."""
     if sources:
         changed = [{"id": event_id, "source": source} for event_id, source in sources.items()]
         values = {"space_id": space_id, "sources": rows(changed)}

@@ -1,10 +1,9 @@
--- Joins in the pipeline's files: a planner that knows only a Space's average size would often read a whole
--- Space to find a few rows, which is ruinous for a huge Space among small ones. So reads look up rows one by
--- one, forced by LATERAL with OFFSET 0, and rare updates of stored rows are one short statement each.
+-- Joins in the pipeline's files: without exact statistics a planner would often read a whole Space to find a
+-- few rows, which is ruinous for a huge one. So reads look up rows one by one, forced by LATERAL with OFFSET
+-- 0, and rare updates are one short statement each.
 
 -- name: find_by_idempotency_key
--- Stored events with the same name and key, and whether a page sent them. The conditions match two unique
--- indexes.
+-- The conditions match two unique indexes.
 SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
@@ -21,7 +20,7 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: find_by_order
--- Stored orders likewise, without upsells, as in the unique indexes.
+-- Likewise, without upsells.
 SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
@@ -40,7 +39,6 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: record_duplicates
--- Record dropped requests with the events that they repeat.
 INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)
 SELECT %(space_id)s, r.id, r.reason, r.event_id,
        'epoch'::timestamptz + r.received_at * interval '1 microsecond', r.sender
@@ -48,8 +46,8 @@ FROM json_to_recordset(%(duplicates)s::json)
      AS r (id bigint, reason text, event_id bigint, received_at bigint, sender text);
 
 -- name: replace
--- Turn replaced browser events into duplicates. Their effects on contacts and paths stay, and so does an
--- answer that the replacement lacks.
+-- The effects of replaced browser events on contacts and paths stay, and so does an answer that the
+-- replacement lacks.
 WITH gone AS (
     DELETE FROM events e
     WHERE e.space_id = %(space_id)s AND e.id = ANY(ARRAY(
@@ -70,7 +68,6 @@ JOIN json_to_recordset(%(replaced)s::json) AS r (id bigint, event_id bigint, rea
     ON r.id = gone.id;
 
 -- name: release_keys
--- Release the keys of events that are about to be replaced.
 UPDATE events e SET order_id = NULL, idempotency_key = NULL
 WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);
 
@@ -111,12 +108,10 @@ CROSS JOIN LATERAL (
 GROUP BY later.id;
 
 -- name: add_sources
--- Add a new touchpoint's source to a later event.
 UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: add_seen
--- Add a new touchpoint's source to the later events that lack it.
 UPDATE events e SET source_mask = e.source_mask | %(source_mask)s
 WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
   AND e.event_time >= 'epoch'::timestamptz + %(occurred_at)s * interval '1 microsecond'
@@ -124,7 +119,7 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
 
 -- name: reassign
 -- Move events to their contact's survivor or another company, with the updated path. Correct rows are
--- skipped, so a second run only repairs.
+-- skipped.
 UPDATE events e
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     source_mask = e.source_mask | %(source_mask)s,
@@ -135,7 +130,7 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
        OR e.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint);
 
 -- name: restore
--- Return events to a contact split from another. Their source_mask stays: a superset of the exact one.
+-- Return events to a split contact. Their source_mask stays: a superset of the exact one.
 UPDATE events e
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(e.origin_id, %(contact_id)s)
@@ -143,7 +138,6 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(survivor_id)s
   AND e.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: answers
--- The next answers of a Space by event id, with their sources.
 SELECT e.id, e.heard_about_us, e.self_reported_source
 FROM events e
 WHERE e.space_id = %(space_id)s AND e.id > %(after_id)s AND e.id <= %(until_id)s
@@ -152,16 +146,13 @@ ORDER BY e.id
 LIMIT %(most)s;
 
 -- name: write_answer_sources
--- Set the sources of answers.
 UPDATE events e SET self_reported_source = r.source
 FROM json_to_recordset(%(sources)s::json) AS r (id bigint, source text)
 WHERE e.space_id = %(space_id)s AND e.id = r.id;
 
 -- name: change_amount
--- Correct the amount of a refund.
 UPDATE events e SET amount = %(amount)s, currency = %(currency)s
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: delete_several
--- Delete refunds that did not happen.
 DELETE FROM events e WHERE e.space_id = %(space_id)s AND e.id = ANY(%(event_ids)s::bigint[]);

@@ -1,12 +1,11 @@
 -- name: snapshot
--- Both statements must see the same rows, although a merge may commit between them. A page stops early, so
--- parallel workers would cost more to start than they save.
+-- Both statements must see the same rows. A page stops early, so starting parallel workers does not pay.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- name: chosen
--- The events of a page in order, each looked up by key: the first row from it on in primary key order, which
--- only that index has. Events behind the last row are never looked up.
+-- The events of a page in order, each looked up by key, in primary key order, which only that index has.
+-- Events behind the last row are never looked up.
 (SELECT found.*, chosen.nth{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
  CROSS JOIN LATERAL (
@@ -36,13 +35,12 @@ FROM {events} e
 WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: of_contacts
--- A condition on events `e` by custom fields of their contact `k`.
 EXISTS (SELECT FROM contacts k
         WHERE k.space_id = %(space_id)s AND k.id = e.contact_id AND {conditions});
 
 -- name: page
--- The rows `c` of a page: of each selected event in turn, cut off before the rest of each row is read by
--- primary key. A line is the row's JSON, exactly as in an answer or a file.
+-- Rows `c` are cut off before the rest of each is read by primary key. A line is the row's JSON in answers
+-- and files.
 WITH c AS MATERIALIZED ({rows} ORDER BY {order} LIMIT %(limit)s)
 SELECT {line}, {key}
 FROM c
@@ -50,8 +48,7 @@ FROM c
 ORDER BY {page_order};
 
 -- name: plain_lines
--- For an export: every event of a selection as a line, as on a page. The event is `e` and, as a credited row,
--- `c`.
+-- Every event of a selection as a line. The event is `e` and, as a credited row, `c`.
 SELECT {line}
 FROM events e
 {exchanged}
@@ -64,15 +61,13 @@ WHERE e.space_id = %(space_id)s AND {only}
 ORDER BY {order};
 
 -- name: credited_lines
--- For an export: every credited row `c` as a line, as on a page.
 SELECT {line}
 FROM ({rows}) c
 {joins}
 ORDER BY {order};
 
 -- name: events_in_parts
--- The events of such an export in order, each with the parts of its lines that are the same for all its
--- touches, built once.
+-- The events of an export in order, with the common parts of their lines built once.
 (SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
         {parts}{space_amount}
  FROM events e
@@ -85,7 +80,6 @@ ORDER BY {order};
  ORDER BY {order});
 
 -- name: count
--- The number of events in a selection.
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: fetch
@@ -104,8 +98,8 @@ CROSS JOIN LATERAL (
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: refunds
--- The refunds `r` of an event's order, in its currency: other events of its contact with a negative amount
--- and the order's id or name, or its id with a suffix such as `-refund`.
+-- The refunds `r` of an event's order, in its currency: events of its contact with a negative amount and the
+-- order's id or name, or its id with a suffix such as `-refund`.
 SELECT count(*), coalesce(trim_scale(sum(r.amount)), 0)
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
@@ -118,8 +112,8 @@ JOIN events r ON r.space_id = %(space_id)s AND r.contact_id = e.contact_id AND r
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: of_order
--- The events of an order, oldest first: purchase, upsells and refunds. A refund repeats the order's id or
--- name, or its id begins with the order's, such as `1001-refund`.
+-- The events of an order, oldest first. A refund repeats the order's id or name, or its id begins with the
+-- order's, such as `1001-refund`.
 WITH found AS MATERIALIZED (
     (SELECT e.order_id, e.order_name FROM events e
      WHERE e.space_id = %(space_id)s AND e.order_id = ANY(%(numbers)s) LIMIT %(limit)s)
@@ -146,7 +140,6 @@ ORDER BY o.id
 LIMIT %(limit)s;
 
 -- name: lock
--- Lock an event until the end of the transaction.
 SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;
 
 -- name: update_amount
@@ -155,6 +148,5 @@ UPDATE events SET amount = %(amount)s, amount_confirmed = true
 WHERE space_id = %(space_id)s AND id = %(event_id)s;
 
 -- name: delete
--- Delete an event; its touchpoint stays on the contact's path.
 DELETE FROM events
 WHERE space_id = %(space_id)s AND id = %(event_id)s;

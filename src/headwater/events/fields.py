@@ -1,12 +1,11 @@
 """The fields of an event row: JSON as an SQL expression, and the tables it needs.
 
-Aliases: `c` is a row of the page, `e` the event, `l` its label, `h` the contact's last answer to
-"How did you hear about us?", `g` the touchpoint's tag set. `campaign`, `adset`, `ad` and `account`
-are catalogue names of the tag set's ids, joined by primary key only for selected fields that read
-them.
+Aliases: `c` is a row of the page, `e` the event, `l` its label, `h` the contact's last answer to "How did you
+hear about us?", `g` the touchpoint's tag set. `campaign`, `adset`, `ad` and `account` are catalogue names of
+the tag set's ids, joined only if selected.
 
-A line is concatenated with `||`: `row_to_json` looks up the type of every field of every row, a
-third of an export's time.
+A line is concatenated with `||`: `row_to_json` looks up the type of every field of every row, a third of an
+export's time.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ def _quoted(value: LiteralString) -> SQL:
 
 
 def _unquoted(value: LiteralString) -> SQL:
-    """For numbers and booleans."""
     return SQL("(" + value + ")::text")
 
 
@@ -46,7 +44,6 @@ class Field:
     the Space's currency.
     """
     joins: tuple[str, ...] = ()
-    """Aliases of the joined tables that `json` reads."""
     needs_sources: bool = False
     """True for a field that exists only with `sources`."""
     is_per_event: bool = True
@@ -88,8 +85,8 @@ JOINS: dict[str, Composable] = {
         for kind in AD_KINDS
     },
 }
-"""Joins, in dependency order. Each reads the first row from its key on, in primary key order, so that no plan
-reads a whole table that has grown since it was analysed.
+"""Joins, in dependency order. Each reads the first row from its key on, so that no plan reads a whole table
+that has grown since it was analysed.
 """
 
 
@@ -110,7 +107,6 @@ def _tag_field(json: SQL, *joins: str) -> Field:
 
 
 IN_SPACE_CURRENCY = "amount_in_space_currency"
-"""Its amounts must be converted before the rows are read."""
 _FIELDS = {
     "id": Field(_unquoted("c.event_id"), type=ColumnType.WHOLE),
     "profile_id": Field(_quoted("c.contact_id")),
@@ -134,7 +130,7 @@ _FIELDS = {
         _unquoted("c.touchpoint_id"), needs_sources=True, is_per_event=False, type=ColumnType.WHOLE
     ),
     "source": Field(
-        # A name array has fixed-size elements, so the nth is found without scanning the ones before it.
+        # A name array has fixed-size elements: the nth is found directly.
         _quoted("(%(source_names)s::name[])[c.source_id]"),
         needs_sources=True,
         is_per_event=False,
@@ -171,8 +167,6 @@ def complete_fields(selected: Iterable[str], *, credited: bool) -> tuple[str, ..
 
 @dataclass(frozen=True)
 class RowCredit:
-    """SQL expressions of a row's amount or credit, in its own and in the Space's currency."""
-
     in_own_currency: Composable
     in_space_currency: Composable
 
@@ -185,17 +179,13 @@ def compose_credit(model: Model) -> RowCredit:
 
 
 def select_amounts(names: Collection[str]) -> Sequence[SharedAmount]:
-    """Return the amounts that rows with these fields need."""
     return BOTH_AMOUNTS if IN_SPACE_CURRENCY in names else OWN_AMOUNT
 
 
 @dataclass(frozen=True)
 class LinePart:
-    """Consecutive fields of a line."""
-
     column: Identifier
     json: Composed
-    """The text of these fields, as an SQL expression."""
     names: tuple[str, ...]
     is_per_event: bool
     """True if the text is equal in all rows of an event."""

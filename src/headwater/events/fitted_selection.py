@@ -16,15 +16,15 @@ from headwater.events.models import EventSelection, ListEvents
 async def load_listing(
     connection: AsyncConnection, space_id: int, listing: ListEvents
 ) -> tuple[ListEvents, ChosenFit | None]:
-    """Return the listing with the weights of its model's training run, and that run; None for models without
-    one. Raises Invalid.
+    """Return the listing with its model's training run and weights; None for models without one. Raises
+    Invalid.
     """
     fit = await load_fit(connection, space_id, listing.selection)
     return replace(listing, selection=_with_weights(listing.selection, fit)), fit
 
 
 async def load_fit(connection: AsyncConnection, space_id: int, selection: EventSelection) -> ChosenFit | None:
-    """Return the training run of a selection's model; None for models without one. Raises Invalid."""
+    """Return the training run of a selection's model, if it has one. Raises Invalid."""
     if selection.fit is None:
         return None
     return await fetch_chosen(connection, space_id, selection.fit)

@@ -1,5 +1,3 @@
-"""The amounts in a contact's journey."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -17,9 +15,8 @@ class _Item(msgspec.Struct):
 
 
 async def with_amounts(connection: AsyncConnection, space_id: int, page: Page) -> Page:
-    """Add `currency` and `amount_in_space_currency` to the conversions of a journey page.
-
-    Needs the transaction that read the page.
+    """Add `currency` and `amount_in_space_currency` to a page's conversions. Needs the transaction that read
+    the page.
     """
     items = [msgspec.json.decode(line, type=_Item) for line in page.lines]
     event_ids = [item.id for item in items if item.type == "conversion"]

@@ -19,7 +19,6 @@ class EventSelection:
 
     time: TimeRange
     event_names: tuple[str, ...]
-    """Empty for all."""
     attribution: Attribution | None
     """None for one row per event; otherwise one row per credited touchpoint."""
     conditions: tuple[Condition, ...]
@@ -36,12 +35,9 @@ class EventSelection:
 
 @dataclass(frozen=True)
 class ListEvents:
-    """One page of a selection."""
-
     selection: EventSelection
     per_page: int
     position: Position | None
-    """None for the first page."""
     by_amount: bool = False
     """True for largest amounts first, without events that have no amount; otherwise newest first."""
 

@@ -1,5 +1,3 @@
-"""The sort keys of a page's rows, and the SQL conditions of a page position."""
-
 from __future__ import annotations
 
 import struct
@@ -16,9 +14,7 @@ class SortKey(NamedTuple):
     """The sort key of rows, newest first. The second member is the event's id."""
 
     inside: tuple[SQL, ...]
-    """In the page's query."""
     outside: tuple[SQL, ...]
-    """In its result."""
     packed: SQL
     """The key as bytes, because only the first and last row's keys are ever read."""
 
@@ -57,14 +53,13 @@ def unpack_amount_key(values: tuple[bytes]) -> tuple[int, ...]:
 
 
 def bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
-    """Return the values that the conditions of `beyond` bind."""
     values: list[Any] = [key[0] * AMOUNT_STEP, key[1]] if by_amount else from_key(key)
     return {f"key_{index}": value for index, value in enumerate(values)}
 
 
 def beyond(position: Position | None, event_key: Sequence[SQL], *, events: bool) -> list[Composable]:
-    """Return the condition on rows past a position, or on events that can have such rows: between two touches
-    of an event, the event itself still has rows.
+    """Return the condition on rows past a position, or on events that can have such rows, including the
+    position's event between two of its touches.
     """
     if position is None:
         return []

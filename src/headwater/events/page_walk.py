@@ -35,9 +35,7 @@ class PageEvents:
     space_id: int
     request: ListEvents
     conditions: list[Composable]
-    """On the selection's events, without the position's."""
     bound: dict[str, Any]
-    """Values for the conditions."""
     is_by_key: bool = False
 
     def __post_init__(self) -> None:
@@ -61,7 +59,7 @@ class PageEvents:
         return sort_direction(self.request.position)
 
     async def plan(self, *, by_key: bool) -> None:
-        """Plan later statements once, for lookups by key, or separately for their own values."""
+        """Plan later statements once, for lookups by key, or separately for their values."""
         if self.is_by_key is not by_key:
             await self.connection.execute(queries["by_key" if by_key else "by_values"])
             self.is_by_key = by_key
@@ -91,8 +89,6 @@ def start_walk(walked: PageEvents) -> Walk:
 
 
 class _EveryEvent:
-    """Scans an index over all events."""
-
     def __init__(self, walked: PageEvents) -> None:
         self._walked, self._bound = walked, dict(walked.bound)
         self._conditions = list(walked.conditions)
@@ -148,9 +144,7 @@ class _Narrowed:
 
 
 class _Credited:
-    """Iterates over the events credited to the sources. After many events that fail the page's conditions, it
-    continues with an index scan.
-    """
+    """Iterates over the events credited to the sources. After many misses it continues with an index scan."""
 
     def __init__(self, walked: PageEvents, attribution: Attribution) -> None:
         self._walked, self._attribution = walked, attribution

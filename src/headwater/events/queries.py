@@ -1,7 +1,4 @@
-"""Read stored events: a page of a selection, or one event.
-
-A page is one statement, composed of the attribution's rows, the conditions on events and the selected fields.
-"""
+"""Read stored events: a page of a selection, or one event."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
     """Return one page, newest first. Needs a transaction with one snapshot.
 
     Finds events first and reads their rows until the page is full, so that long paths are computed only as
-    far as they are listed.
+    far as listed.
     """
     selection = request.selection
     conditions, bound = compose_conditions(selection)
@@ -74,7 +71,6 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
 async def _fetch_rows(
     walked: PageEvents, page: Statement, event_ids: list[int], limit: int
 ) -> list[tuple[Any, ...]]:
-    """Return the first rows of these events, at most `limit`."""
     await walked.plan(by_key=True)
     bound = walked.bound | {"event_ids": array(event_ids), "limit": limit}
     if fields.IN_SPACE_CURRENCY in walked.request.selection.fields:
@@ -134,8 +130,6 @@ def compose_conditions(selection: EventSelection) -> tuple[list[Composable], dic
 
 @dataclass(frozen=True)
 class _PageForm:
-    """Everything that determines a page's statement."""
-
     fields: tuple[str, ...]
     attribution: Attribution | None
     """Without sources and weights, which are bound as values."""
@@ -143,7 +137,6 @@ class _PageForm:
     """With zeros for the values of its key."""
     by_amount: bool
     unmet: str
-    """The unchecked conditions; may be empty."""
 
 
 def _page_form(request: ListEvents, unmet: Sequence[Composable]) -> _PageForm:

@@ -8,7 +8,6 @@ from headwater.spaces.known_values import SOURCE, refuse_source
 
 
 def sources_parameter(most: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
-    """Return a parameter to be read by `read_sources`."""
     kind = written(schema, str)
     return ListParameter(name="sources", kind=kind, most=most, description=description)
 

@@ -1,7 +1,5 @@
-"""Convert event amounts to the Space's currency, for pages, exports and single events.
-
-Uses the rates and rounding of reports. Only amounts in other currencies are looked up before their rows are
-read.
+"""Convert event amounts to the Space's currency, with the rates and rounding of reports. Only amounts in
+other currencies are looked up.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from headwater.spend.rates.store import load_rates, load_rates_now
 queries = Queries(__name__, "space_amounts.sql")
 
 AMOUNT_COLUMNS = queries["amount"]
-"""The columns of an EventAmount, for an event `e` and its Space `s`."""
 _PARTS = {"amount": AMOUNT_COLUMNS, "is_foreign": queries["is_foreign"]}
 _FOREIGN = queries["among"].format(**_PARTS)
 _ALL = queries["among"].format(amount=AMOUNT_COLUMNS, is_foreign=SQL("true"))
@@ -40,7 +37,6 @@ class TwoCurrencies(NamedTuple):
     in_space_currency: Decimal | None
 
     def add_to(self, line: str) -> str:
-        """Append these members to a JSON object."""
         amount = self.in_space_currency
         text = "null" if amount is None else f"{amount:f}"
         members = f'"currency":"{self.currency}","amount_in_space_currency":{text}'
@@ -48,11 +44,8 @@ class TwoCurrencies(NamedTuple):
 
 
 class EventAmount(NamedTuple):
-    """An event's amount, with the inputs of its exchange."""
-
     event_id: int
     amount: int | None
-    """In ten-thousandths."""
     currency: str
     space_currency: str
     day: date
@@ -78,7 +71,6 @@ class EventAmount(NamedTuple):
 async def exchange_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the bound values for converting these events' amounts."""
     amounts = await _read(connection, space_id, event_ids, _FOREIGN)
     return _values(amounts, await _load_rates(connection, space_id, amounts))
 
@@ -112,8 +104,8 @@ async def _load_rates(
 def exchange_in_parts(
     connection: Connection[Any], only: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the bound values for the events of a selection in time slices, newest first, each with its
-    `start` and `end`. Slices bound the amounts held in memory.
+    """Yield the bound values for a selection's events in time slices, newest first, each with its `start` and
+    `end`, to bound the amounts in memory.
     """
     latest = queries["latest"].format(only=only, **_PARTS)
     end, is_last_slice = bound["end"], False

@@ -1,15 +1,13 @@
 -- name: exchanged
 -- The converted amounts, in ten-thousandths, of events `{event}` in other currencies or too large for sums;
--- null for amounts that do not count.
+-- null if not counted.
 LEFT JOIN unnest(%(exchanged_ids)s::bigint[], %(exchanged_amounts)s::bigint[]) AS x (id, amount)
     ON x.id = {event}.id
 
 -- name: space_amount
--- The amount of an event `{event}` in the Space's currency.
 , CASE WHEN x.id IS NULL THEN {event}.amount ELSE x.amount * 0.0001 END AS space_amount
 
 -- name: amount
--- The columns of an EventAmount for event `e` and Space `s`.
 e.id, (e.amount * 10000)::bigint, coalesce(e.currency, s.currency), s.currency,
 (e.event_time AT TIME ZONE s.timezone)::date,
 coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_confirmed,
@@ -20,7 +18,6 @@ e.event_time
 (e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
 
 -- name: among
--- Amounts of events, each by its key.
 SELECT {amount}
 FROM unnest(%(event_ids)s::bigint[]) AS chosen (id)
 CROSS JOIN LATERAL (

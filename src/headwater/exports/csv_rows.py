@@ -21,7 +21,6 @@ _BARE = re.compile(f'[^,{BEFORE}{FORMULA}][^,"\r\n]*')
 
 
 def write_csv(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
-    """Write lines of JSON as rows, with a header."""
     members = [(column.name, _MEMBERS[column.type]) for column in columns]
     row_type: Any = msgspec.defstruct("Row", members)
     decoder = msgspec.json.Decoder(list[row_type])

@@ -1,6 +1,4 @@
-"""The worker's duties for exports: queue scheduled runs, run a process while exports wait, and remove expired
-files.
-"""
+"""The worker's duties for exports: queue scheduled runs, run the export process, and remove expired files."""
 
 from __future__ import annotations
 
@@ -18,7 +16,6 @@ from headwater.exports.schedules import due_spaces, queue_runs
 LOOK_SECONDS = 0.25
 """Between two polls for waiting exports, which visit every node of a cluster."""
 SCHEDULE_SECONDS = 1.0
-"""Between two polls for due schedules."""
 TIDY_SECONDS = 2.0
 """Between two searches for expired files, which read the rows of all files."""
 

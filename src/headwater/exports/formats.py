@@ -9,8 +9,6 @@ from importlib.util import find_spec
 
 
 class Format(StrEnum):
-    """The formats, by file extension."""
-
     NDJSON = "ndjson"
     CSV = "csv"
     PARQUET = "parquet"
@@ -25,8 +23,6 @@ class ParquetMissingError(Exception):
 
 @dataclass(frozen=True)
 class FileForm:
-    """The format of a file, and its compression."""
-
     format: Format = Format.NDJSON
     by_gzip: bool = True
     """Never true for Parquet, which is compressed inside."""

@@ -1,7 +1,7 @@
 """Export jobs as rows: requested through the API, claimed by one process at a time.
 
-The process that claims a job holds a lease under a token and renews it while it works. The lease of a killed
-process expires. A process that was only slow finds its token replaced and discards its file.
+The process holds a lease under a token and renews it while it works. After a kill it expires. A process that
+was only slow finds its token replaced and discards its file.
 
     request ──▶ claim ──▶ read and write ──▶ complete
                   ▲            │ a contact in it is erased: the lease is revoked
@@ -73,8 +73,8 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
-    """Claim the job that has waited longest, if any, and remove the files of a killed attempt. The connection
-    is in autocommit.
+    """Claim the job that has waited longest, if any, and remove a killed attempt's files. The connection is
+    in autocommit.
     """
     for space_id, export_id, left_behind, parts in connection.execute(queries["waiting"], _WAITS).fetchall():
         values = {
@@ -104,12 +104,11 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with expired files."""
     return [row[0] for row in connection.execute(queries["spaces_to_tidy"], {"kept": KEPT})]
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    """Remove a Space's expired files, and those of failed or withdrawn exports."""
+    """Remove a Space's expired files, and the files of failed or withdrawn exports."""
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
         if discard(storage, part_names(file, parts)):
@@ -118,9 +117,7 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
 
 
 def discard(storage: Storage, files: Iterable[str]) -> bool:
-    """Remove files. Returns True if all are removed. An unwritable folder makes the job fail; it must not end
-    the process that records the failure.
-    """
+    """Remove files. Returns True if all are removed. A failure must not end the process that records it."""
     file = ""
     try:
         for file in files:

@@ -4,7 +4,6 @@ VALUES (%(space_id)s, %(kind)s, %(request)s, %(start)s, %(end)s, %(extension)s, 
 RETURNING id;
 
 -- name: fetch
--- One job of a kind.
 SELECT x.id, x.kind, x.status, iso_utc(date_trunc('milliseconds', x.created_at)) AS created_at,
        iso_utc(date_trunc('milliseconds', x.completed_at)) AS completed_at,
        x.request, x.rows_done, x.rows_total, x.error, x.file, x.part_rows, x.rows_per_file
@@ -13,12 +12,12 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
   AND x.schedule_id IS NULL;
 
 -- name: waiting
--- For the operator: unclaimed jobs, oldest first, and the possible files of their last attempts.
+-- For the operator: unclaimed jobs, oldest first, and the files of their last attempts.
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
-  -- A job that will block erasures first lets those proceed that an export has blocked before, so that none
-  -- waits for more than one export.
+  -- A job that will block erasures lets those proceed that an export has blocked before, so that none waits
+  -- for two exports.
   AND NOT (x.was_withdrawn AND EXISTS (
     SELECT e.id FROM erasures e
     JOIN exports held ON held.space_id = e.space_id AND held.was_withdrawn
@@ -29,8 +28,7 @@ ORDER BY x.schedule_id IS NOT NULL, x.created_at
 LIMIT 20;
 
 -- name: claim
--- Claim an unclaimed job. A job without attempts left has failed: its processes were killed, unless an
--- earlier one recorded an error.
+-- A job without attempts left has failed: its processes were killed, unless an earlier one recorded an error.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'processing' ELSE 'failed' END,
     error = CASE WHEN x.attempts < %(tries)s THEN x.error ELSE coalesce(x.error, %(exhausted)s) END,
@@ -56,7 +54,6 @@ SET leased_until = now() + %(lease)s, rows_done = %(done)s, rows_total = %(total
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: add_part
--- Record that another file is about to be created.
 UPDATE exports x
 SET parts = %(parts)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
@@ -71,7 +68,6 @@ SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows 
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: put_back
--- Record a failed attempt: retry later, or give up.
 UPDATE exports x
 SET status = CASE WHEN x.attempts < %(tries)s THEN 'queued' ELSE 'failed' END,
     error = %(error)s, retry_at = now() + %(pause)s, lease = NULL, leased_until = now()
@@ -88,24 +84,22 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s
 UPDATE exports x SET leased_until = now() WHERE x.was_withdrawn AND x.leased_until > now();
 
 -- name: spaces_to_tidy
--- For the operator: Spaces with expired files.
 SELECT DISTINCT x.space_id FROM exports x
 WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
 
 -- name: to_forget
--- Expired files, and those of failed or withdrawn exports.
+-- Expired files, and the files of failed or withdrawn exports.
 SELECT x.id, x.file, x.parts FROM exports x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
   AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)
 LIMIT 100;
 
 -- name: forget
--- Record that the file is gone.
 UPDATE exports x
 SET status = 'failed', error = coalesce(x.error, %(error)s), file = NULL
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s;
 
 -- name: snapshot
--- All statements of an export see the same rows. Paths are read in index order, because a plan that reads and
--- sorts everything would delay the first line.
+-- All statements of an export see the same rows. Paths are read in index order: sorting would delay the first
+-- line.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;

@@ -1,7 +1,4 @@
-"""The three kinds of export: their request bodies and lines.
-
-A kind's parameters are defined once, to parse and document the body, and to parse it again when the job runs.
-"""
+"""The three kinds of export: their request bodies and lines. The body is parsed again when the job runs."""
 
 from __future__ import annotations
 
@@ -89,7 +86,6 @@ class ExportKind:
 
     @property
     def parameters(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
-        """All parameters of a body."""
         return (*self.own_parameters, WHOLE_RANGE, *OF_FILES)
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
@@ -114,8 +110,8 @@ class ExportKind:
 
 
 async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
-    """Return the request with the name of its model's training run, if it needs one: another may be current
-    when the file is written. Raises Invalid without a training run.
+    """Return the request with the name of its model's current training run, if it needs one. Raises Invalid
+    without one.
     """
     if request.kind != "events":
         return request

@@ -16,8 +16,6 @@ _EXPIRES = re.compile("[0-9]{1,12}")
 
 @dataclass(frozen=True)
 class Download:
-    """A file in the local folder, and its name for saving."""
-
     file: str
     download_name: str
 

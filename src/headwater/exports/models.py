@@ -13,8 +13,6 @@ from headwater.http.inputs.timerange import TimeRange
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """A validated export request."""
-
     kind: str
     """events, contacts or companies."""
     body: dict[str, Any]
@@ -39,13 +37,11 @@ class ExportJob:
     rows_total: int | None
     error: str | None
     file: str | None
-    """The name of the first file in the storage, once completed."""
     part_rows: list[int] | None
     """The rows of each file, once completed."""
     rows_per_file: int | None
 
     def files(self) -> list[tuple[str, int]]:
-        """The name and rows of each file; empty before completion."""
         if self.status != "completed" or self.file is None:
             return []
         rows = self.part_rows or []
@@ -75,8 +71,6 @@ class ClaimedJob:
 
 
 def download_name(kind: str, body: dict[str, Any], file: str) -> str:
-    """Return a name with an export's kind and dates. It ends in the file's own name, so that no two downloads
-    have the same.
-    """
+    """Return a unique name with an export's kind and dates, ending in the file's own name."""
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
     return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"

@@ -1,10 +1,10 @@
-"""Lines of an export as Parquet: arro3, written in Rust, parses the JSON by the types of the columns and
-writes row groups, so that memory holds one group and never the file.
+"""Lines of an export as Parquet: arro3, written in Rust, parses the JSON by the column types and writes
+row groups, so that memory holds only one group.
 
-lines ──> _LineFile ──> read_json ──> write_parquet ──> _SafeSink ──> sink
+    lines ──> _LineFile ──> read_json ──> write_parquet ──> _SafeSink ──> sink
 
-arro3 pulls, and cannot carry Python errors: an error during a read or write is stored, ends the lines, and is
-raised again after arro3 has returned.
+arro3 cannot carry Python errors: an error during a read or write is stored, ends the lines, and is raised
+again after arro3 has returned.
 """
 
 from __future__ import annotations

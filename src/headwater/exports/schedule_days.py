@@ -1,9 +1,9 @@
 """The times of scheduled exports, and the days of a run, in the Space's time zone. Pure.
 
-daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
+    daily, two days rewritten, in the first hour of 14 May:   [11] [12] [13]       until yesterday
     hourly, one day rewritten, at any hour of 14 May:                   [13] [14]  until now
 
-Days without a complete file are always included, so a service that was down catches up.
+Days without a complete file are always included.
 """
 
 from __future__ import annotations
@@ -36,12 +36,10 @@ class ScheduleDays:
     rewritten_days: int
 
     def last_day(self, now: datetime, zone: ZoneInfo) -> date:
-        """Return the last day of a run."""
         today = now.astimezone(zone).date()
         return today if self.cadence is ExportCadence.HOURLY else today - DAY
 
     def to_write(self, now: datetime, zone: ZoneInfo) -> list[date]:
-        """Return the days of a run, oldest first."""
         last = self.last_day(now, zone)
         first = min(self.next_day, last - DAY * self.rewritten_days)
         return list(each_day(max(first, self.first_day), last))

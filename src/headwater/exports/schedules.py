@@ -1,7 +1,5 @@
-"""Scheduled exports and their runs, which are export jobs with a folder.
-
-A folder keeps one job row for all its runs: events have a folder per day, contacts and companies one in
-total.
+"""Scheduled exports and their runs, which are export jobs with a folder. A folder keeps one job row for all
+its runs: events have a folder per day, contacts and companies one in total.
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ REMOVED = "The schedule was removed."
 
 @dataclass(frozen=True)
 class NewSchedule:
-    """A requested schedule."""
-
     name: str
     kind: str
     cadence: ExportCadence
@@ -62,7 +58,6 @@ class ExportSchedule:
 
     @property
     def days(self) -> ScheduleDays:
-        """The days of its runs."""
         cadence = ExportCadence(self.cadence)
         return ScheduleDays(cadence, self.first_day, self.next_day, self.rewritten_days)
 
@@ -72,13 +67,11 @@ class ScheduleStatus(ExportSchedule):
     """A schedule and the state of its files."""
 
     completed_at: datetime | None
-    """The end of the latest run."""
     waiting: int
     """Folders with waiting or running jobs."""
     failed: int
     """Folders whose last run has failed."""
     error: str | None
-    """The reason for one of them."""
 
 
 def folder_of(space_id: int, name: str) -> str:
@@ -126,7 +119,6 @@ async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id
 
 
 async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int) -> list[dict[str, Any]]:
-    """Return the folders of a schedule, the latest days first, with their last runs."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST_RUNS}
     return await fetch_all(cursor, queries["runs"], values)
@@ -143,7 +135,7 @@ async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_i
 async def rewrite_days(
     connection: AsyncConnection, space: Space, schedule: ExportSchedule, days: tuple[date, date]
 ) -> int:
-    """Queue a rewrite of earlier days, or of a table's only folder, and return the number of runs."""
+    """Queue a rewrite of earlier days, or of a table's only folder; returns the number of runs."""
     now = datetime.now(UTC)
     first = max(days[0], schedule.first_day)
     last = min(days[1], schedule.days.last_day(now, space.zone))
@@ -153,7 +145,6 @@ async def rewrite_days(
 
 
 def due_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with due schedules."""
     return [row[0] for row in connection.execute(queries["due_spaces"])]
 
 
@@ -184,7 +175,6 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
 def _runs(
     space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, now: datetime
 ) -> dict[str, Any]:
-    """Return the values for queuing runs."""
     folder = folder_of(space_id, schedule.name)
     runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, now))]
     if schedule.kind == "events":

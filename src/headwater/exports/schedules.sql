@@ -39,7 +39,6 @@ WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s
   AND x.status IN ('queued', 'processing');
 
 -- name: runs
--- The folders of a schedule, the latest days first, with their last runs.
 SELECT x.error AS message, x.folder, x.status, x.rows_done AS rows,
        coalesce(cardinality(x.part_rows), 0) AS files, x.completed_at
 FROM exports x
@@ -48,11 +47,9 @@ ORDER BY x.range_start DESC, x.id DESC
 LIMIT %(most)s;
 
 -- name: due_spaces
--- For the operator's side: Spaces with due schedules.
 SELECT DISTINCT s.space_id FROM export_schedules s WHERE s.next_at <= now();
 
 -- name: due
--- The due schedules, each locked by one worker.
 SELECT s.id, s.name, s.kind, s.cadence, s.request, s.extension, s.rows_per_file, s.first_day,
        s.next_day, s.rewritten_days, s.next_at, z.timezone
 FROM export_schedules s JOIN spaces z ON z.id = %(space_id)s
@@ -60,7 +57,7 @@ WHERE s.space_id = %(space_id)s AND s.next_at <= %(now)s
 FOR UPDATE OF s SKIP LOCKED;
 
 -- name: queue
--- Queue runs of a schedule, replacing the last runs of their folders. A running one starts again.
+-- Replace the last runs of the folders. A running one starts again.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file,
                      schedule_id, folder, retry_at)
 SELECT %(space_id)s, %(kind)s, %(request)s, r.start_at, r.end_at, %(extension)s, %(rows_per_file)s,

@@ -1,5 +1,3 @@
-"""JSON schemas of the bodies of the export endpoints."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -11,7 +9,6 @@ from headwater.http.openapi import body
 
 
 def body_of(kind: str) -> dict[str, Any]:
-    """Return the request body for an export of this kind."""
     everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
@@ -25,7 +22,6 @@ def body_of(kind: str) -> dict[str, Any]:
 
 
 def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> dict[str, Any]:
-    """Return the schemas of a body's members."""
     documented = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
         name: {**_schema_of(parameter), "description": parameter["description"]}

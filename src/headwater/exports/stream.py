@@ -42,12 +42,11 @@ class LineReader:
 
     @property
     def is_at_end(self) -> bool:
-        """True at the end of the lines."""
         return not self._held
 
     def read(self, most: int | None) -> Iterator[list[str]]:
-        """Yield at most `most` lines in batches. `progress` receives the number of lines so far after each
-        batch; an exception from it ends the reading.
+        """Yield at most `most` lines in batches. `progress` receives the number so far after each; its
+        exception ends the reading.
         """
         end = None if most is None else self.done + most
         while self._held and self.done != end:
@@ -63,7 +62,7 @@ def write_files(
     connection: Connection[Any], lines: Lines, files: FileSet, progress: Callable[[int], object]
 ) -> list[int]:
     """Write the lines to at least one file, and return the number of rows of each. `progress` receives the
-    number so far now and then; an exception from it ends the writing.
+    number so far; its exception ends the writing.
     """
     rows: list[int] = []
     with closing(_batches(connection, lines)) as batches:
@@ -79,7 +78,7 @@ def write_files(
 
 def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
     for part in lines.parts:
-        # With COPY, every line would be a message of its own, at three times the CPU time here.
+        # COPY would send each line as a message, at three times the CPU time here.
         stream = connection.cursor().stream(
             lines.query, {**lines.parameters, **part}, binary=True, size=LINES_AT_ONCE
         )

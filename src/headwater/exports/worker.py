@@ -30,8 +30,8 @@ attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Process jobs until none waits, and return their number. `connection` is in autocommit; each job has its
-    own connections to the database at `url`.
+    """Process jobs until none waits, and return their number. `connection` is in autocommit; jobs have their
+    own connections to `url`.
     """
     count = 0
     while (job := jobs.claim_next(connection, storage)) is not None:
@@ -71,7 +71,6 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
 
 
 def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt: ExportAttempt) -> list[int]:
-    """Write the files, and return the number of rows of each."""
     job, request = attempt.job, attempt.job.request
 
     @contextmanager
@@ -101,7 +100,6 @@ class ExportAttempt:
         self.job = job
         self.total: int | None = None
         self.parts = 1
-        """The number of files with assigned names."""
         self.renewal = LeaseRenewal(url, self._renew)
         self._done = 0
 
@@ -111,13 +109,13 @@ class ExportAttempt:
         self.renewal.check()
 
     def take_name(self, connection: Connection[Any], number: int) -> None:
-        """Record that a file is about to be created, so that none is orphaned. Raises LeaseLostError."""
+        """Record that a file is about to be created. Raises LeaseLostError."""
         if number > 1 and not jobs.add_part(connection, self.job, number):
             raise LeaseLostError
         self.parts = number
 
     def move_to_folder(self, connection: Connection[Any], storage: Storage) -> None:
-        """Replace the files of a schedule's last run with those of this one. Raises LeaseLostError."""
+        """Replace the files of a schedule's last run. Raises LeaseLostError."""
         job = self.job
         if job.folder is None:
             return
@@ -130,7 +128,7 @@ class ExportAttempt:
             storage.delete(f"{job.folder}/part-{number:04}{extension}")
 
     def hand_over(self, connection: Connection[Any], part_rows: list[int]) -> None:
-        """Complete the job with the rows of each file. Raises LeaseLostError."""
+        """Complete the job. Raises LeaseLostError."""
         if not jobs.complete(connection, self.job, part_rows):
             raise LeaseLostError
 
@@ -139,7 +137,7 @@ class ExportAttempt:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why an attempt failed, in words for the user."""
+    """Return why an attempt failed, for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "There is no space left where export files are kept."
     if isinstance(error, BaseError):

@@ -1,4 +1,4 @@
-"""The personal data in database columns, as declared in columns.txt."""
+"""The personal data in database columns, declared in columns.txt."""
 
 from __future__ import annotations
 

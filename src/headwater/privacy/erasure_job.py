@@ -32,7 +32,6 @@ class _Job(NamedTuple):
     contact_id: int
     receipt_mark: int
     attempts: int
-    """Failed attempts."""
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
@@ -70,8 +69,8 @@ def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
 
 
 def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
-    """Erase the person. Return False while items accepted before the request are waiting: they must become
-    the contact's first, to be erased too.
+    """Erase the person. Return False while items accepted before the request are waiting, which must be
+    erased too.
     """
     process_space(connection, space_id, limit)
     values = {"space_id": space_id, **job._asdict()}
@@ -95,8 +94,8 @@ def _postpone(connection: Connection[Any], space_id: int, job: _Job, error: Exce
 
 
 def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request erasures in an older copy of the database. Return the number of unknown ones. Waiting items
-    that create one of the contacts are processed first.
+    """Request erasures in an older copy of the database, after processing waiting items that create one of
+    the contacts. Return the number of unknown ones.
     """
     while spaces := list_unprocessed(connection, erasures):
         for space_id in spaces:

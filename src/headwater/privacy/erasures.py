@@ -27,7 +27,6 @@ class Erasure:
     """The canonical contact at the time of the request."""
     requested_at: datetime
     attempts: int
-    """Failed attempts."""
     retry_at: datetime
     last_error: str | None
     """Why the last attempt failed, without personal data."""
@@ -47,7 +46,6 @@ class PastErasure:
     """Each contact's first receipt: in an older copy it may be waiting, without a contact."""
     requested_at: datetime
     erased_at: datetime | None
-    """None while waiting."""
 
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
@@ -63,8 +61,8 @@ async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Eras
 
 
 def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
-    """Wait up to `timeout` seconds until all erasures requested before this call are done. Return False on
-    time-out. Needs an autocommit connection.
+    """Wait up to `timeout` seconds until all erasures requested before are done. Return False on time-out.
+    Needs an autocommit connection.
     """
     row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
@@ -91,9 +89,7 @@ def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure
 
 
 def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request the erasures that this copy of the database does not know, and return their number. Items
-    accepted before are processed first.
-    """
+    """Request the erasures that this copy of the database does not know, and return their number."""
     row = connection.execute(queries["mark"]).fetchone()
     assert row is not None
     values = {"erasures": _encode(erasures), "receipt_mark": row[0]}
@@ -116,7 +112,6 @@ def _encode(erasures: Sequence[PastErasure]) -> Jsonb:
 
 
 def count_waiting(connection: Connection[Any]) -> int:
-    """Return the number of unfinished erasures of the installation."""
     row = connection.execute(queries["waiting"]).fetchone()
     assert row is not None
     return row[0]

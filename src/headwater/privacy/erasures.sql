@@ -4,7 +4,6 @@ INSERT INTO erasures (space_id, contact_id, receipt_mark)
 VALUES (%(space_id)s, %(contact_id)s, nextval('receipt_ids'));
 
 -- name: list
--- The erasures of a Space, newest first.
 SELECT e.id, e.contact_id, e.requested_at, e.attempts, e.retry_at, e.last_error, e.erased_at
 FROM erasures e
 WHERE e.space_id = %(space_id)s
@@ -43,12 +42,10 @@ ORDER BY e.id
 LIMIT 1;
 
 -- name: waits
--- Whether a row accepted before an erasure's request still waits.
 SELECT EXISTS (SELECT FROM inbox i WHERE i.space_id = %(space_id)s AND i.id <= %(receipt_mark)s);
 
 -- name: clock
--- The database's current time instead of the transaction's: the journal searches for changes since its last
--- pass.
+-- Not the transaction's time: the journal searches for changes since its last pass.
 SELECT clock_timestamp();
 
 -- name: done
@@ -64,9 +61,8 @@ WHERE e.space_id = %(space_id)s AND e.id = %(id)s
 RETURNING e.attempts;
 
 -- name: changed
--- For the operator's side: the erasures requested or done since a moment, with every affected contact,
--- because in an older copy of the database these may not be merged, and the first receipt of each, because
--- its first event may have waited there without a contact.
+-- For the operator's side: the erasures requested or done since a moment. In an older copy of the database
+-- the contacts may not be merged, or wait as receipts without a contact.
 SELECT e.space_id, e.id AS erasure_id, ARRAY(
            SELECT c.id FROM contacts c WHERE c.space_id = e.space_id AND c.id = survivor.id
            UNION
@@ -116,7 +112,7 @@ WHERE NOT EXISTS (
                    known.contact_id) = coalesce(c.merged_into, c.id));
 
 -- name: unprocessed
--- For the operator's side: the Spaces where receipts of erasures wait, and so have no contact yet.
+-- For the operator's side: the Spaces where receipts of erasures wait without a contact.
 SELECT DISTINCT i.space_id
 FROM jsonb_to_recordset(%(erasures)s::jsonb) AS past (space_id bigint, receipt_ids bigint[])
 JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);

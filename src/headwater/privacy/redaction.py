@@ -1,5 +1,3 @@
-"""Remove a person from waiting and rejected payloads. Pure."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -46,7 +44,7 @@ class PayloadMatcher:
     """Finds a person in payloads by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
-        """Pass kinds and values, as in contact_identifiers."""
+        """Store kinds and values of contact_identifiers."""
         self._identifiers = frozenset(identifiers)
         self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 
@@ -56,7 +54,7 @@ class PayloadMatcher:
         return sorted(value for kind, value in self._identifiers if kind != FINGERPRINT)
 
     def redact(self, kind: str, payload: str) -> str:
-        """Return the payload without the person's data; unchanged if it doesn't mention them."""
+        """Return the payload without the person's data."""
         accepted = _read(kind, payload)
         if accepted is None:
             return EMPTIED if self._is_mentioned(payload.casefold()) else payload
@@ -65,7 +63,7 @@ class PayloadMatcher:
         return msgspec.json.encode(msgspec.structs.replace(accepted, **_EMPTY_MEMBERS[kind])).decode()
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text mentions the person: JSON with any escapes, or any other text."""
+        """Return whether a text, JSON with any escapes or other, mentions the person."""
         return self._is_mentioned(_normalize_json(text).casefold())
 
     def _is_mentioned(self, text: str) -> bool:

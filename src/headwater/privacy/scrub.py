@@ -95,9 +95,8 @@ def _delete_deliveries(
 
 
 def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
-    """Delete the tag sets used only by touchpoints that their page views have withdrawn.
-
-    Runs before the page views are deleted, because they identify these tag sets.
+    """Delete the tag sets of touchpoints that their page views have withdrawn. Runs before the page views are
+    deleted, because they identify these tag sets.
     """
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     if withdrawn:

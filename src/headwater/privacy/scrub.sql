@@ -1,8 +1,7 @@
--- The erasure of a person: of a contact and all contacts merged into it (the group). {cleared} and {held} are
--- built from the personal columns in columns.txt.
+-- The erasure of a contact and all contacts merged into it (the group). {cleared} and {held} are the personal
+-- columns in columns.txt.
 
 -- name: group
--- The surviving contact, and every contact merged into it.
 WITH survivor AS (
     SELECT coalesce(c.merged_into, c.id) AS id FROM contacts c
     WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s
@@ -13,7 +12,7 @@ SELECT merged.id FROM survivor
 JOIN contacts merged ON merged.space_id = %(space_id)s AND merged.merged_into = survivor.id;
 
 -- name: identifiers
--- The identifiers of the group. A former address still counts, unless another contact has it now.
+-- A former address still counts, unless another contact has it now.
 SELECT DISTINCT CASE i.kind WHEN 'former_email' THEN 'email' ELSE i.kind END, i.value
 FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
@@ -23,15 +22,15 @@ WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[])
         WHERE now.space_id = %(space_id)s AND now.kind = 'email' AND now.value = i.value));
 
 -- name: withdraw_uploads
--- Withdraw uploads whose import has not begun, with their files, because they may contain the person.
+-- Uploads whose import has not begun may contain the person.
 UPDATE import_jobs x
 SET status = 'failed', error = %(withdrawn_upload)s, ended_at = now(), taken = 0, lease = NULL,
     leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.status IN ('uploading', 'uploaded', 'checking', 'checked');
 
 -- name: imports_under_way
--- Running imports continue without the person: their rows are recognized by hashes, which are deleted with
--- the import. Locking the jobs waits for rows being stored.
+-- Running imports continue without the person, whose rows are recognized by hashes, deleted with the import.
+-- Locking the jobs waits for rows being stored.
 SELECT x.id, ARRAY(
     SELECT sha256(convert_to(x.file || ' ' || lower(v), 'UTF8'))
     FROM unnest(%(values)s::text[]) AS v)
@@ -41,12 +40,10 @@ ORDER BY x.id
 FOR NO KEY UPDATE;
 
 -- name: bar_from_import
--- Add the hashes to an import.
 UPDATE import_jobs x SET erased = x.erased || %(hashes)s::bytea[]
 WHERE x.space_id = %(space_id)s AND x.id = %(import_id)s;
 
 -- name: refused_rows
--- The stored refused rows of the Space's imports.
 SELECT r.import_id, r.row, r.reason, r.cells FROM refused_rows r
 WHERE r.space_id = %(space_id)s;
 
@@ -55,16 +52,14 @@ DELETE FROM refused_rows r
 WHERE r.space_id = %(space_id)s AND r.import_id = %(import_id)s AND r.row = %(row)s;
 
 -- name: payloads
--- Every row of a queue.
 SELECT q.id, q.kind, q.payload FROM {queue} q WHERE q.space_id = %(space_id)s;
 
 -- name: redact
--- Store the redacted payload of a queue's row.
 UPDATE {queue} q SET payload = %(payload)s WHERE q.space_id = %(space_id)s AND q.id = %(id)s;
 
 -- name: deliveries
--- Every delivery of a webhook with all its text: whether it became or repeated an event of the group, or
--- reports on the money of their orders.
+-- Deliveries that became or repeated an event of the group, or report on the money of their orders, and their
+-- whole text.
 WITH theirs AS MATERIALIZED (
     SELECT e.id, e.order_id FROM events e
     WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
@@ -87,7 +82,6 @@ LEFT JOIN duplicates u ON u.space_id = %(space_id)s AND u.id = d.receipt_id
 WHERE d.space_id = %(space_id)s;
 
 -- name: delete_deliveries
--- Delete whole deliveries of webhooks.
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
@@ -129,16 +123,14 @@ WHERE d.space_id = %(space_id)s AND e.space_id = %(space_id)s AND d.event_id = e
   AND e.contact_id = ANY(%(group)s::bigint[]) AND num_nonnulls({held}) > 0;
 
 -- name: delete_clicks
--- Delete clicks first seen in one of their browsers.
 DELETE FROM clicks c
 USING visits v
 WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.device
   AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdrawn_tag_sets
--- Candidate tag sets of pages that they opened without a remaining touchpoint: page views that made one and
--- withdrew it may have left theirs. If old page views were deleted, any tag set without a touchpoint may be
--- one.
+-- Candidate tag sets of pages that they opened without a remaining touchpoint: withdrawn ones may have left
+-- theirs. If old page views were deleted, any tag set without a touchpoint may be one.
 SELECT g.id
 FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.landing_page IN (
@@ -155,7 +147,7 @@ LEFT JOIN touchpoints t ON t.space_id = %(space_id)s AND t.tag_set_id = g.id
 WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL AND t.id IS NULL;
 
 -- name: delete_tag_sets
--- Delete those without a touchpoint. This reads all touchpoints of the Space, in an index.
+-- Only those without a touchpoint. This reads all touchpoints of the Space, in an index.
 DELETE FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
   AND NOT EXISTS (SELECT FROM touchpoints t
@@ -171,10 +163,10 @@ DELETE FROM visits v
 WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdraw_exports
--- Withdraw exports that contain the person, even in the line of a contact that they belonged to for a time:
--- exports of contacts, and of events with answers about how they heard of the business. The file of a
--- finished one is removed. A running one is restarted by revoking its lease, but not a second time; a waiting
--- one is only locked until the commit. The files of a schedule are written again.
+-- Withdraw exports that contain the person, even in the line of a former contact: of contacts, and of events
+-- with answers about how they heard of the business. The file of a finished one is removed. A running one is
+-- restarted by revoking its lease, but only once; a waiting one is only locked until the commit. The files of
+-- a schedule are written again.
 WITH RECURSIVE shown AS (
     SELECT unnest(%(group)s::bigint[]) AS id
     UNION
@@ -205,6 +197,5 @@ WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
   END;
 
 -- name: delete_joins
--- Delete the group's recent joins of browsers.
 DELETE FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s AND j.contact_id = ANY(%(group)s::bigint[]);

@@ -1,7 +1,4 @@
-"""Ad platforms, the level above sources. Pure.
-
-A platform bills all its ads together, so spend and credit are compared per platform.
-"""
+"""Ad platforms, the level above sources. Pure. A platform bills all its ads together."""
 
 from __future__ import annotations
 
@@ -27,9 +24,7 @@ _BILLED_BY = {
     "google_ads": "google",
     "youtube_ads": "google",
 }
-"""Platforms that bill several sources. Audience Network and Messenger have no paid source of their own: their
-clicks count as Facebook's.
-"""
+"""Audience Network and Messenger have no paid source of their own: their clicks count as Facebook's."""
 _FREE_CHANNELS = frozenset({"ai", "organic", "direct"})
 
 
@@ -42,8 +37,8 @@ def normalize_platform(text: str) -> str:
 
 
 def find_billing_platform(source: str) -> str | None:
-    """Return the platform that bills a listed source's clicks. A source that is no ad network, such as
-    `email`, is its own platform. None if clicks are free.
+    """Return the platform that bills a listed source's clicks; None if they are free. Sources such as `email`
+    are platforms.
     """
     if find_channel(source) in _FREE_CHANNELS:
         return None

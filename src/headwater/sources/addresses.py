@@ -16,8 +16,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """Host and path of a URL. The host is lower-case ASCII without `www.` and port; for an Android app it is
-    `android-app://` and the app's id.
+    """Host and path of a URL. The host is lower-case ASCII without `www.` and port, or `android-app://` and
+    an app's id.
     """
 
     host: str
@@ -25,7 +25,7 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_address(text: str | None) -> Address | None:
-    """Parse a URL, or a bare host with or without a path. Return None for anything but a page or app."""
+    """Parse a URL, or a bare host with or without a path; None for anything but a page or app."""
     if not text:
         return None
     scheme, separator, target = text.strip().partition("://")
@@ -43,7 +43,7 @@ def _read_bare(text: str) -> Address | None:
     if text.startswith("//"):
         return _split(text[2:])
     address = _split(text, with_user=False)
-    # A dot distinguishes a host from any other word.
+    # Any host has a dot.
     return address if address is not None and "." in address.host else None
 
 

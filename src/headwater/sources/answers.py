@@ -63,9 +63,7 @@ OTHER_SOURCES = (
     "web",
     OTHER,
 )
-"""Answers besides the listed sources: platforms without paid or organic, which answers seldom mention, and
-sources without clicks.
-"""
+"""Answers besides the listed sources: platforms without paid or organic, and sources without clicks."""
 SELF_REPORTED = (*LISTED_SOURCES, *OTHER_SOURCES)
 
 MAX_PHRASE_WORDS = 5
@@ -89,8 +87,6 @@ class _Sense(NamedTuple):
 
 
 class _PhraseAt(NamedTuple):
-    """A phrase found in an answer. The smallest wins."""
-
     level: int
     position: int
     source: str
@@ -118,8 +114,6 @@ def normalize_phrase(text: str) -> str:
 
 
 class Phrases:
-    """Phrases by kind of match."""
-
     def __init__(self) -> None:
         self.exact: dict[str, _Sense] = {}
         self.accented: dict[str, _Sense] = {}
@@ -129,7 +123,7 @@ class Phrases:
         self.parts: dict[str, _Sense] = {}
         """For scripts without blanks between words."""
         self.near: dict[str, _Sense] = {}
-        """Single words with one letter removed or replaced by a gap; long words with up to two removed."""
+        """Single words with one letter, or two in long words, removed or replaced by a gap."""
 
     def add(self, phrase: str, sense: _Sense) -> None:
         """Add a phrase in the data file's notation."""
@@ -197,7 +191,6 @@ class AnswerRules:
         return self._classify_by_own(answer) or _classify_by_shipped(answer)
 
     def _classify_by_own(self, answer: str) -> str | None:
-        """Return the source of the longest of the Space's phrases in the answer."""
         folded = fold_accents(answer)
         spaced = f" {' '.join(_WORD.findall(folded))} "
         joined = "".join(folded.split())
@@ -265,8 +258,8 @@ def _find_longest(senses: Mapping[str, _Sense], texts: Iterator[str]) -> _Sense 
 
 
 def _find_misspelt(word: str) -> _Sense | None:
-    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped with the next, or
-    two in a long word.
+    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped, or two in a long
+    word.
     """
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH:
         return None

@@ -1,6 +1,5 @@
-"""The catalogue of sources: their numbers, names and channels.
-
-A source is stored as its number, its position in the catalogue from 1. Append only, never reorder.
+"""The catalogue of sources: their numbers, names and channels. Append only, because a source is stored as its
+number, its position from 1.
 """
 
 from __future__ import annotations
@@ -95,11 +94,8 @@ _CHANNELS_BY_SOURCE = {
 class CatalogueSource:
     number: int
     key: str
-    """Its name in reports, settings and rules."""
     api_name: str
-    """Its name in API responses about events and contacts, whose list of sources is fixed. Several sources
-    may share one.
-    """
+    """Its name in API responses about events and contacts. Several sources may share one."""
     channel: str
 
     @property
@@ -156,9 +152,7 @@ def source_bit(number: int) -> int:
 
 
 def source_mask(source_ids: Iterable[int]) -> int:
-    """Return sources as bits of a PostgreSQL bigint. A mask can only rule out sources: added networks share a
-    bit.
-    """
+    """Return sources as bits of a PostgreSQL bigint. Added networks share a bit."""
     bits = 0
     for number in source_ids:
         bits |= source_bit(number)

@@ -1,5 +1,3 @@
-"""Classify visits: a listed source, or no touch. Pure."""
-
 from __future__ import annotations
 
 from urllib.parse import urlencode
@@ -39,7 +37,6 @@ def explain(
 
 
 def decide(evidence: Evidence) -> Outcome:
-    """Return the result of the first rule that applies."""
     for rule in ARRIVING:
         outcome = rule(evidence)
         if outcome is not None:

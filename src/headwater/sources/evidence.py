@@ -1,4 +1,4 @@
-"""Read the evidence for a visit's source from its URL, referrer and parameters."""
+"""Read the evidence for a visit's source."""
 
 from __future__ import annotations
 
@@ -31,12 +31,10 @@ class Landing(msgspec.Struct, frozen=True, gc=False):
     referrer: str | None = None
     declared: SourceParameters = UNDECLARED
     stale: frozenset[str] = frozenset()
-    """Ignored click ids: they belong to an earlier click of another visitor, who shared the link."""
+    """Ignored click ids of another visitor, who shared the link."""
 
 
 class ListedReferrer(msgspec.Struct, frozen=True, gc=False):
-    """A known referrer, with the matching pattern."""
-
     target: str
     pattern: str
 
@@ -47,7 +45,6 @@ class OtherReferrer(msgspec.Struct, frozen=True, gc=False):
 
 class Evidence(msgspec.Struct, frozen=True, gc=False):
     parameters: dict[str, str]
-    """The URL's parameters that rules read."""
     declared: SourceParameters
     named: str | None
     """The listed source or platform in utm_source."""
@@ -57,9 +54,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     is_own_name: bool = False
     """True if the Space mapped this utm_source to a source."""
     network: str | None = None
-    """The Space's own paid network in utm_source."""
     declared_network: str | None = None
-    """The Space's own paid network in the declared parameters."""
 
 
 _TAGS = frozenset(CAMPAIGN) - {"utm_source", "utm_medium"}
@@ -77,8 +72,8 @@ def read_evidence(
     *,
     paid: bool = False,
 ) -> Evidence:
-    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` is for visits
-    already known to be paid.
+    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` marks visits
+    known to be paid.
     """
     parameters = read_parameters(arrival.url, _READ_PARAMETERS, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:

@@ -1,6 +1,5 @@
-"""Hosts that never make a touch: the Space's own, payment providers and sign-in pages.
-
-The list is data: never_sources.txt, with a Space's additions and removals.
+"""Hosts that never make a touch, from never_sources.txt and the Space: its own, payment providers and sign-in
+pages.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ _SHIPPED = [(pattern, NothingReason(reason)) for pattern, reason in read_pairs("
 
 
 class Exclusions:
-    """The exclusions of one Space, each including its subdomains. `own` are the Space's hosts, `also` are
-    additional exclusions, and `heeded` are built-in exclusions to remove. Raises ValueError for an invalid
-    host.
+    """The exclusions of one Space, including subdomains. `own` are the Space's hosts, `also` are additional
+    exclusions, and `heeded` are built-in ones to remove. Raises ValueError for an invalid host.
     """
 
     def __init__(

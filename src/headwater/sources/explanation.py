@@ -1,6 +1,4 @@
-"""Explain the source of a visit: the applied rules, and their evidence. Pure; for the command line and the
-console.
-"""
+"""Explain the source of a visit: the applied rules and their evidence. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +20,8 @@ MAX_NAMED_PARAMETERS = 6
 
 
 class RuleStep(msgspec.Struct, frozen=True, gc=False):
-    """One rule, in order of application."""
-
     question: str
     evidence: str | None
-    """The rule's finding in the visit."""
     decided: bool
 
 
@@ -35,7 +30,6 @@ class VisitExplanation(msgspec.Struct, frozen=True, gc=False):
     classification: Classification
     reason: RuleReason
     steps: tuple[RuleStep, ...]
-    """The applied rules; the last one decided."""
 
     @property
     def source(self) -> str | None:
@@ -45,7 +39,6 @@ class VisitExplanation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def excluded_by(self) -> str | None:
-        """The host that prevents a touch."""
         outcome = self.classification.outcome
         return outcome.detail if isinstance(outcome, NoTouch) else None
 
@@ -121,4 +114,4 @@ _QUESTIONS: tuple[tuple[str, Callable[[Evidence], str | None]], ...] = (
     ("Is the referrer one of your own pages, a payment, a sign-in or an excluded host?", _referrer),
     ("Is there any other referrer?", _referrer),
 )
-"""For each rule of ARRIVING, its question, and a description of the evidence it reads."""
+"""The question of each rule of ARRIVING, and a description of its evidence."""

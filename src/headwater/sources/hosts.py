@@ -1,6 +1,4 @@
-"""Tables of host patterns; the most specific pattern wins. A lookup costs a few dictionary accesses per
-label.
-"""
+"""Tables of host patterns. A lookup costs a few dictionary accesses per label."""
 
 from __future__ import annotations
 
@@ -26,7 +24,6 @@ class HostTable(Generic[Meaning]):
                 self._paths.setdefault(host, []).append("/" + path)
 
     def find(self, address: Address) -> tuple[str, Meaning] | None:
-        """Return the most specific matching pattern and its meaning."""
         for pattern in _patterns(address.host):
             for path in self._paths.get(pattern, ()):
                 if address.path == path or address.path.startswith(path + "/"):

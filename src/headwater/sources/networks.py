@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 FIRST_NUMBER, LAST_NUMBER = 64, 253
-"""The numbers of added networks, reused in every Space, above those of listed sources."""
 NUMBERS = range(FIRST_NUMBER, LAST_NUMBER + 1)
 MAX_NAME_LENGTH = 64
 NAME = re.compile(rf"(?=.{{5,{MAX_NAME_LENGTH}}}$)[a-z0-9]+(?:_[a-z0-9]+)*_ads", re.ASCII)
@@ -17,11 +16,9 @@ NAME = re.compile(rf"(?=.{{5,{MAX_NAME_LENGTH}}}$)[a-z0-9]+(?:_[a-z0-9]+)*_ads",
 class PaidNetwork(NamedTuple):
     number: int
     name: str
-    """Its source in reports, such as `taboola_ads`."""
     spellings: tuple[str, ...]
     """Other values of utm_source and trk_source."""
     platform: str
-    """Its name in the spend ledger."""
     is_removed: bool = False
     """True if kept only for touches and former rows with its number."""
 

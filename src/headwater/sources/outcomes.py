@@ -8,8 +8,8 @@ import msgspec
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
-    """A listed source and the rule that chose it. `detail` is the matched value, pattern or host, if the
-    rule's name isn't enough.
+    """A listed source and its rule. `detail` is the matched value, pattern or host, if the rule's name isn't
+    enough.
     """
 
     name: str
@@ -37,7 +37,7 @@ Outcome = Source | NoTouch
 
 
 class Ad(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The known parts of an ad's place in its account. URLs never have the account's name."""
+    """The known parts of an ad's place in its account."""
 
     account_id: str | None = None
     account_name: str | None = None
@@ -59,8 +59,6 @@ class Classification(msgspec.Struct, frozen=True, gc=False):
     ad: Ad
     click_ids: dict[str, str]
     campaign: str | None = None
-    """The link's campaign parameters, click ids and other ad parameters as one text, equal for equal values;
-    None without any.
+    """The link's campaign parameters, click ids and other ad parameters as one text, equal for equal values.
     """
     own_link: bool = False
-    """True for a tagged link on one of the site's own pages."""

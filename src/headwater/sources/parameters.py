@@ -33,8 +33,8 @@ _MARK = re.compile(rf"\?(?:{'|'.join(map(re.escape, sorted(MARKS)))})=", re.IGNO
 
 
 def stated(value: str | None) -> str | None:
-    """Return a value that a sender took from a link; None for a placeholder. Parameters behind a second
-    question mark belong to the link: `spring?fbclid=IwAR1` is `spring`.
+    """Return a value that a sender took from a link, without parameters behind a second question mark; None
+    for a placeholder: `spring?fbclid=IwAR1` is `spring`.
     """
     if value is None or is_placeholder(value):
         return None
@@ -55,7 +55,7 @@ def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -
 
 
 def read_pairs(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count only if no earlier
+    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count unless an earlier
     one marks a link from outside.
     """
     address, hash_sign, fragment = url.partition("#")
@@ -104,7 +104,7 @@ def _decode_text(raw: str) -> str:
 
 
 def _clean(raw: str, value: str) -> str:
-    """Return a storable value; "" for a placeholder. Checks the raw value too, because decoding changes
+    """Return a storable value; "" for a placeholder, also in the raw value, because decoding changes
     `%%ADID%%`.
     """
     if "%%" in raw and is_placeholder(raw):

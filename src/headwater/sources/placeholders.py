@@ -1,4 +1,4 @@
-"""Recognize placeholders: analytics tools' values for unknown, and unfilled macros of ad platforms and email
+"""Recognize placeholders: unknown values of analytics tools, and unfilled macros of ad platforms and email
 software. Pure.
 """
 
@@ -47,7 +47,7 @@ _MACROS = (
     r"##[\w.: -]{1,100}##",
     r"\*\|[\w.: -]{1,100}\|\*",  # *|CAMPAIGN_UID|*
     r"<%[^<>]{1,100}%>",  # <%= name %>
-    r"\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)",  # __CAMPAIGN_NAME__
+    r"\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?!\w)",
 )
 _MACRO = re.compile("|".join(_MACROS))
 _WHOLE = re.compile(

@@ -1,6 +1,4 @@
-"""Explain rules in words, with the deciding parameter or referrer. Pure: uses the rule stored with a touch,
-and doesn't apply it again.
-"""
+"""Explain a stored rule in words, with the deciding parameter or referrer. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +16,6 @@ from headwater.sources.titles import format_title
 from headwater.sources.vocabulary import REFERRERS
 
 MAX_UNREAD = 8
-"""The maximum number of unknown parameters to name."""
 
 _READ_PARAMETERS = frozenset({*MARKS, *AD_PARAMETERS, "hsa_net"})
 
@@ -82,10 +79,7 @@ _EXCLUDED = {
 
 
 class Clue(msgspec.Struct, frozen=True, gc=False):
-    """A parameter or referrer that decided."""
-
     kind: Literal["parameter", "referrer", "sent"]
-    """`sent` is a parameter from the event, not from the URL."""
     name: str
     value: str | None
 
@@ -98,8 +92,6 @@ class Clue(msgspec.Struct, frozen=True, gc=False):
 
 
 class RuleReason(msgspec.Struct, frozen=True, gc=False):
-    """A rule in words, with its clues."""
-
     rule: str
     words: str
     clues: tuple[Clue, ...]

@@ -1,7 +1,7 @@
 """Reclassify stored touches after a Space changed its source names. Pure.
 
-Applies the current rules to the stored data: the whole URL, the referrer's host without its path, and the
-rule, but not the values, of parameters declared besides the URL.
+Uses the stored data: the whole URL, the referrer's host, and the rule, but not the values, of declared
+parameters.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class TouchKind(Enum):
     SENT = 2
     """On its own, over the API or from a file."""
     VIEW = 3
-    """A page view."""
 
 
 class ClassifiedTouch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,7 +44,6 @@ class ClassifiedTouch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     rule: str
     ad: Ad
     stale: frozenset[str] = frozenset()
-    """For a page view, the ignored click ids."""
 
 
 def name_in(url: str) -> str | None:
@@ -62,17 +60,15 @@ def networks_in(url: str, names: SourceNames) -> set[str]:
 
 
 def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames) -> ClassifiedTouch:
-    """Return the touch reclassified with the Space's current names. `exclusions` are the Space's, and apply
-    to page views only.
-    """
+    """Return the touch reclassified with the Space's current names. `exclusions` apply to page views only."""
     if touch.rule in DECLARED:
         return touch
     if touch.rule in DECLARED_NETWORK and names.has_network(touch.source):
         return touch
     exclusions = exclusions if touch.kind is TouchKind.VIEW else SHIPPED
     landing = Landing(touch.url, touch.referrer_host, stale=touch.stale)
-    # No declared parameter named a source, or its rule would have been kept. A declared value in the URL may
-    # now name a network that the Space has added since.
+    # No declared parameter named a source, or its rule would have been kept. But the URL may name a network
+    # added since.
     evidence = read_evidence(landing, exclusions, names, paid=_was_paid(touch))
     evidence = msgspec.structs.replace(evidence, declared=UNDECLARED)
     source, rule = _decide(touch.kind, evidence)

@@ -1,7 +1,4 @@
-"""Find the source of an event's touchpoint, from its attribution parameters and landing URL. Pure.
-
-Every result includes its rule, which is stored and displayed.
-"""
+"""Find the source of an event's touchpoint, from its attribution parameters and landing URL. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 __all__ = ["ResolvedSource", "SourceParameters", "resolve"]
 
 ResolvedSource = tuple[str, str]
-"""A listed source and the rule that chose it."""
 
 
 @lru_cache(maxsize=16_384)
@@ -27,9 +23,7 @@ def resolve(
     names: SourceNames = SHIPPED_ALONE,
     exclusions: Exclusions = SHIPPED,
 ) -> ResolvedSource:
-    """Return the listed source of a touch and its rule. An event with attribution parameters always has a
-    source: without a matching rule, it is a referral.
-    """
+    """Return the listed source of a touch and its rule. Without a matching rule, it is a referral."""
     return name_source(read_evidence(Landing(landing_url, None, parameters), exclusions, names))
 
 
@@ -38,7 +32,7 @@ def find_return(
     parameters: SourceParameters, landing_url: str | None, exclusions: Exclusions
 ) -> NoTouch | None:
     """Return why the parameters make no touch: their source is a payment page, a sign-in page or the shop
-    itself, and the link has no other mark.
+    itself.
     """
     evidence = read_evidence(Landing(landing_url, None, parameters), exclusions)
     if not isinstance(evidence.referrer, NoTouch) or evidence.paid:

@@ -1,5 +1,5 @@
-"""The rules that choose a source, functions from evidence to an outcome or None. The tables at the end list
-them in order of application; docs/attribution.md describes them.
+"""The rules that choose a source, described in docs/attribution.md: functions from evidence to an outcome or
+None, listed at the end in order of application.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _hubspot(evidence: Evidence) -> Source | None:
 
 
 def _find_placement(network: str, evidence: Evidence) -> str | None:
-    """Return the platform that showed a network's ad. None if utm_source or the referrer show that the link
-    was shared from another place, with the parameters of the click that opened it.
+    """Return the platform that showed a network's ad; None if utm_source or the referrer show that the link
+    was shared from another place after the click.
     """
     named, referrer = evidence.named, evidence.referrer
     if named is not None:
@@ -93,7 +93,6 @@ def _utm_source(evidence: Evidence) -> Source | None:
 
 
 def _ending(evidence: Evidence) -> str:
-    """Return the suffix of rules for paid traffic."""
     return "_paid" if evidence.paid else ""
 
 
@@ -162,7 +161,6 @@ def _other_site(evidence: Evidence) -> Source | None:
 
 
 def _first(parameters: Mapping[str, str], evidence: Evidence) -> str | None:
-    """Return the first of these parameters in the URL, in the order of their table."""
     if parameters.keys().isdisjoint(evidence.parameters):
         return None
     return next(name for name in parameters if name in evidence.parameters)
@@ -179,7 +177,6 @@ NAMING: tuple[Callable[[Evidence], Source | None], ...] = (
     _link,
     _paid,
 )
-"""Rules that choose a source. The first match wins."""
 
 ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
 """Rules for an opened page. Without a match, it was opened directly."""

@@ -1,7 +1,3 @@
-"""The source names of a Space: listed sources, its own paid networks, and mapped values of
-utm_source. All conversions between source numbers and names go through here.
-"""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,13 +23,11 @@ class SourceNames:
         self._numbered = {network.number: network.name for network in networks}
         self.networks = tuple(network for network in networks if not network.is_removed)
         self.numbers = SOURCE_IDS | {network.name: network.number for network in networks}
-        """Numbers by source, including removed networks."""
+        """Including removed networks."""
         self.sources = (*SOURCES, *sorted(network.name for network in self.networks))
-        """The sources that touches can have now, in the form of reports."""
         self.listed_sources = (*LISTED_SOURCES, *self.sources[len(SOURCES) :])
-        """The sources in the form of API responses about events and contacts."""
         self.by_number = (*SOURCES, *self._own_names(len(SOURCES)))
-        """All source names in the order of their numbers; None for unused numbers."""
+        """Source names in the order of their numbers; None for unused numbers."""
         self.api_names = (*API_NAMES, *self.by_number[len(SOURCES) :])
         self.platforms: Mapping[str, str] = LISTED_PLATFORMS | {
             network.platform: network.name for network in self.networks
@@ -54,12 +48,10 @@ class SourceNames:
         return self._spellings.find(value, is_paid=is_paid)
 
     def ids_listed_as(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the numbers of all sources with one of these API names."""
         ids = {**LISTED_IDS, **{network.name: (network.number,) for network in self.networks}}
         return tuple(number for name in names for number in ids[name])
 
     def has_network(self, name: str) -> bool:
-        """Return whether a current network has this name."""
         return any(network.name == name for network in self.networks)
 
     def get_name(self, number: int) -> str:
@@ -70,16 +62,12 @@ class SourceNames:
         return self._owners.get(source)
 
     def platform_named(self, name: str) -> str | None:
-        """Return the platform of a ledger name: `youtube` belongs to Google. None for removed networks, whose
-        clicks have other sources now.
-        """
+        """Return the platform of a ledger name: `youtube` belongs to Google. None for removed networks."""
         source = self.platforms.get(name)
         return None if source is None else self.find_platform(source)
 
     def source_named(self, name: str) -> str | None:
-        """Return the source of all clicks under a ledger name; None for a platform that bills several sources
-        together.
-        """
+        """Return the source of all clicks under a ledger name, if it is only one."""
         return self.platforms.get(name) if len(self.platform_sources.get(name, ())) <= 1 else None
 
     def is_billed_alone(self, source: str) -> bool:
@@ -107,9 +95,7 @@ def normal_name(value: str) -> str:
 def make_source_names(
     names: tuple[tuple[str, str], ...], networks: tuple[PaidNetwork, ...] = ()
 ) -> SourceNames:
-    """Return cached names. A Space's names are one object until they change; the caches of classified links
-    and of reports rely on this.
-    """
+    """Return cached names: one object until they change, as caches of links and reports expect."""
     return SourceNames(dict(names), networks)
 
 
@@ -122,4 +108,3 @@ def read_source_names(names: Mapping[str, str], networks: Sequence[Sequence[Any]
 
 
 SHIPPED_ALONE = make_source_names(())
-"""The names of a Space without its own."""

@@ -1,5 +1,3 @@
-"""A Space's source rules: exclusions and source names."""
-
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -14,4 +12,3 @@ class SourceRules(NamedTuple):
 
 
 SHIPPED_RULES = SourceRules(SHIPPED, SHIPPED_ALONE)
-"""The rules of a Space without its own."""

@@ -1,5 +1,3 @@
-"""Display names of sources and channels."""
-
 from __future__ import annotations
 
 _WORDS = {

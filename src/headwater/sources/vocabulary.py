@@ -22,7 +22,6 @@ def read_lines(file: str) -> list[list[str]]:
 
 
 def read_pairs(file: str) -> list[tuple[str, str]]:
-    """Return the lines of a two-column data file."""
     return [(first, second) for first, second in read_lines(file)]
 
 
@@ -37,18 +36,14 @@ def words(text: str) -> list[str]:
 
 
 ALIASES: dict[str, str] = dict(read_pairs("aliases.txt"))
-"""Listed source or platform by alias."""
 
 PLACEMENTS: dict[str, str] = {fold(value): name for value, name in read_pairs("placements.txt")}
-"""Platform by ad placement, folded."""
 
 REFERRERS = HostTable([*read_pairs("referrers_matomo.txt"), *read_pairs("referrers.txt")])
-"""Listed source or platform by referrer host."""
 
 _TARGETS = {fold(name): name for name in SOURCE_IDS} | {
     fold(alias): target for alias, target in ALIASES.items()
 }
-"""Listed source or platform by folded name."""
 
 _LONGEST_NAME = max(map(len, _TARGETS))
 
@@ -249,9 +244,7 @@ def find_target(text: str | None) -> str | None:
 
 
 def _find_ad_network(name: str) -> str | None:
-    """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`: its name with words for ads after or
-    before it.
-    """
+    """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`."""
     parts = [part for part in _BETWEEN_NAMES.split(name) if part]
     if len(parts) == 1:
         match = _IN_ONE.fullmatch(name)
@@ -277,8 +270,8 @@ def strip_kind(target: str) -> str:
 
 
 def choose_source(target: str, *, paid: bool) -> str:
-    """Return the source of an alias's target. Paid traffic never becomes unpaid: without a paid source it is
-    PAID_OTHER. A platform with only a paid source always has that.
+    """Return the source of an alias's target. Paid traffic without a paid source is PAID_OTHER; a platform
+    with only a paid source always has that.
     """
     if not paid and target in SOURCE_IDS:
         return target

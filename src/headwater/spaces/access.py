@@ -1,7 +1,4 @@
-"""The API caller: an API key with its Space, scopes and limits.
-
-Keys are looked up by hash and cached for a few seconds; changes are notified.
-"""
+"""The API caller: an API key with its Space, scopes and limits, cached for a few seconds."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ class Caller:
     key_id: int
     scopes: frozenset[str]
     active: bool = True
-    """True if the Space's subscription is active."""
     limits: dict[str, int] = field(default_factory=dict[str, int])
     """The Space's own limits, by bucket; other buckets have the general one."""
     networks: frozenset[str] = frozenset()
@@ -45,8 +41,6 @@ class Caller:
 
 
 class KeyCache(CredentialCache[bytes, Caller]):
-    """The keys in use, by hash."""
-
     def __init__(self, database: Database, factor: float) -> None:
         super().__init__(database, queries["callers"], self._note_use)
         self._factor = factor
@@ -66,8 +60,8 @@ class KeyCache(CredentialCache[bytes, Caller]):
         return limit.for_space(caller.limits, self._factor)
 
     def _note_use(self, row: tuple[Any, ...]) -> Caller:
-        """Return the caller of a row, and record the use. A key is looked up only for a waiting request, or
-        if it was used in the last few seconds.
+        """Return the caller of a row, and record the use: keys are looked up only for a waiting request, or
+        if used within seconds.
         """
         caller = _caller(row)
         self.uses.note(caller.space_id, caller.key_id)

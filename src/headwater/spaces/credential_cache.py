@@ -1,7 +1,7 @@
-"""A cache for lookups of credentials. Without it, a busy sender would cost a query per request.
+"""A cache for lookups of credentials, which would otherwise cost a query per request.
 
-A change to keys, sites, subscriptions or limits notifies every process, so revocation is immediate. Entries
-also expire after a few seconds, in case a notification is lost.
+Changes notify every process, so revocation is immediate. Entries expire after a few seconds, in case a
+notification is lost.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Entry(Generic[Value]):
 
 
 class CredentialCache(Generic[Key, Value]):
-    """The credentials in use. Concurrent misses share one query: `statement` takes a list of credentials, as
+    """The credentials in use. Concurrent misses share one query: `statement` takes a list of credentials,
     `wanted`, and returns a row for each valid one, the credential first; `read` turns a row into a value.
     """
 
@@ -58,12 +58,11 @@ class CredentialCache(Generic[Key, Value]):
         return entry.value
 
     def forget(self) -> None:
-        """Clear the cache."""
         self._known = {}
 
     async def _look_up(self, key: Key) -> _Entry[Value]:
-        """Join the next query. A result from before a notified change is not used. The query belongs to no
-        request, but each waiting request is charged for its wait.
+        """Join the next query. A result from before a notified change is not used. Each waiting request is
+        charged for its wait.
         """
         while True:
             self._wanted.add(key)

@@ -47,7 +47,6 @@ _SIGNS: Mapping[str, frozenset[str]] = {
     "s$": frozenset({"SGD"}),
     "mx$": frozenset({"MXN"}),
 }
-"""The possible currencies of each sign."""
 _CODES = frozenset[str]().union(*_SIGNS.values())
 
 

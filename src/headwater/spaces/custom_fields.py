@@ -1,6 +1,4 @@
-"""The custom fields of contacts: thirty numbered slots for text, numbers and dates. Only this module defines
-their numbers, names, types and readers.
-"""
+"""The custom fields of contacts: thirty numbered slots for text, numbers and dates."""
 
 from __future__ import annotations
 
@@ -33,7 +31,6 @@ def slot_name(slot: int) -> str:
 
 
 SLOTS = tuple((slot, slot_name(slot)) for slot in (*TEXT_SLOTS, *NUMBER_SLOTS, *DATE_SLOTS))
-"""All slots as (number, name)."""
 SLOT_NAMES = tuple(name for _, name in SLOTS)
 SLOT_TYPES = {
     **dict.fromkeys(map(slot_name, TEXT_SLOTS), "text"),
@@ -60,7 +57,7 @@ NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
 
 
 def parse_slot_number(value: str | float | Decimal) -> str:
-    """Return a number slot's value as decimal text, from a number or a numeric string."""
+    """Return a number slot's value as decimal text."""
     text = str(value).strip()
     if isinstance(value, str) and not _NUMBER.fullmatch(text):
         raise ValueError("must be a number.")
@@ -69,7 +66,7 @@ def parse_slot_number(value: str | float | Decimal) -> str:
 
 def parse_slot_date(value: str | float, parse: Callable[[Any], float] = parse_instant) -> str:
     """Return a date slot's value: `YYYY-MM-DD` unchanged, an instant as `YYYY-MM-DDTHH:MM:SS.mmmZ`. `parse`
-    decides the accepted forms of an instant.
+    reads instants.
     """
     try:
         if isinstance(value, str) and _DAY.fullmatch(value.strip()):

@@ -1,5 +1,5 @@
-"""Secrets of other services at rest (signing secrets, platform tokens): encrypted with a key derived from the
-installation's secret, and bound to their row, so that a copy elsewhere cannot be decrypted.
+"""Secrets of other services at rest: encrypted with a key derived from the installation's secret, and bound
+to their row, so that a copy elsewhere cannot be decrypted.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ class Unsealable(Exception):
 
 
 def derive_key(installation_secret: str) -> bytes:
-    """Return the 256-bit key for all stored secrets. Their purpose is part of `bound_to`, so that a secret
-    cannot be decrypted in another's place. The label names only the first purpose: another label would change
-    the key, and every stored secret would have to be encrypted again.
+    """Return the 256-bit key for all stored secrets, whose purpose is part of `bound_to`. The label names
+    only the first purpose, but changing it would invalidate every stored secret.
     """
     kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"headwater webhook secrets")
     return kdf.derive(installation_secret.encode())
@@ -34,7 +33,6 @@ def seal(key: bytes, secret: str, bound_to: bytes) -> bytes:
 
 
 def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
-    """Decrypt a secret. Raises Unsealable."""
     nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
         return AESGCM(key).decrypt(nonce, rest, bound_to)

@@ -1,7 +1,5 @@
-"""The last use of API keys, written in the background.
-
-A key counts as used when its cache looks it up, which happens every few seconds for keys in use. So requests
-pay nothing for the record.
+"""The last use of API keys, written in the background when the cache looks a key up, so that requests pay
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "key_use.sql")
 
 PAUSE_SECONDS = 1.0
-"""Between two writes."""
 RENEWAL_SECONDS = 60.0
 """Between two writes of one key, including failed ones."""
 
@@ -29,8 +26,6 @@ Key = tuple[int, int]
 
 
 class KeyUses:
-    """Unwritten uses of keys in this process."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unwritten: dict[Key, datetime] = {}
@@ -46,7 +41,6 @@ class KeyUses:
         self._task.start()
 
     async def stop(self) -> None:
-        """Write the remaining uses, and stop."""
         await self._task.stop()
         await self._write(list(self._unwritten))
 
@@ -62,8 +56,8 @@ class KeyUses:
             await self.write()
 
     async def _write(self, keys: list[Key]) -> None:
-        """Write the uses of keys. Failures are retried with later uses: the database may be down, or a
-        read-only standby, and the caller should not notice.
+        """Write the uses of keys. Failures are retried with later uses, because the database may be down or
+        read-only.
         """
         if not keys:
             return

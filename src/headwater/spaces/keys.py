@@ -44,7 +44,6 @@ class ApiKey:
     id: int
     name: str
     hint: str
-    """The key's last four characters."""
     scopes: list[str]
     created_at: datetime
     last_used_at: datetime | None
@@ -89,13 +88,12 @@ async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
 
 
 async def fetch_key_use(connection: AsyncConnection, space_id: int) -> tuple[int, datetime | None]:
-    """Return the number of working keys, and the last use of any."""
     row = await fetch_one(connection, queries["use"], {"space_id": space_id})
     return row[0], row[1]
 
 
 async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) -> ApiKey:
-    """Revoke a key when the transaction commits. Raises NotFound; a second call changes nothing."""
+    """Revoke a key when the transaction commits. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
     stored = await cursor.fetchone()

@@ -4,17 +4,14 @@ VALUES (%(space_id)s, %(name)s, %(key_hash)s, %(hint)s, %(scopes)s, %(made_by)s)
 RETURNING id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by;
 
 -- name: list
--- A Space's keys, including revoked ones, oldest first.
 SELECT id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by
 FROM api_keys WHERE space_id = %(space_id)s ORDER BY id;
 
 -- name: use
--- The number of working keys, and the last use of any.
 SELECT count(*), max(last_used_at) FROM api_keys
 WHERE space_id = %(space_id)s AND revoked_at IS NULL;
 
 -- name: revoke
--- Revoke a key; the first time of revocation stays.
 UPDATE api_keys SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(key_id)s
 RETURNING id, name, hint, scopes, created_at, last_used_at, revoked_at, made_by;

@@ -23,7 +23,6 @@ def _schema_of(sources: tuple[str, ...]) -> Schema:
 
 
 SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
-"""The schemas of a source in answers about events and contacts, and in reports."""
 ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
 """A source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)
@@ -34,7 +33,6 @@ _HOW_TO_ADD = (
 
 
 def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
-    """Return the rule that an unknown source breaks; None for a known one."""
     if word in known:
         return None
     names = _names(known)
@@ -43,7 +41,6 @@ def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
 
 
 def refuse_channel(word: str) -> str | None:
-    """Return the rule that an unknown channel breaks."""
     return None if word in CHANNELS else _CHANNELS.refusal(word, _CHANNELS.nearest(word))
 
 
@@ -61,7 +58,6 @@ def _names(words: tuple[str, ...]) -> Names:
 
 
 def _meant(word: str) -> tuple[str, ...]:
-    """Return the sources with this other name, such as `meta`."""
     target = find_target(word)
     if target is None:
         return ()

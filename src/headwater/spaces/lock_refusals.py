@@ -14,6 +14,5 @@ lock_refusals = Counter(
 
 
 def note_lock_refusal() -> None:
-    """Count a refusal, and log the request's Space."""
     lock_refusals.inc()
     log.warning("space_kept", space_id=served_space())

@@ -1,8 +1,8 @@
 """The lock of a Space, held until the end of a transaction: its identities change one at a time, without
 blocking other Spaces.
 
-Each Space has a row in `space_locks`. The row in `spaces` would not do: a cluster keeps that table on every
-node, where locking one row blocks all others.
+It is a row in `space_locks`, because a cluster keeps `spaces` on every node, where locking one row blocks all
+others.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "locks.sql")
 
 LOCK_PATIENCE = "3s"
-"""A request waits this long for a busy Space. It then fails with an intact connection, before its deadline,
-so one busy Space cannot block the pool.
+"""A request waits this long for a busy Space, then fails before its deadline, so one busy Space cannot block
+the pool.
 """
 
 
@@ -33,20 +33,18 @@ def request_lock(connection: Connection[Any], space_id: int) -> Callable[[], boo
 
 
 def try_lock(connection: Connection[Any], space_id: int) -> bool:
-    """Lock the Space, or return False without waiting."""
     return request_lock(connection, space_id)()
 
 
 def lock_shared(connection: Connection[Any], space_id: int) -> None:
-    """Wait for changes of the Space's identities to end, and prevent new ones until the transaction ends."""
+    """Wait for changes of the Space's identities, and prevent new ones until the transaction ends."""
     connection.execute(queries["share"], {"space_id": space_id})
 
 
 async def lock_identities(connection: AsyncConnection, space_id: int) -> None:
     """Lock the Space for this transaction. Every change of a contact, an identifier, a company or a
-    membership does this first, including the pipeline, so that they happen one at a time.
-
-    Raises one of UNAVAILABLE after waiting for LOCK_PATIENCE.
+    membership does this first, including the pipeline. Raises one of UNAVAILABLE after waiting for
+    LOCK_PATIENCE.
     """
     await connection.execute(queries["bound_waiting"].format(patience=LOCK_PATIENCE))
     await lock_space(connection, space_id)

@@ -2,13 +2,12 @@
 INSERT INTO space_locks (space_id) VALUES (%(space_id)s);
 
 -- name: try
--- Lock the Space against other changes of its identities; no row if it is locked.
+-- No row if the Space is locked.
 SELECT l.space_id FROM space_locks l
 WHERE l.space_id = %(space_id)s
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- name: take
--- Lock the Space against other changes of its contacts, companies, memberships and settings.
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR NO KEY UPDATE;
 
 -- name: share
@@ -16,5 +15,5 @@ SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR NO KEY 
 SELECT l.space_id FROM space_locks l WHERE l.space_id = %(space_id)s FOR SHARE;
 
 -- name: bound_waiting
--- The lock timeout of this transaction. Not a query, because a cluster would pass that on to its nodes.
+-- Not a query, because a cluster would pass that on to its nodes.
 SET LOCAL lock_timeout = {patience};

@@ -11,8 +11,6 @@ from headwater.sources.source_names import SourceNames, read_source_names
 
 @dataclass(frozen=True)
 class Space:
-    """One tenant's workspace and its settings."""
-
     id: int
     name: str
     timezone: str
@@ -39,11 +37,9 @@ class Space:
     half_life_days: int
     """The half-life of the time-decay model, in days."""
     cost_rate: Decimal | None
-    """The cost of goods in per cent of revenue."""
     page_view_days: int | None
     """The age in days of deleted page views and visits; None keeps them."""
     event_labels: dict[str, str]
-    """`custom_event_N` to its label."""
     field_labels: dict[str, str]
     """`profile_field_N` to its label; a slot without one cannot be filtered on."""
 

@@ -33,7 +33,6 @@ from headwater.spaces.spaces import announce_access
 queries = Queries(__name__, "networks.sql")
 
 MAX_NETWORKS = 100
-"""Per Space, without removed ones."""
 MAX_SPELLINGS = 20
 
 
@@ -111,7 +110,6 @@ def read_network(values: Mapping[str, Any]) -> Network:
 
 
 async def fetch_sources(connection: AsyncConnection, space_id: int) -> SourceNames:
-    """Return the sources of a Space, without its names for utm_source."""
     rows = await fetch_all(connection, queries["fetch"], {"space_id": space_id})
     return read_source_names({}, rows)
 
@@ -123,9 +121,7 @@ def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
 
 
 async def put_network(connection: AsyncConnection, space_id: int, wanted: Network) -> None:
-    """Add a network, or change its spellings and platform. Raises NotFound for an unknown Space, and Invalid
-    for spellings that other sources or networks use.
-    """
+    """Add or change a network. Raises NotFound, and Invalid for spellings in use."""
     names = await _lock(connection, space_id)
     other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
     _check(names, other_names, wanted)
@@ -203,9 +199,7 @@ def _taken_spelling(
 
 
 def _listed_as(value: str) -> str | None:
-    """Return the listed source or platform of a value. Networks in PAID_OTHER have no source of their own, so
-    Spaces may add them.
-    """
+    """Return the listed source or platform of a value, except PAID_OTHER, whose networks Spaces may add."""
     if value in SOURCE_IDS:
         return value
     target = find_target(value)

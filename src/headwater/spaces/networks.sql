@@ -6,17 +6,15 @@ WHERE p.space_id = %(space_id)s
 ORDER BY p.number;
 
 -- name: names
--- A Space's names for utm_source.
 SELECT n.name, n.source FROM source_names n WHERE n.space_id = %(space_id)s;
 
 -- name: put
--- Add, change or restore a network.
 INSERT INTO paid_networks AS p (space_id, number, name, spellings, platform)
 VALUES (%(space_id)s, %(number)s, %(name)s, %(spellings)s, %(platform)s)
 ON CONFLICT (space_id, number) DO UPDATE
 SET spellings = excluded.spellings, platform = excluded.platform, removed_at = NULL;
 
 -- name: remove
--- Remove a network. Its number and name stay, for rows stored under them.
+-- Its number and name stay, for rows stored under them.
 UPDATE paid_networks SET removed_at = now()
 WHERE space_id = %(space_id)s AND name = %(name)s AND removed_at IS NULL;

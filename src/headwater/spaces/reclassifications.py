@@ -59,13 +59,11 @@ async def request_reclassification(connection: AsyncConnection, space_id: int, n
 
 
 async def list_reclassifications(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    """Return a Space's pending names, sorted."""
     cursor = connection.cursor(row_factory=class_row(Reclassification))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
-    """Return the pending names for utm_source."""
     left = await list_reclassifications(connection, space_id)
     return [each for each in left if network_in(each.name) is None]
 
@@ -73,13 +71,11 @@ async def list_reclassified_names(connection: AsyncConnection, space_id: int) ->
 async def list_reclassified_networks(
     connection: AsyncConnection, space_id: int
 ) -> dict[str, Reclassification]:
-    """Return the pending paid networks, by network."""
     left = await list_reclassifications(connection, space_id)
     return {network: each for each in left if (network := network_in(each.name)) is not None}
 
 
 def spaces_to_reclassify(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with pending work."""
     return [space_id for (space_id,) in connection.execute(queries["spaces"])]
 
 
@@ -92,9 +88,7 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 def finish_piece(
     connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
 ) -> int:
-    """Record the progress of names, and how many touchpoints each changed. Returns the number of finished
-    names.
-    """
+    """Record the progress of names, and the touchpoints changed. Returns the number of finished names."""
     values = {"space_id": space_id, "names": names, "after_id": after_id}
     connection.execute(queries["advance"], values | {"changed": Jsonb(dict(changed))})
     return connection.execute(queries["end"], {"space_id": space_id}).rowcount

@@ -1,6 +1,6 @@
 -- name: request
--- Process all rows of the Space that a changed name may affect, up to the last receipt: later rows use the
--- new name. The caller holds the Space's lock.
+-- Process all affected rows up to the last receipt: later rows use the new name. The caller holds the Space's
+-- lock.
 INSERT INTO reclassifications AS r (space_id, name, first_id, after_id, until_id, requested_at)
 SELECT %(space_id)s, %(name)s, span.first_id, span.first_id - 1, span.until_id, now()
 FROM (SELECT least((SELECT min(t.id) FROM touchpoints t WHERE t.space_id = %(space_id)s),
@@ -12,7 +12,6 @@ SET first_id = excluded.first_id, after_id = excluded.after_id, until_id = exclu
     changed = 0, requested_at = excluded.requested_at;
 
 -- name: list
--- The pending work of a Space, by name.
 SELECT r.name, r.changed, r.requested_at,
        CASE WHEN r.until_id < r.first_id THEN 1
             ELSE (r.after_id - r.first_id + 1)::float8 / (r.until_id - r.first_id + 1) END AS share
@@ -21,12 +20,10 @@ WHERE r.space_id = %(space_id)s
 ORDER BY r.name;
 
 -- name: spaces
--- The Spaces with pending work.
 SELECT DISTINCT space_id FROM reclassifications;
 
 -- name: next
--- The next chunk of a Space: the names with the least progress, and the id where the first of them ends or
--- they catch up with another.
+-- The names with the least progress, and the id where the first of them ends or they catch up with another.
 SELECT array_agg(r.name), r.after_id,
        least(min(r.until_id), (SELECT min(o.after_id) FROM reclassifications o
                                WHERE o.space_id = %(space_id)s AND o.after_id > r.after_id))
@@ -43,7 +40,6 @@ SET after_id = %(after_id)s,
 WHERE r.space_id = %(space_id)s AND r.name = ANY(%(names)s);
 
 -- name: end
--- Delete finished names.
 DELETE FROM reclassifications r
 WHERE r.space_id = %(space_id)s AND r.after_id >= r.until_id
 RETURNING r.changed;

@@ -26,12 +26,10 @@ async def request_rereading(connection: AsyncConnection, space_id: int) -> None:
 
 
 def spaces_to_reread(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with pending work."""
     return [space_id for (space_id,) in connection.execute(queries["spaces"])]
 
 
 def fetch_rereading(connection: Connection[Any], space_id: int) -> Rereading | None:
-    """Return the pending work of a Space."""
     row = connection.execute(queries["fetch"], {"space_id": space_id}).fetchone()
     return Rereading(*row) if row is not None else None
 

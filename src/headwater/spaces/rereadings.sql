@@ -1,12 +1,11 @@
 -- name: request
--- Read the answers of every event again, up to the last receipt: later events use the change. The caller
--- holds the Space's lock.
+-- Read every answer again, up to the last receipt: later events use the change. The caller holds the Space's
+-- lock.
 INSERT INTO answer_rereadings (space_id, after_id, until_id)
 SELECT %(space_id)s, 0, r.last_value FROM receipt_ids r
 ON CONFLICT (space_id) DO UPDATE SET after_id = 0, until_id = excluded.until_id;
 
 -- name: spaces
--- The Spaces with pending answers.
 SELECT space_id FROM answer_rereadings;
 
 -- name: fetch

@@ -6,5 +6,5 @@ import hashlib
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return the SHA-256 of a secret. Accepts any text, because any text can be sent as a token."""
+    """Return the SHA-256 of a secret. Accepts any text."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,5 +1,5 @@
-"""The installation's secret key and its storage. It signs cursors and links, and the keys that encrypt other
-services' secrets in the database are derived from it, so it should not be stored there.
+"""The installation's secret key and its storage. It signs cursors and links, and keys that encrypt secrets in
+the database are derived from it, so it should not be stored there.
 
 The operator's key takes precedence, then one left in the database, then the data directory's.
 """
@@ -31,14 +31,11 @@ class SecretKey(NamedTuple):
 
 
 def key_file(data_dir: Path) -> Path:
-    """Return the path of the key in a data directory."""
     return data_dir.absolute() / "secret.key"
 
 
 def find_secret_key(settings: Settings, database_url: str) -> SecretKey:
-    """Return the key to use. Raises SecretKeyError without one: a new key could not decrypt any stored
-    secret.
-    """
+    """Return the key. Raises SecretKeyError without one: a new key could not decrypt any stored secret."""
     if settings.secret_key is not None:
         return SecretKey(settings.secret_key)
     with psycopg.connect(database_url, connect_timeout=CONNECT_SECONDS) as connection:

@@ -1,7 +1,4 @@
-"""The settings of a Space that users may change, parsed from text. Pure.
-
-One table has every key, for the command line, the console and the documentation's test.
-"""
+"""The settings of a Space that users may change, parsed from text by one table. Pure."""
 
 from __future__ import annotations
 
@@ -58,8 +55,8 @@ class SpaceChanges:
 
 
 def read_changes(texts: Mapping[str, str], buckets: Collection[str] = ()) -> SpaceChanges:
-    """Read changes from `key: value` texts. Only operators may change `buckets`, the rate limits. Raises
-    Invalid naming every unusable key.
+    """Read changes from `key: value` texts; `buckets` are the rate limits, for operators. Raises Invalid
+    naming every bad key.
     """
     changes = SpaceChanges()
     groups = GROUPS | ({LIMIT: tuple(buckets)} if buckets else {})
@@ -239,11 +236,8 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
 }
 GROUPS: dict[str, tuple[str, ...]] = {"event_label": CUSTOM_EVENTS, "field_label": SLOT_NAMES}
 SOURCE_NAME = "source_name"
-"""The group of the Space's own source names."""
 ANSWER_PHRASE = "heard_about_us"
-"""The group of the Space's own answer phrases."""
 LIMIT = "limit"
-"""The group of the rate limits, named after their buckets."""
 KEYS = (
     *SETTINGS,
     "event_label.custom_event_<N>",

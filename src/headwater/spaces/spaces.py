@@ -41,7 +41,6 @@ _COLUMNS = (
 
 
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
-    """Return a Space. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Space))
     await cursor.execute(queries["fetch"], {"space_id": space_id})
     space = await cursor.fetchone()
@@ -51,18 +50,15 @@ async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
 
 
 def list_space_ids(connection: Connection[Any]) -> list[int]:
-    """Return the ids of all Spaces, oldest first."""
     return [space_id for (space_id,) in connection.execute(queries["list_ids"])]
 
 
 async def list_spaces(connection: AsyncConnection) -> list[Space]:
-    """Return all Spaces, oldest first."""
     cursor = await connection.execute(queries["list_ids"])
     return [await fetch_space(connection, space_id) for (space_id,) in await cursor.fetchall()]
 
 
 async def any_space(connection: AsyncConnection) -> bool:
-    """Return whether the installation has a Space."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
@@ -83,9 +79,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
-    """Apply `changes` and return the changed Space. Raises NotFound, and Invalid for too many source names or
-    answer phrases.
-    """
+    """Apply `changes`. Raises NotFound, and Invalid for too many source names or answer phrases."""
     space = {"space_id": space_id}
     if not await lock_space(connection, space_id):
         raise NotFound("Space")
@@ -104,9 +98,7 @@ async def change_space(connection: AsyncConnection, space_id: int, changes: Spac
 
 
 async def _change_source_names(connection: AsyncConnection, space_id: int, names: Mapping[str, str]) -> None:
-    """Store names with a source, and remove those without one. Stored rows are reclassified by the changed
-    names.
-    """
+    """Store names with a source, remove those without one, and reclassify stored rows by the changed ones."""
     for name, source in names.items():
         verb = "put_source_name" if source else "remove_source_name"
         values = {"space_id": space_id, "name": name, "source": source}

@@ -1,5 +1,4 @@
 -- name: fetch
--- One Space with its labels.
 SELECT s.id, s.name, s.timezone, s.currency, s.company_identity_mode, s.subscription,
        s.phone_region, s.ignored_identifiers, s.own_domains, s.excluded_referrers,
        s.heeded_referrers, s.ad_consent, s.half_life_days, trim_scale(s.cost_rate) AS cost_rate,
@@ -25,7 +24,6 @@ SELECT id FROM spaces ORDER BY id;
 SELECT EXISTS (SELECT 1 FROM spaces);
 
 -- name: create
--- Create a Space with the defaults of the schema.
 INSERT INTO spaces (name) VALUES (%(name)s) RETURNING id;
 
 -- name: change
@@ -65,7 +63,7 @@ ON CONFLICT (space_id, field) DO UPDATE SET label = excluded.label;
 DELETE FROM field_labels WHERE space_id = %(space_id)s AND field = %(slot)s;
 
 -- name: put_source_name
--- Map a utm_source to a listed source. Without a change no row is written.
+-- Without a change no row is written.
 INSERT INTO source_names AS n (space_id, name, source)
 VALUES (%(space_id)s, %(name)s, %(source)s)
 ON CONFLICT (space_id, name) DO UPDATE SET source = excluded.source
@@ -78,7 +76,7 @@ DELETE FROM source_names WHERE space_id = %(space_id)s AND name = %(name)s;
 SELECT count(*) FROM source_names WHERE space_id = %(space_id)s;
 
 -- name: put_answer_phrase
--- Map a phrase of answers to a self-reported source. Without a change no row is written.
+-- Without a change no row is written.
 INSERT INTO answer_phrases AS a (space_id, phrase, source)
 VALUES (%(space_id)s, %(phrase)s, %(source)s)
 ON CONFLICT (space_id, phrase) DO UPDATE SET source = excluded.source

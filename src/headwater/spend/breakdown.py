@@ -1,7 +1,7 @@
 """Split a day's reports at several levels into disjoint parts. Pure.
 
-An account's total, its campaigns and their ads report the same money three times. So a row is never added to
-the rows below it; the difference stays at its own level, as not broken down.
+An account's total, its campaigns and their ads report the same money, so a row is never added to the rows
+below it; the difference stays at its own level, not broken down.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ class SpendPart(NamedTuple):
     """A part of the spend. Parts are disjoint, and their sum is the whole spend."""
 
     row: LedgerRow
-    """Its position and figures."""
     is_remainder: bool
     """True for the difference between a row and the rows below it."""
 
@@ -56,8 +55,8 @@ class _Node:
 
 
 def break_down(rows: Iterable[LedgerRow]) -> Iterator[SpendPart]:
-    """Yield the spend in disjoint parts. Children take precedence over countries, and the sum of the parts
-    over a smaller total.
+    """Yield the spend in disjoint parts. Children take precedence over countries, and their sum over a
+    smaller total.
     """
     for (day, platform, currency), group in _group_by_day(rows).items():
         root = _Node()
@@ -144,8 +143,8 @@ def _add_child_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> tup
     """Append the parts of a node's children. Return the total of these parts, and of all reports about the
     children.
 
-    Ads without an ad set and ad sets without ads report the same money twice. Only the ads become parts,
-    because they are finer.
+    Ads without an ad set and ad sets without ads report the same money twice. Only the ads, which are finer,
+    become parts.
     """
     coarse: set[str] = set()
     if len(row.path) == _AD_SET and "" in node.children:

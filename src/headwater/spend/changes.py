@@ -1,8 +1,7 @@
 """The changes of the ledger between two moments, by cause. Pure.
 
-Rows of one day, platform and currency are broken down together, so a new campaign reduces the remainder of
-its account. The changes of such a day are applied one by one, and the parts before and after each are
-compared:
+A new campaign reduces the remainder of its account. So the changes of one day, platform and currency are
+applied one by one, and the parts before and after each are compared:
 
     google, 13 May          account 123    campaign 4711     parts
     reading 1                   100                           100 of the account
@@ -10,7 +9,7 @@ compared:
     ├── spend_replacements      120              60            60 of it, 60 of the campaign
     reading 2
 
-So the differences of all changes add up to the difference between the readings, for any grouping.
+The differences of all changes add up to the difference between the readings, for any grouping.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from headwater.spend.breakdown import NOTHING, Figures, LedgerRow, SpendPart, br
 NEVER = 1 << 62
 """The number of a change that has not happened."""
 MOST_WORK = 3_000_000
-"""Rows to break down, counting those of a day once per change: about ten seconds."""
+"""Rows to break down, once per change of their day: about ten seconds."""
 
 DayKey = tuple[date, str, str]
 """The day, platform and currency of rows that are broken down together."""
@@ -44,8 +43,6 @@ class SpendVersion(NamedTuple):
 
 
 class ChangedSpend(NamedTuple):
-    """A row with changed figures."""
-
     row: LedgerRow
     """With the difference as its figures."""
     is_stored: bool
@@ -59,9 +56,7 @@ class TooManyChangesError(Exception):
 @dataclass
 class SpendShare:
     gone: list[SpendPart] = field(default_factory=list[SpendPart])
-    """Parts that a change removed."""
     new: list[SpendPart] = field(default_factory=list[SpendPart])
-    """Parts that a change added."""
     rows: list[ChangedSpend] = field(default_factory=list[ChangedSpend])
 
 
@@ -83,8 +78,8 @@ class SpendChanges:
 
 
 def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> SpendChanges:
-    """Return the changes after one number, up to another. `versions` must include all versions of these days
-    in between. Raises TooManyChangesError.
+    """Return the changes after one number, up to another. `versions` must be complete in between. Raises
+    TooManyChangesError.
     """
     changes, same, work = SpendChanges(), list[LedgerRow](), 0
     by_day: dict[DayKey, list[SpendVersion]] = {}
@@ -106,7 +101,6 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
 
 
 def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers: range) -> None:
-    """Add the changes of one day, platform and currency in a range of numbers."""
     there = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
     before = list(break_down(there.values()))
     changes.start += before

@@ -1,7 +1,4 @@
-"""Ledger rows as COPY text. Pure.
-
-The common columns of an ad's rows are written once; a row adds its day, figures and number.
-"""
+"""Ledger rows as COPY text. Pure. The common columns of an ad's rows are written once."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ class SpendPrefix(NamedTuple):
 class SpendLine(NamedTuple):
     prefix: SpendPrefix
     text: str
-    """The complete line, with its line end."""
 
 
 def format_prefix(row: SpendRow) -> SpendPrefix:

@@ -30,7 +30,6 @@ class FileFormat:
 
     name: str
     title: str
-    """Its display name."""
     needs: tuple[tuple[str, ...], ...]
     """Required columns: one of each group."""
     aliases: Aliases
@@ -38,7 +37,6 @@ class FileFormat:
     known_by: tuple[str, ...] = ()
     """Columns that only this platform has. One is required unless the format is selected by name."""
     platform: str | None = None
-    """The platform of every row, if no column has it."""
     last_days: tuple[str, ...] = ()
     """Columns with the last day of a row's period, if the first day is its date."""
 
@@ -231,7 +229,6 @@ GENERIC = FileFormat(
     },
     last_days=("reportingends", "enddate"),
 )
-"""For a table whose platform the user names."""
 BY_NAME = {form.name: form for form in (*FORMATS, GENERIC)}
 PERIODS = ("week", "month", "quarter", "year", "hour", "weekstart", "monthstart")
 """Columns showing that rows don't cover single days."""

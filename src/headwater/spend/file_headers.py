@@ -38,15 +38,13 @@ class Recognition:
 
     form: FileFormat
     columns: Mapping[str, str]
-    """Fields by column."""
     constants: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Fields with the same value in every row."""
     last_day: str | None = None
     """The column with the last day of a row's period."""
 
 
 def recognize(header: Sequence[str], name: str | None = None) -> Recognition | None:
-    """Return how to read a header: by the format of this name, or by the first matching format, if any."""
+    """Return how to read a header: by the format of this name, or by the first matching format."""
     plain, currency = _plain_columns(header)
     for form in FORMATS if name is None else (BY_NAME[name],):
         needs = form.needs if name or not form.known_by else (*form.needs, form.known_by)
@@ -60,16 +58,14 @@ def recognize(header: Sequence[str], name: str | None = None) -> Recognition | N
 
 
 def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
-    """Return the column with the last day; None if days have a column of their own."""
+    """Return the column with the last day, if days have no column of their own."""
     if "day" in plain:
         return None
     return next((plain[name] for name in form.last_days if name in plain), None)
 
 
 def period_column(header: Sequence[str]) -> str | None:
-    """Return the column that shows periods other than days in a spend table; None for a table with days or
-    without spend.
-    """
+    """Return the column that shows periods other than days in a spend table, if any."""
     plain, _ = _plain_columns(header)
     if not plain.keys() & {*MONEY} or plain.keys() & {"day", "date"}:
         return None

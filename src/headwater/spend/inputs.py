@@ -1,4 +1,4 @@
-"""The body that stores spend, for parsing and for the API description."""
+"""The body that stores spend."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""Store, list and delete rows of the ledger, keeping the former rows."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +56,7 @@ async def put_report(
 
 
 async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:
-    """Store a batch of a file's rows, each with its own index and time."""
+    """Store a batch of a file's rows."""
     await connection.execute(queries["make_room"])
     async with connection.cursor() as cursor, cursor.copy(queries["fill"]) as copy:
         await copy.write("".join([row.text for row in spend]))
@@ -67,7 +65,6 @@ async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[
 
 
 async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[str, Any]) -> None:
-    """Store the latest of the new rows, as one change of the Space."""
     await connection.execute(DRAW_REVISION, values)
     replaced, put = (queries[name].format(rows=latest) for name in ("replaced", "put"))
     await _save_former(connection, replaced, values, ChangeCause.SPEND_REPLACEMENTS)
@@ -144,7 +141,7 @@ def _row(columns: Sequence[Any], sources: SourceNames) -> LedgerRow:
 
 
 async def require_platform(connection: AsyncConnection, space: Space, choice: SpendChoice) -> None:
-    """Raise Invalid for a platform that can't have spend and has none in the ledger."""
+    """Raise Invalid for a platform that can't have spend, unless the ledger has some."""
     if choice.platform is None:
         return
     rule = refuse_platform(choice.platform, space.sources)
@@ -156,7 +153,6 @@ async def require_platform(connection: AsyncConnection, space: Space, choice: Sp
 
 
 async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
-    """Return the extent of a deletion."""
     statement = queries["count"].format(chosen=queries["chosen"])
     count, first_day, last_day = await fetch_one(connection, statement, choice.bound(space_id))
     return SpendDeletion(count, deleted=False, first_day=first_day, last_day=last_day)

@@ -20,7 +20,6 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     """
 
     date: date
-    """In the ad account's time zone."""
     platform: str
     currency: str
     amount: Decimal
@@ -34,7 +33,6 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     platform_conversions: Decimal | None = None
     platform_revenue: Decimal | None = None
     timezone: str | None = None
-    """The ad account's."""
     as_of: datetime | None = None
     """The platform's report time; None means now."""
     place: int = 0
@@ -43,7 +41,6 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
     """Names of its ids: the kind, the id and the name."""
 
     def key(self) -> bytes:
-        """Return a hash that, with the day, identifies the row."""
         return _hash(
             self.platform,
             self.account_id,

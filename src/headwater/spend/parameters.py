@@ -51,8 +51,6 @@ PER_PAGE = page_size(1000)
 
 @dataclass(frozen=True)
 class SpendChoice:
-    """The conditions of a request, all required."""
-
     first_day: date = date.min
     last_day: date = date.max
     platform: str | None = None
@@ -88,7 +86,6 @@ def read_choice(query: Input, *, days_required: bool) -> SpendChoice:
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of a list, bound to its conditions."""
     conditions = [query.texts(parameter.name) for parameter in CHOICE]
     return Cursors(signing_key, space_id, "/spend", conditions)
 

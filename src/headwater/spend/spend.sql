@@ -1,6 +1,6 @@
 -- name: latest
--- The effective row of each key: from the latest report, and the last row in it. Remaining ties are decided
--- by the figures, so that the order of reports does not matter.
+-- The effective row of each key: from the latest report, and the last row in it. The figures decide ties, so
+-- that the order of reports does not matter.
 SELECT DISTINCT ON (r.date, r.key)
        r.date, r.key, r.platform, r.account_id, r.campaign_id, r.adset_id, r.ad_id, r.country,
        r.currency, r.amount, r.impressions, r.clicks, r.platform_conversions, r.platform_revenue,
@@ -12,7 +12,6 @@ ORDER BY r.date, r.key, coalesce(r.as_of, now()) DESC, r.place DESC, r.amount DE
          r.timezone COLLATE "C" DESC NULLS LAST
 
 -- name: replaced
--- The current versions of rows whose figures change.
 SELECT s.*
 FROM ({rows}) l
 JOIN spend s ON s.space_id = %(space_id)s AND s.date = l.date AND s.key = l.key
@@ -27,8 +26,7 @@ WHERE (l.as_of, l.place, l.amount, coalesce(l.impressions, -1), coalesce(l.click
       (s.amount, s.impressions, s.clicks, s.platform_conversions, s.platform_revenue)
 
 -- name: put
--- Insert or replace rows. Sorted, so that concurrent requests cannot deadlock. A row with unchanged figures
--- keeps its change number.
+-- Sorted, so that concurrent requests cannot deadlock. A row with unchanged figures keeps its change number.
 INSERT INTO spend AS s
     (space_id, date, key, platform, account_id, campaign_id, adset_id, ad_id, country, currency,
      amount, impressions, "clicks", platform_conversions, platform_revenue, timezone, as_of, place,
@@ -62,8 +60,7 @@ json_to_recordset(%(rows)s::json) AS r (
     place integer)
 
 -- name: make_room
--- A table for a file's rows, visible only to this connection. Its columns are in the order of
--- `copy_lines.py`: common columns first.
+-- A file's rows, with columns in the order of `copy_lines.py`: common columns first.
 CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
     key bytea, platform text, account_id text, campaign_id text, adset_id text, ad_id text,
     country text, currency text, timezone text, as_of timestamptz, date date, amount numeric,
@@ -75,7 +72,6 @@ CREATE TEMPORARY TABLE IF NOT EXISTS arriving_spend (
 COPY arriving_spend FROM STDIN;
 
 -- name: page
--- A page of the ledger, the latest days first.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT s.date, s.platform, nullif(s.account_id, '') AS account_id,
                    nullif(s.campaign_id, '') AS campaign_id, nullif(s.adset_id, '') AS adset_id,
@@ -98,7 +94,6 @@ FROM (
 ORDER BY s.date DESC, s.number DESC;
 
 -- name: chosen
--- The rows selected by a request.
 s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s
 AND (%(platform)s::text IS NULL OR s.platform = %(platform)s)
 AND (%(account_id)s::text IS NULL OR s.account_id = %(account_id)s)
@@ -106,12 +101,10 @@ AND (%(campaign_id)s::text IS NULL OR s.campaign_id = %(campaign_id)s)
 AND (%(currency)s::text IS NULL OR s.currency = %(currency)s)
 
 -- name: count
--- The extent of a deletion: the number of rows, and their days.
 SELECT count(*), min(s.date), max(s.date) FROM spend s
 WHERE s.space_id = %(space_id)s AND {chosen};
 
 -- name: deleted
--- The rows to delete.
 SELECT s.* FROM spend s WHERE s.space_id = %(space_id)s AND {chosen}
 
 -- name: delete
@@ -124,7 +117,7 @@ FROM spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s;
 
 -- name: former_rows
--- The versions of rows that were replaced after a change, with the change that created each.
+-- The versions of rows replaced after a change, with the change that created each.
 SELECT {broken_down}, s.since_revision, s.until_revision, s.cause
 FROM former_spend s
 WHERE s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s

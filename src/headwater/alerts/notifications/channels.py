@@ -83,8 +83,8 @@ async def list_channels(connection: AsyncConnection, space_id: int) -> list[Aler
 async def create_channel(
     connection: AsyncConnection, space_id: int, new: NewChannel, key: bytes
 ) -> tuple[int, bool]:
-    """Create a channel and return its id, and whether it needs confirmation. Members' addresses and webhooks
-    need none: only its owner can know a webhook's address. Raises Invalid.
+    """Create a channel and return its id, and whether it needs confirmation. Members' addresses and webhooks,
+    known only to their owners, need none. Raises Invalid.
     """
     name, rules = _read_name(new.name), read_rules(new.rules)
     address = read_url(new.address) if new.kind == WEBHOOK else _read_address(new.address)
@@ -116,7 +116,6 @@ async def create_channel(
 async def change_channel(
     connection: AsyncConnection, space_id: int, channel_id: int, name: str, rules: Sequence[str]
 ) -> None:
-    """Change a channel's name and rules. Raises Invalid and NotFound."""
     values = {"space_id": space_id, "id": channel_id, "name": _read_name(name), "rules": read_rules(rules)}
     if await fetch_optional(connection, queries["change"], values) is None:
         raise NotFound("Channel")

@@ -24,7 +24,6 @@ WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;
 
 -- name: remove
--- Remove a channel and its address.
 UPDATE channels c SET removed_at = now(), secret = NULL, address = NULL, confirmed_at = NULL
 WHERE c.space_id = %(space_id)s AND c.id = %(id)s AND c.removed_at IS NULL
 RETURNING c.id;

@@ -31,8 +31,6 @@ KEPT = timedelta(days=30)
 
 @dataclass(frozen=True)
 class ClaimedMessage:
-    """A message leased by this process."""
-
     id: int
     channel_id: int
     message_id: str
@@ -57,7 +55,6 @@ class MessageRow:
 
 
 async def add_message(connection: AsyncConnection, space_id: int, channel_id: int, notice: Notice) -> None:
-    """Queue a notice for a channel."""
     values = {
         "space_id": space_id,
         "channel_id": channel_id,

@@ -3,7 +3,6 @@ INSERT INTO messages (space_id, channel_id, message_id, content, due_at)
 VALUES (%(space_id)s, %(channel_id)s, %(message_id)s, %(content)s::jsonb, %(now)s);
 
 -- name: due
--- For the operator's side: Spaces with messages to send.
 SELECT DISTINCT m.space_id FROM (
     SELECT d.space_id FROM messages d
     WHERE d.status = 'waiting' AND d.due_at <= %(now)s
@@ -11,7 +10,6 @@ SELECT DISTINCT m.space_id FROM (
     ORDER BY d.due_at LIMIT %(most)s) m;
 
 -- name: claim
--- Lease the due messages of a Space.
 UPDATE messages m
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = m.attempts + 1
 WHERE m.space_id = %(space_id)s AND m.id IN (
@@ -31,7 +29,6 @@ WHERE m.space_id = %(space_id)s AND m.id = %(id)s AND m.lease = %(lease)s
 RETURNING m.id;
 
 -- name: forget
--- Delete old finished messages.
 DELETE FROM messages m WHERE m.space_id = %(space_id)s AND m.finished_at < %(before)s;
 
 -- name: list

@@ -1,5 +1,3 @@
-"""Notices, before a channel is chosen."""
-
 from __future__ import annotations
 
 import msgspec
@@ -22,4 +20,3 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     link_text: str = "See what to do"
     file_name: str | None = None
     file: str | None = None
-    """A CSV file."""

@@ -18,7 +18,6 @@ UNCONFIRMED = "The address has not agreed yet: whose it is has to open the link 
 
 
 async def try_channel(database: Database, outlet: Outlet, space: Space, channel_id: int) -> Result:
-    """Send a test message to a channel. Raises NotFound."""
     async with database.connection() as connection:
         target = await fetch_target(connection, space.id, channel_id)
     if target is None:

@@ -1,5 +1,3 @@
-"""Notices as mail, and as webhook messages for Slack, Mattermost, Teams and Discord. Pure."""
-
 from __future__ import annotations
 
 import re
@@ -33,8 +31,8 @@ class Envelope:
 
 
 def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
-    """Return a notice as mail in plain text and simple HTML. Values lose their line breaks, so none can add a
-    header.
+    """Return a notice as mail in plain text and simple HTML. Values cannot add headers, because they lose
+    their line breaks.
     """
     message = EmailMessage(policy=SMTP)
     name, address = read_sender(envelope.sender)

@@ -1,5 +1,5 @@
-"""The alerts process: evaluates Spaces, builds scheduled reports and sends messages; one task at a time per
-Space, several Spaces at a time.
+"""The alerts process: evaluates Spaces, builds scheduled reports and sends messages, one task at a time per
+Space.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ class Watcher:
         return pieces
 
     def _waits_for_retry(self) -> bool:
-        """Return whether a failed task must wait longer. The process stays alive, because a new one would not
-        know of the failure.
-        """
+        """Return whether a failed task must wait longer. The process stays alive to remember the failure."""
         return any(self._pauses[key] > time.monotonic() for key in self._failed)
 
     def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
@@ -111,7 +109,6 @@ class Watcher:
                 await self._fail(duty, space_id, error)
 
     async def _fail(self, duty: WatcherDuty, space_id: int, error: Exception) -> None:
-        """Log an internal fault and postpone its task."""
         self._pauses[duty.name, space_id] = time.monotonic() + RETRY_SECONDS
         self._failed.add((duty.name, space_id))
         with suppress(*UNAVAILABLE), serving(space_id):
@@ -126,13 +123,11 @@ class Watcher:
 
 
 def alert_duty(database: Database) -> WatcherDuty:
-    """Return the duty that evaluates Spaces."""
     watch = AlertWatch(database, announce)
     return WatcherDuty("alerts", watches.due_spaces.find, watch.look)
 
 
 def message_duty(sender: MessageSender) -> WatcherDuty:
-    """Return the duty that sends messages."""
     return WatcherDuty("messages", messages.due_spaces.find, sender.send_due)
 
 

@@ -66,7 +66,6 @@ class EventChecks:
         }
 
     async def run(self) -> EventFindings:
-        """Return the findings, including those without rows."""
         sample, orders = await read_orders(self._connection, self._values, self._space.currency)
         lacking = orders.orders - orders.with_visit, orders.orders - orders.with_email
         return EventFindings(
@@ -198,12 +197,10 @@ def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingEx
 
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
-    """Return the sum of an order's refunds by currency."""
     return " and ".join(f"{Decimal(amount):,.2f} {own or currency}" for amount, own in amounts)
 
 
 def _text(kind: FindingKind, row: Any, currency: str) -> str:
-    """Return the text of an example."""
     amount = None if row.amount is None else f"{row.amount:,.2f} {row.currency or currency}"
     order = None if row.order_id is None else f"order {row.order_id}"
     late = None

@@ -1,6 +1,5 @@
 -- name: orders
--- How many of the latest orders have an earlier visit, and an e-mail address, with examples of the rest: at
--- most %(most_orders)s orders among the latest %(most)s events.
+-- How many of the latest orders have an earlier visit, and an e-mail address, with examples of the rest.
 WITH latest AS MATERIALIZED (
     SELECT e.id, e.contact_id, e.event_name, e.event_time, e.amount
     FROM events e
@@ -37,8 +36,8 @@ SELECT (SELECT count(*) FROM latest), (SELECT min(l.event_time) FROM latest l),
 FROM checked c;
 
 -- name: uncertain_amounts
--- Amounts that may not count in reports: other currencies and large amounts among the latest events, by
--- currency, local day and whether only a page reported them.
+-- Amounts that may not count in reports, other currencies and large amounts, by currency, local day and
+-- whether only a page reported them.
 SELECT l.currency, l.day, l.from_page, array_agg(l.id), array_agg((l.amount * 10000)::bigint)
 FROM (
     SELECT e.id, e.amount, coalesce(e.currency, %(currency)s) AS currency,
@@ -106,7 +105,6 @@ FROM repeats r
 WHERE r.is_repeat;
 
 -- name: rejected
--- The reasons of the latest rejected rows.
 SELECT r.reason, r.detail, count(*) FROM (
     SELECT l.reason, l.detail FROM rejected l
     WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) r

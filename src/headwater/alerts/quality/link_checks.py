@@ -12,7 +12,6 @@ from headwater.http.inputs.timerange import TimeRange
 queries = Queries(__name__, "links.sql")
 
 MAX_PAGE_VIEWS = 50_000
-"""The latest page views to read."""
 MAX_PAGES = 10
 
 

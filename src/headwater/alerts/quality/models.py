@@ -8,8 +8,6 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Severities, the heaviest first."""
-
     BAD = "bad"
     """Data does not arrive, or figures are wrong."""
     WARNING = "warning"
@@ -18,8 +16,6 @@ class Severity(StrEnum):
 
 
 class FindingKind(StrEnum):
-    """Kinds of findings, the most urgent first."""
-
     DESTINATION_HELD = "destination_held"
     DELIVERIES_LATE = "deliveries_late"
     PROCESSING_LATE = "processing_late"
@@ -68,7 +64,6 @@ class Finding:
     count: int
     """The number of affected rows among those checked; some counts stop at their limit."""
     is_bounded: bool = False
-    """True if counting stopped at `count`."""
     examples: tuple[FindingExample, ...] = ()
     parts: tuple[FindingPart, ...] = ()
 
@@ -82,7 +77,6 @@ class Finding:
 
     @property
     def about(self) -> str:
-        """The effect on figures."""
         return _WORDS[self.kind].about
 
     @property
@@ -92,7 +86,6 @@ class Finding:
 
     @property
     def count_text(self) -> str:
-        """The formatted count."""
         return f"{self.count:,}{'+' if self.is_bounded else ''}"
 
 
@@ -102,9 +95,7 @@ class Sample:
 
     count: int
     since: datetime | None
-    """The time of the oldest row."""
     is_all: bool
-    """True if every row of the period was checked."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +113,6 @@ class OrderShares:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """The findings of one period."""
-
     findings: tuple[Finding, ...]
     events: Sample
     touchpoints: Sample

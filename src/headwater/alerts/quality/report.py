@@ -1,5 +1,5 @@
-"""The data quality of a period. Every check reads a limited number of the latest rows, so a large Space costs
-no more than a busy one.
+"""The data quality of a period. Checks read a limited number of the latest rows, so that a large Space stays
+cheap.
 """
 
 from __future__ import annotations

@@ -31,22 +31,16 @@ SHARE_DAYS = 30
 class SetupState:
     keys: int
     key_used_at: datetime | None
-    """The last use of any working API key."""
     site_key: str | None
-    """The first site's."""
     site_id: int | None
     first_order_at: datetime | None
     assistants: int
-    """Working tokens."""
 
 
 @dataclass(frozen=True)
 class KeyState:
-    """A working API key."""
-
     name: str
     hint: str
-    """The key's last four characters."""
     last_used_at: datetime | None
 
 
@@ -58,8 +52,6 @@ class HostSeen:
 
 @dataclass(frozen=True)
 class DestinationState:
-    """A destination and its last deliveries."""
-
     id: int
     platform: str
     name: str
@@ -79,13 +71,10 @@ class DestinationState:
 
 @dataclass(frozen=True)
 class Setup:
-    """The setup progress of a Space."""
-
     state: SetupState
     keys: list[KeyState]
     """The MOST_KEYS used last, newest first."""
     hosts: list[HostSeen]
-    """Newest first."""
     orders: OrderShares
     """Of the last SHARE_DAYS days."""
     destinations: list[DestinationState]

@@ -1,8 +1,8 @@
 -- name: groups
--- Problems in the latest touchpoints, at most %(most)s that arrived before the end of a period, by value:
--- values of utm_source ignored by the rule that chose the source, campaigns without a source, hosts of
--- unlisted sites, and sources whose click names no campaign. There is no index by time; ids follow the order
--- of arrival, close enough to event times.
+-- Problems in the latest touchpoints that arrived before the end of a period, by value: values of utm_source
+-- ignored by the rule that chose the source, campaigns without a source, hosts of unlisted sites, and sources
+-- whose click names no campaign. There is no index by time; ids follow the order of arrival, close enough to
+-- event times.
 WITH bound AS MATERIALIZED (
     SELECT coalesce(max(e.id), 9223372036854775807) AS id
     FROM (SELECT e.id FROM events e

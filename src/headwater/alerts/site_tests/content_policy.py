@@ -1,7 +1,4 @@
-"""Content security policies: find the directive that blocks an address. Pure.
-
-Only the sources of scripts and connections matter for the tracker.
-"""
+"""Content security policies: find the directive that blocks the tracker. Pure."""
 
 from __future__ import annotations
 
@@ -22,18 +19,15 @@ Use = Literal["script", "connect"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """An address that a page wants to use."""
-
     use: Use
     url: str
     page_url: str
     nonce: str = ""
-    """The script tag's."""
 
 
 def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
     """Return the first directive that blocks an address; "" if every policy allows it. A header may hold
-    several policies, separated by commas.
+    several policies.
     """
     for text in policies:
         for policy in text[:LONGEST_POLICY].split(","):
@@ -44,7 +38,6 @@ def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
 
 
 def _governing(policy: str, use: Use) -> tuple[str, list[str]]:
-    """Return the directive that governs a use, and its sources; "" without one."""
     directives: dict[str, list[str]] = {}
     for part in policy.split(";"):
         name, *sources = part.split() or [""]

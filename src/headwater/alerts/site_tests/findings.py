@@ -1,6 +1,5 @@
-"""Find a site's faults from the evidence of a test. Pure.
-
-Received data decides: once the test's page view has arrived, the page's HTML counts no longer.
+"""Find a site's faults from the evidence of a test. Pure. Once the test's page view has arrived, the page's
+HTML is ignored.
 """
 
 from __future__ import annotations
@@ -287,7 +286,7 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
 
 
 def _seconds_off(order: ArrivedOrder) -> float:
-    """Return how far an order's time is ahead, negative if behind; 0 if it may be right. Only the test's own
+    """Return how far an order's time is ahead, negative if behind; 0 if it may be right: only the test's own
     order is certainly recent.
     """
     ahead = (order.event_time - order.received_at).total_seconds()

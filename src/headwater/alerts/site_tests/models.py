@@ -19,11 +19,9 @@ class ScriptState(StrEnum):
     """The state of the tracker address on a page."""
 
     OWN = "own"
-    """This installation's address."""
     PASSED_ON = "passed_on"
     """Another address that serves the tracker, such as a path of the shop's."""
     MISSING = "missing"
-    """Another address that does not serve it."""
     INSECURE = "insecure"
     """An http address on an https page, which browsers refuse."""
     LOCAL = "local"
@@ -31,15 +29,12 @@ class ScriptState(StrEnum):
 
 
 class TagFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A script tag of the tracker on a page."""
-
     source: str
     """The address, resolved."""
     key: str
     needs_consent: bool = False
     script: ScriptState = ScriptState.OWN
     script_fault: str = ""
-    """A description of the other content at the address."""
     script_blocked_by: str = ""
     """The policy directive that blocks the script; "" if it is allowed."""
     reports_blocked_by: str = ""
@@ -47,8 +42,6 @@ class TagFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """A page as the server read it."""
-
     failure: str = ""
     """Why it could not be read, a sentence; "" on success."""
     final_url: str = ""
@@ -94,8 +87,6 @@ class ArrivedOrder:
 
 @dataclass(frozen=True)
 class RepeatedOrder:
-    """An order with the number of an earlier one."""
-
     order_id: str | None
     event_id: int
     """The event that counts."""
@@ -103,15 +94,11 @@ class RepeatedOrder:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Data of a site received since the test began."""
-
     page_views: int = 0
     """Views with the test's click id, or all views where it is lost."""
     other_views: int = 0
-    """The site's views without the click id."""
     is_identified: bool = False
     has_token: bool = False
-    """True if the visitor's browser keeps the token."""
     orders: Sequence[ArrivedOrder] = ()
     repeated: Sequence[RepeatedOrder] = ()
     waiting_seconds: float = 0.0
@@ -127,8 +114,6 @@ class SiteFacts:
 
 @dataclass(frozen=True)
 class SiteEvidence:
-    """The inputs of all findings."""
-
     site: SiteFacts
     test: SiteTest
     arrivals: Arrivals
@@ -139,8 +124,6 @@ class SiteEvidence:
 
 
 class StepName(StrEnum):
-    """The steps of a test, in order."""
-
     PAGE_VIEW = "page_view"
     IDENTIFY = "identify"
     PURCHASE = "purchase"
@@ -165,8 +148,6 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class SiteFault:
-    """A fault and its remedy, with names in backquotes."""
-
     kind: FaultKind
     title: str
     about: str
@@ -177,12 +158,9 @@ class SiteFault:
 
 @dataclass(frozen=True)
 class SiteVerdict:
-    """The result of a test so far."""
-
     done: frozenset[StepName]
     findings: Sequence[SiteFault]
 
     @property
     def is_complete(self) -> bool:
-        """True if everything arrived and nothing is wrong."""
         return len(self.done) == len(StepName) and not self.findings

@@ -1,6 +1,4 @@
-"""The tracker in a page's HTML: tags, keys and policies. Pure, and linear in the page's length because pages
-are untrusted.
-"""
+"""The tracker in a page's HTML. Pure, and linear in the page's length because pages are untrusted."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ KEY_PREFIX = "trk_pk_"
 LONGEST_VALUE = 2048
 MOST_ATTRIBUTES = 60
 MOST_SCRIPTS = 400
-"""Script tags to read."""
 MOST_KEYS = 5
 
 _TAG = re.compile(r"<(!--|(?:script|meta|style|title|textarea|noscript|template)(?=[\s/>]))", re.IGNORECASE)
@@ -31,17 +28,13 @@ _TAG_MANAGER = re.compile(r"googletagmanager\.com/gtm\.js|\bGTM-[A-Z0-9]{4,12}\b
 class ScriptTag:
     source: str
     site: str
-    """The value of data-site; "" without."""
     needs_consent: bool
     nonce: str
 
 
 @dataclass
 class PageSource:
-    """The tracker in a page's HTML."""
-
     scripts: list[ScriptTag] = field(default_factory=list[ScriptTag])
-    """Scripts with an address."""
     policies: list[str] = field(default_factory=list[str])
     keys: list[str] = field(default_factory=list[str])
     """Distinct site keys anywhere on the page."""
@@ -73,7 +66,6 @@ def _is_policy(attributes: dict[str, str]) -> bool:
 
 
 def _tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield script and meta tags, except in comments and other text."""
     at = scripts = 0
     while (match := _TAG.search(html, at)) is not None and scripts < MOST_SCRIPTS:
         name = match[1].lower()

@@ -1,4 +1,4 @@
-"""Read a site's page as a browser would: its redirects, policies and tracker script. Requests are guarded and
+"""Read a site's page as a browser would: redirects, policies and tracker script. Requests are guarded and
 share a time limit.
 """
 
@@ -19,10 +19,8 @@ from headwater.base.egress.client import Egress
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
 
 SECONDS = 8.0
-"""For all requests of a page."""
 MOST_REDIRECTS = 6
 MOST_BYTES = 512 * 1024
-"""Bytes to read of a page or a script."""
 MOST_TAGS = 3
 LONGEST_KEY = 100
 LONGEST_ADDRESS = 500
@@ -58,7 +56,6 @@ def with_click(url: str, click_id: str) -> str:
 
 
 async def probe_page(egress: Egress, target: ProbeTarget) -> PageProbe:
-    """Read a page; a failure is reported in the probe."""
     try:
         async with asyncio.timeout(SECONDS):
             return await _Probing(egress, target).run()
@@ -181,7 +178,6 @@ class _Probing:
 
 
 def is_local(url: str) -> bool:
-    """Return whether an address leads to the computer that opens it."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -208,6 +204,5 @@ def _plain(url: str) -> str:
 
 
 def _bare(url: str) -> str:
-    """Return an address without its query, which may be long and hold anything."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", "", ""))[:LONGEST_ADDRESS]

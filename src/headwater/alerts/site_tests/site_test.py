@@ -54,7 +54,6 @@ def read_page_url(text: str, site: Site) -> str:
 
 
 async def start_test(connection: AsyncConnection, space_id: int, site: Site, url: str) -> SiteTest:
-    """Start a test of a site, in place of the previous one."""
     values = {
         "space_id": space_id,
         "site_id": site.id,
@@ -81,7 +80,6 @@ async def write_probe(
 
 
 async def fetch_test(connection: AsyncConnection, space_id: int, site_id: int) -> SiteTest | None:
-    """Return the latest test of a site; None before the first."""
     cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id}
     row = await fetch_optional(cursor, queries["fetch"], values)

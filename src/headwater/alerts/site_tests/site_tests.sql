@@ -7,7 +7,6 @@ SET url = excluded.url, click_id = excluded.click_id, started_at = excluded.star
     receipt_mark = excluded.receipt_mark, probe = NULL;
 
 -- name: write_probe
--- Store the probe if its test is still the latest.
 UPDATE site_tests SET probe = %(probe)s
 WHERE space_id = %(space_id)s AND site_id = %(site_id)s AND click_id = %(click_id)s;
 
@@ -16,8 +15,8 @@ SELECT url, click_id, started_at, receipt_mark, probe FROM site_tests
 WHERE space_id = %(space_id)s AND site_id = %(site_id)s;
 
 -- name: visitor
--- The site's page views since the test began, among the first %(most)s of the Space: with and without the
--- test's click id, and their contacts.
+-- The site's page views since the test began, among the first %(most)s: with and without the test's click id,
+-- and contacts.
 SELECT count(*) FILTER (WHERE of_site.is_clicked) AS clicked,
        count(*) FILTER (WHERE NOT of_site.is_clicked) AS others,
        coalesce(array_agg(DISTINCT of_site.contact_id) FILTER (WHERE of_site.is_clicked), '{}')

@@ -1,1 +1,1 @@
-"""PostgreSQL on several nodes (Citus)."""
+

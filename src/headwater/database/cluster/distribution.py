@@ -1,7 +1,5 @@
-"""Distributes a database over the nodes of a cluster, all tables in one transaction, so that an interruption
-changes nothing.
-
-Run it again after a migration that creates a table.
+"""Distributes a database over the nodes of a cluster, in one transaction. Run it again after a migration that
+creates a table.
 """
 
 from __future__ import annotations
@@ -21,15 +19,13 @@ queries = Queries(__name__, "distribution.sql")
 
 
 class DistributionRefusal(StrEnum):
-    """Reasons why a database cannot be distributed."""
-
     NO_CLUSTER = "no_cluster"
     NO_NODES = "no_nodes"
     OTHER_PLACE = "other_place"
 
 
 class DistributionError(Exception):
-    """A database cannot be distributed. The message has advice."""
+    """The message has advice."""
 
     def __init__(self, reason: DistributionRefusal, message: str) -> None:
         super().__init__(message)
@@ -37,16 +33,11 @@ class DistributionError(Exception):
 
 
 class PlaceKind(StrEnum):
-    """The place of a table's rows."""
-
     DISTRIBUTED = "distributed"
-    """Over the nodes, by Space."""
     REFERENCE = "reference"
-    """The same on every node."""
     QUEUE = "first node, in transactions with others"
     """Known to the cluster."""
     FIRST_NODE = "first node"
-    """On the first node only, where all tables start."""
 
 
 PLACES = (
@@ -90,9 +81,8 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
 
 
 def distribute(connection: Connection[Any]) -> list[TablePlace]:
-    """Move every table to its place and return the moved ones. The connection is in autocommit. Stop other
-    work first: the tables are locked until all are moved. Raises DistributionError without nodes to move them
-    to.
+    """Move every table to its place and return the moved ones. The connection is in autocommit. The tables
+    are locked until all are moved. Raises DistributionError without other nodes.
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))

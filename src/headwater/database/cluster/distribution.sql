@@ -1,9 +1,7 @@
 -- name: nodes
--- The number of nodes that take Spaces.
 SELECT count(*) FROM pg_dist_node n WHERE n.shouldhaveshards AND n.isactive;
 
 -- name: placed
--- The tables with a place in the cluster, by name of PlaceKind.
 SELECT c.relname, CASE WHEN p.partmethod = 'h' THEN 'DISTRIBUTED'
                        WHEN p.repmodel = 't' THEN 'REFERENCE' ELSE 'QUEUE' END AS kind
 FROM pg_dist_partition p
@@ -11,8 +9,8 @@ JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = current_schema()::regnamespace;
 
 -- name: prepare
--- For this transaction: process one table after the other on each node, because they refer to each other, and
--- allow the triggers that count deliveries, which stay within a Space.
+-- Process one table after the other on each node, because they refer to each other, and allow the triggers
+-- that count deliveries, which stay within a Space.
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 
@@ -26,8 +24,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
 ALTER TABLE {table} SET LOGGED;
 
 -- name: references
--- Foreign keys of tables without a place, or to such a table. They are dropped during the move, because a
--- table can only refer to one in its place.
+-- Foreign keys of and to tables without a place, dropped during the move.
 SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
 FROM pg_constraint f
 JOIN pg_class c ON c.oid = f.conrelid

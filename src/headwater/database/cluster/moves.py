@@ -1,13 +1,12 @@
 """Moves of Spaces between the nodes of a cluster, while in use. Citus copies the rows, replicates later
 writes, and blocks writes only during the switch.
 
-node 1                   split   node 2                     split   node 3
+    node 1                   split   node 2                     split   node 3
     │ a   b   huge   c   d │ ──────▶ │ a   b │ huge   c   d │ ────────▶ │ huge │ c   d │
 
-A Space shares its shard, a range of hashes, with others, and only a whole shard can move. So the shard is
-split first: before the Space's hash, and then behind it, each time onto one node, because the final block of
-writes grows with the number of parts and nodes. No part stays on the old node: Citus cannot follow changes
-while it prepares such a part, and the split would never end.
+Only a whole shard, a range of hashes, can move. So the Space's shard is split first: before its hash, and
+then behind it, each time onto one node, because more parts and nodes block writes longer. No part stays on
+the old node: Citus cannot follow changes while it prepares such a part, and the split would never end.
 
 Each step is Citus' own transaction; another run continues after an interruption.
 """
@@ -28,8 +27,6 @@ queries = Queries(__name__, "moves.sql")
 
 
 class MoveRefusal(StrEnum):
-    """Reasons why a Space cannot be moved."""
-
     NO_CLUSTER = "no_cluster"
     NOT_FIRST_NODE = "not_first_node"
     NOT_DISTRIBUTED = "not_distributed"
@@ -39,11 +36,10 @@ class MoveRefusal(StrEnum):
     NO_KEY = "no_key"
     WAL_LEVEL = "wal_level"
     CITUS = "citus"
-    """Citus refused."""
 
 
 class MoveError(Exception):
-    """A Space cannot be moved. The message has advice."""
+    """The message has advice."""
 
     def __init__(self, reason: MoveRefusal, message: str) -> None:
         super().__init__(message)
@@ -61,19 +57,14 @@ class Node(NamedTuple):
 
 
 class MoveStep(NamedTuple):
-    """A step of a move."""
-
     step: str
-    """`split` or `move`."""
     node: Node
     """The node of the Space after the move."""
     neighbors: int = 0
-    """The number of other Spaces in its shard, which move with it."""
+    """Other Spaces in its shard, which move with it."""
 
 
 class _Place(NamedTuple):
-    """The shard of a Space, and its node."""
-
     shard: int
     node_id: int
     first_hash: int
@@ -91,11 +82,6 @@ class _Place(NamedTuple):
 def plan_steps(
     connection: Connection[Any], space_id: int, address: tuple[str, int] | None = None
 ) -> list[MoveStep]:
-    """Return the remaining steps until a Space has its own shard and, with an address (host and port), is on
-    that node; empty if done. The connection is in autocommit.
-
-    Raises MoveError if the Space cannot be moved while in use.
-    """
     _require_first_node(connection)
     nodes = [Node._make(row) for row in connection.execute(queries["nodes"])]
     place = _fetch_place(connection, space_id)
@@ -116,7 +102,7 @@ def plan_steps(
 
 
 def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) -> Node:
-    """Return another node for a split shard: the goal for the last split, which earlier ones leave free."""
+    """Return the goal for the last split, and another free node before."""
     others = [node for node in nodes if node.takes_spaces and node != here]
     if not others:
         raise MoveError(

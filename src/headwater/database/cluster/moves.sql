@@ -1,12 +1,10 @@
 -- name: nodes
--- The servers of the cluster, and whether each takes Spaces.
 SELECT n.nodeid, n.nodename, n.nodeport, n.shouldhaveshards AND n.isactive AS takes_spaces
 FROM pg_dist_node n
 WHERE n.noderole = 'primary'
 ORDER BY n.nodeid;
 
 -- name: is_distributed
--- Whether the rows of Spaces are distributed.
 SELECT EXISTS (SELECT 1 FROM pg_dist_partition p
                WHERE p.logicalrelid = 'space_locks'::regclass AND p.partmethod = 'h');
 
@@ -23,7 +21,6 @@ JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
 WHERE s.shardid = get_shard_id_for_distribution_column('space_locks', %(space_id)s::bigint);
 
 -- name: neighbors
--- The number of other Spaces in the shard.
 SELECT count(*) FROM space_locks l
 WHERE worker_hash(l.space_id) BETWEEN %(first_hash)s AND %(last_hash)s
   AND l.space_id <> %(space_id)s;
@@ -37,7 +34,6 @@ WHERE c.oid = ANY(%(tables)s::regclass[]) AND c.relkind = 'r' AND (
 ORDER BY c.relname;
 
 -- name: wal_levels
--- The WAL level of each node.
 SELECT n.nodename || ':' || n.nodeport AS node, r.result
 FROM run_command_on_all_nodes('SHOW wal_level') r
 JOIN pg_dist_node n ON n.nodeid = r.nodeid;

@@ -12,8 +12,8 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "presence.sql")
 
 BOUND_WAITING = queries["bound_waiting"]
-"""For sessions that serve many Spaces: one that cannot be written for the moment must not delay the others.
-Long waits fail with LockNotAvailable, and are retried later.
+"""For sessions that serve many Spaces: a blocked Space must not delay the others. Long waits fail with
+LockNotAvailable, and are retried later.
 """
 
 
@@ -36,8 +36,8 @@ def is_first_node(connection: Connection[Any]) -> bool:
 
 
 def require_first_node(connection: Connection[Any]) -> None:
-    """Raise OtherNodeError on any node of a cluster except the first. Other nodes have sequences of their
-    own, so ids would not follow the order in which events were accepted.
+    """Raise OtherNodeError on any node except the first. Other nodes have sequences of their own, so ids
+    would not follow the order of acceptance.
     """
     if is_cluster(connection) and not is_first_node(connection):
         raise OtherNodeError(

@@ -1,10 +1,8 @@
-"""The place of each table in a cluster: distributed by Space over the nodes, the same on each, or only on the
-first node.
+"""The place of each table in a cluster: distributed by Space, the same on each node, or only on the first.
 
-A table of Spaces' rows is distributed, so that a Space is on one node with all rows that are joined to it.
-Tables that are read before the Space is known, by the hash of a key or a token, are the same on every node,
-and so are the few small tables without a Space. Accepted input waits on the first node, so it does not depend
-on the others. A test compares the lists with the schema.
+Tables of Spaces' rows are distributed, so that joined rows are on one node. Tables read before the Space is
+known, by the hash of a key or a token, are on every node, like the few small tables without a Space. Accepted
+input waits on the first node, so it does not depend on the others. A test compares the lists with the schema.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ DISTRIBUTED = (
     "visits",
     "webhook_deliveries",
 )
-"""By space_id and colocated: a Space's rows of every table are on one node."""
+"""By space_id and colocated."""
 
 REFERENCE = (
     "spaces",
@@ -103,11 +101,11 @@ REFERENCE = (
 """The same on every node. A write goes to all of them, so none is written for each event."""
 
 QUEUES = ("inbox", "rejected")
-"""Only on the first node, and known to the cluster: a transaction that also writes a Space's rows on their
-node is committed on both or on neither.
+"""Only on the first node, and known to the cluster: a transaction that also writes a Space's rows is
+committed on both nodes or on neither.
 """
 
 FIRST_NODE = ("rate_limits",)
-"""Only on the first node, and unknown to the cluster: written for each request, and in no transaction with
-another table.
+"""Only on the first node, and unknown to the cluster: written for each request, outside of other
+transactions.
 """

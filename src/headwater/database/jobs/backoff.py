@@ -1,5 +1,3 @@
-"""The time to wait after consecutive failures. Pure."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Child processes that end with their parent.
-
-Jobs in a child process take no time from the pipeline, and no memory while idle.
-"""
+"""Child processes that end with their parent. They take no time from the pipeline, and no idle memory."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from headwater.base.telemetry.counter_files import child_variables
 from headwater.database.jobs.duties import Duty, Waiting
 
 PAUSE_SECONDS = 0.5
-"""Between two starts: a process that cannot work must not be started in a tight loop."""
+"""Between two starts, to avoid a tight loop of failing starts."""
 
 
 class ChildProcess:
@@ -44,7 +41,6 @@ class ChildProcess:
         self.process: subprocess.Popen[bytes] | None = None
 
     def launch(self) -> None:
-        """Start it. Raises OSError."""
         self._forget()
         if not self._announces:
             self._launch(self._command, self._pass_fds)
@@ -57,7 +53,6 @@ class ChildProcess:
             os.close(theirs)
 
     def has_begun(self) -> bool:
-        """Return whether it has reported its start."""
         if self._announcement is not None and not self._has_begun:
             with suppress(BlockingIOError):
                 self._has_begun = os.read(self._announcement, 1) != b""
@@ -90,8 +85,8 @@ class ChildProcess:
 
 
 def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_seconds: float) -> Duty:
-    """Return the background job that runs `headwater <command>` (one or more words) while `waiting`, called
-    at this interval, returns Spaces.
+    """Return the job that runs `headwater <command>` (one or more words) while `waiting`, called at this
+    interval, returns Spaces.
     """
     words, where = command.split(), ("--data-dir", str(settings.data_dir.absolute()))
     child = ChildProcess(*words, *where, variables=child_variables("-".join(words)))
@@ -107,6 +102,6 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_s
         if child.died() and now - launched >= PAUSE_SECONDS:
             launched = now
             child.launch()
-        return False  # the child does the work
+        return False
 
     return Duty(look, attend, pause_seconds=look_seconds)

@@ -23,7 +23,7 @@ TRANSIENT_ERRORS = (
     MemoryError,
 )
 """Errors that no row causes: the database is away, full, read-only or of another version, another transaction
-was in the way, or in a cluster a Space has just changed its node. Retry them later instead of rejecting rows.
+was in the way, or a cluster is moving the Space. Retry later instead of rejecting rows.
 """
 
 MOST_ROWS_OF_PLANS = 1_000_000
@@ -31,16 +31,13 @@ MOST_ROWS_OF_PLANS = 1_000_000
 
 
 class WorkerConnection(Connection[TupleRow]):
-    """A worker's connection. Every statement finds rows by key, so the planner must use the keys even with
-    young statistics, and plan each statement once. A plan fits the table sizes at its time, so plans are
-    renewed when the stored rows have doubled: the plan for a few hundred rows reads all rows of a Space to
-    find one.
+    """A worker's connection. Plans use keys even with young statistics, and are cached. They are renewed when
+    the stored rows have doubled: a plan for a few hundred rows reads all rows of a Space to find one.
     """
 
     _rows = 0
     _rows_to_plan_anew = 1
     space_role: str | None = None
-    """The role of sessions confined to a Space."""
 
     def confined(self, space_id: int) -> AbstractContextManager[None]:
         """Confine the session to a Space for a block that begins and ends outside transactions."""

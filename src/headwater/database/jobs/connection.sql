@@ -1,8 +1,8 @@
 -- name: plan_by_key
--- For a worker's session: every statement finds rows by key, even with young statistics, and is planned once,
--- except in a cluster (Citus), which plans by Space. A worker that freezes or loses its network in a batch
--- loses its session, so that the Space does not stay locked; PostgreSQL 16 notices this only when the session
--- is idle. Transaction settings also apply on a cluster's nodes.
+-- Plan for lookups by key even with young statistics, once per statement; a cluster (Citus) plans by Space
+-- instead. A worker that freezes or loses its network in a batch loses its session, so that the Space does
+-- not stay locked; PostgreSQL 16 notices this only when the session is idle. Transaction settings also apply
+-- on a cluster's nodes.
 SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (
            SELECT 1 FROM pg_extension x WHERE x.extname = 'citus')
            THEN 'auto' ELSE 'force_generic_plan' END, false),

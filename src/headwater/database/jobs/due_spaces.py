@@ -1,4 +1,4 @@
-"""Finds the Spaces with due work of one kind, for workers that start a process and for that process."""
+"""Finds the Spaces with due work of one kind."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ class DueSpaces:
         self._query = query
 
     def find_now(self, connection: Connection[Any]) -> list[int]:
-        """Return the Spaces due now."""
         rows = connection.execute(self._query, self._values(datetime.now(UTC)))
         return [space_id for (space_id,) in rows]
 
     async def find(self, connection: AsyncConnection, now: datetime) -> list[int]:
-        """Return the Spaces due at a time."""
         rows = await fetch_all(connection, self._query, self._values(now))
         return [space_id for (space_id,) in rows]
 

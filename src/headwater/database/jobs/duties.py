@@ -9,7 +9,6 @@ from typing import Any
 from psycopg import Connection
 
 Waiting = Callable[[Connection[Any]], list[int]]
-"""Returns the Spaces with waiting work."""
 
 TURN_SECONDS = 0.25
 """The approximate time of a duty in a worker's turn."""
@@ -31,8 +30,8 @@ class Duty:
     """After this time in a pass no further Space is started. The remaining ones come first in the next pass.
     """
     pause_seconds: float = 0.0
-    """The pause after a poll that found no work: it may read much, and in a cluster goes to every node. A
-    duty with a pause also spends no more than a share of its time on polls.
+    """The pause after a poll that found no work, because polls may read much, and go to every node of a
+    cluster. It also limits a duty's share of time for polls.
     """
     name: str = ""
     """Its name in a Space's problems."""

@@ -1,5 +1,5 @@
 """Jobs that fail for one Space by an internal fault: recorded for the Space's problems, and retried after a
-while. Other Spaces are not affected.
+while.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ queries = Queries(__name__, "failed_jobs.sql")
 RETRY_SECONDS = 300.0
 """A failed job is skipped for this long."""
 FORGOTTEN = timedelta(seconds=3 * RETRY_SECONDS)
-"""A failure that has not recurred for this long is over, even if it was not cleared."""
+"""A failure that has not recurred for this long is over."""
 
 NOTE, CLEAR = queries["note"], queries["clear"]
 
 
 def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
-    """Return the values for NOTE."""
     return {
         "space_id": space_id,
         "job": job,
@@ -31,5 +30,4 @@ def failure(space_id: int, job: str, error: Exception) -> dict[str, Any]:
 
 
 def success(space_id: int, job: str) -> dict[str, Any]:
-    """Return the values for CLEAR."""
     return {"space_id": space_id, "job": job}

@@ -1,5 +1,4 @@
 -- name: note
--- Record a job's failure for a Space.
 INSERT INTO failed_jobs AS f (space_id, job, error, since, failed_at)
 VALUES (%(space_id)s, %(job)s, %(error)s, %(now)s, %(now)s)
 ON CONFLICT (space_id, job) DO UPDATE

@@ -1,7 +1,7 @@
 """Leases: a row names the process working on it, by a token and an expiry.
 
-If a process is killed, its lease expires and another takes the row. A process that was only slow finds
-another token and may not write its results.
+After a kill the lease expires and another process takes the row. A slow process finds another token and may
+not write its results.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ class LeaseLostError(Exception):
 
 class LeaseRenewal:
     """Renews a lease while the block runs, in a thread with its own connection, because the working one may
-    wait for PostgreSQL longer than a lease lasts.
+    wait longer than a lease lasts.
     """
 
     def __init__(self, url: str, renew: Callable[[Connection[Any]], bool]) -> None:
-        """Call `renew` regularly; it returns False when the lease is lost."""
         self._url = url
         self._renew = renew
         self._ended = threading.Event()
@@ -40,7 +39,6 @@ class LeaseRenewal:
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
 
     def check(self) -> None:
-        """Raise LeaseLostError if the lease is lost."""
         if self._lost.is_set():
             raise LeaseLostError
 

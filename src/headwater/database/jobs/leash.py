@@ -1,5 +1,5 @@
 """Ends a process with its parent, which holds standard input open. The pipe closes when the parent dies, on
-every system and for any reason.
+every system.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ GRACE_SECONDS = 10.0
 
 
 def hold(arguments: Namespace) -> None:
-    """End this process when standard input ends, if it runs with `--leash`: cleanly, or by force after a
-    while.
-    """
+    """With `--leash`, end this process when standard input ends: cleanly, or by force after a while."""
     if arguments.leash:
         threading.Thread(target=_watch, name="leash", daemon=True).start()
 

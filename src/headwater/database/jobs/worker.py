@@ -26,12 +26,11 @@ FIRST_PAUSE_SECONDS = 0.05
 """The pause after a failure, doubled by each further one."""
 FIRST_REST_SECONDS = 0.0125
 LONGEST_REST_SECONDS = 0.1
-"""Waits double with every idle pass. A notification ends them."""
 LONGEST_PAUSE_SECONDS = 5.0
 LOOK_SHARE = 20
-"""A background job with a pause polls at most once in this many seconds, for any number of Spaces."""
+"""A job with a pause polls at most once in this many seconds."""
 SWITCH_PAUSE_SECONDS = 0.4
-"""The longest pause while a Space is being switched to another node, which takes seconds."""
+"""The longest pause while a Space is being switched to another node."""
 
 LOOK = -1
 """Passed instead of a Space id for a duty's poll. No Space has this id."""
@@ -41,8 +40,8 @@ put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had 
 
 
 class PutOffs:
-    """Work postponed by failures that no row caused, with growing delays, so that a full disk is not filled
-    with log lines too.
+    """Work postponed by failures that no row caused, with growing delays, to keep a full disk from filling
+    with log lines.
     """
 
     def __init__(self) -> None:
@@ -51,7 +50,7 @@ class PutOffs:
         self._failed: set[tuple[Duty, int]] = set()
 
     def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
-        """Postpone a Space's work again, and return the delay in seconds."""
+        """Postpone a Space's work again, and return the delay."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
         pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
@@ -59,7 +58,6 @@ class PutOffs:
         return pause
 
     def fail(self, duty: Duty, space_id: int) -> None:
-        """Postpone a Space's work after an internal fault."""
         self._failed.add((duty, space_id))
         self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
 
@@ -68,11 +66,9 @@ class PutOffs:
         return (duty, space_id) in self._failed
 
     def is_due(self, duty: Duty, space_id: int) -> bool:
-        """Return whether a Space's work may be tried now."""
         return time.monotonic() >= self._due.get((duty, space_id), 0.0)
 
     def forget(self, duty: Duty, space_id: int) -> None:
-        """Record that a Space's work succeeded."""
         self._failures.pop((duty, space_id), None)
         self._failed.discard((duty, space_id))
         self._due.pop((duty, space_id), None)
@@ -85,7 +81,6 @@ class Look:
     began: float
     seconds: float = 0.0
     spaces: list[int] = field(default_factory=list[int])
-    """The Spaces found and not yet served."""
     led_to_work: bool = False
 
     def next(self, duty: Duty) -> float:
@@ -104,7 +99,6 @@ class Worker:
         self._duties = duties
         self._put_offs = PutOffs()
         self._looks: dict[Duty, Look] = {}
-        """The last poll of each duty."""
         self._idle_turns = 0
 
     def run(self) -> None:
@@ -168,7 +162,7 @@ class Worker:
 
     def _waiting(self, connection: WorkerConnection, duty: Duty) -> list[int]:
         """Return the Spaces with waiting work. A failed poll is postponed, because other jobs may still work:
-        in a cluster not all of them query a node that is down.
+        in a cluster not all of them query a broken node.
         """
         if not self._put_offs.is_due(duty, LOOK):
             return []
@@ -238,8 +232,8 @@ class Worker:
 
 
 def _collect_rarely() -> None:
-    """Collect garbage rarely. A batch creates tens of thousands of objects without cycles, so Python's
-    default would waste about a fifth of a worker's time.
+    """Collect garbage rarely: Python's default would waste about a fifth of a worker's time on tens of
+    thousands of objects without cycles.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

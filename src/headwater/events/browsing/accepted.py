@@ -25,13 +25,11 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
     referrer: str | None = None
     event_name: str = "page_view"
     cookies: dict[str, str] = {}
-    """Values of COOKIES by name."""
     country: str | None = None
     """ISO 3166-1 alpha-2."""
     state: str | None = None
     city: str | None = None
     device_type: str | None = None
-    """desktop, mobile, tablet, tv, console, wearable or other."""
     browser: str | None = None
     os: str | None = None
     language: str | None = None
@@ -39,7 +37,7 @@ class AcceptedHit(AcceptedVisitor, frozen=True, kw_only=True):
 
 
 class AcceptedLanding(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """The page view that led the visitor to the page where they identify themselves."""
+    """The page view that led to the page where visitors identify themselves."""
 
     occurred_at: int
     url: str
@@ -56,12 +54,10 @@ class AcceptedPerson(AcceptedVisitor, frozen=True, kw_only=True):
     last_name: str | None = None
     phone: str | None = None
     profile_fields: dict[int, str] = {}
-    """As in AcceptedEvent."""
     landing: AcceptedLanding | None = None
     """Only for a browser without a token, because nothing else links it to its page views."""
     address_key: str | None = None
     join_rule: str | None = None
-    """As in AcceptedEvent."""
 
 
 PERSONAL_HIT_MEMBERS = frozenset(
@@ -82,7 +78,7 @@ PERSONAL_HIT_MEMBERS = frozenset(
         "language",
     }
 )
-"""Members of a page view removed by an erasure. The remaining ones identify no one."""
+"""Members of a page view removed by an erasure. The others identify no one."""
 
 KEPT_HIT_MEMBERS = frozenset({"occurred_at", "key"})
 

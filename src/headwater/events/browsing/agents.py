@@ -10,9 +10,9 @@ import ua_parser
 from crawlerdetect import CrawlerDetect  # pyright: ignore[reportMissingTypeStubs]
 
 MAX_HEADER_LENGTH = 256
-"""Characters of a header to parse. The patterns need no more, and headers can be much longer."""
+"""Characters to parse, which suffice for the patterns."""
 _LONG_WORD = re.compile(r"[\w-]{65}")
-"""Longer than any word in a browser's header; the libraries' patterns are slow on it."""
+"""Longer than any real word; the libraries' patterns are slow on it."""
 
 # The first match wins, so a browser that names another one too comes before it.
 _DEVICES = tuple(
@@ -35,13 +35,10 @@ _crawlers = CrawlerDetect()
 
 class Agent(msgspec.Struct, frozen=True):
     device_type: str
-    """desktop, mobile, tablet, tv, console, wearable or other."""
     browser: str | None
     os: str | None
     is_bot: bool
-    """True for a self-declared crawler, link preview, monitor or program. A headless browser alone is no bot:
-    people use them for tests.
-    """
+    """True for a self-declared crawler, link preview, monitor or program, but not for a headless browser."""
 
 
 @lru_cache(maxsize=8192)
@@ -60,5 +57,4 @@ def _parse(text: str) -> Agent:
 
 
 def read_agent(user_agent: str | None) -> Agent:
-    """Parse a header, or return an empty Agent without one."""
     return _parse((user_agent or "")[:MAX_HEADER_LENGTH])

@@ -1,6 +1,5 @@
-"""Read the stored visits of a batch's page views, and write the changed visits.
-
-The caller holds the Space's lock.
+"""Read the stored visits of a batch's page views, and write the changed visits. The caller holds the Space's
+lock.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RESTORE_VISITS, RESTORE_HITS = queries["restore_visits"], queries["restore_hits"
 
 
 class VisitSpan(msgspec.Struct, frozen=True, gc=False):
-    """A contact's browser and the open interval, in µs since 1970, to search for its visits."""
+    """A contact's browser and the open interval, in µs since 1970, of its visits."""
 
     contact_id: int
     device: str
@@ -79,7 +78,6 @@ class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
 
 
 def request_keys(connection: Connection[Any], space_id: int, keys: Collection[str]) -> Callable[[], set[str]]:
-    """Start looking up page view keys; the result fetches the stored ones."""
     if not keys:
         return set
     cursor = connection.execute(queries["find_keys"], {"space_id": space_id, "keys": list(keys)})
@@ -89,7 +87,6 @@ def request_keys(connection: Connection[Any], space_id: int, keys: Collection[st
 def request_clicks(
     connection: Connection[Any], space_id: int, clicks: Collection[str]
 ) -> Callable[[], Clicks]:
-    """Start looking up clicks by their hashes; the result fetches the stored ones."""
     if not clicks:
         return Clicks
     values = {"space_id": space_id, "clicks": list(clicks)}
@@ -107,7 +104,7 @@ def request_clicks(
 def request_visits(
     connection: Connection[Any], space_id: int, spans: Collection[VisitSpan]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Start looking up visits with their relevant page views; the result fetches the rows."""
+    """Start looking up visits with their relevant page views; the result fetches them."""
     values = {"space_id": space_id, "spans": rows(spans)}
     return connection.execute(queries["find_visits"], values).fetchall
 
@@ -115,7 +112,7 @@ def request_visits(
 def request_beginnings(
     connection: Connection[Any], space_id: int, spans: Collection[object]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Start looking up page views that begin visits; the result fetches the rows.
+    """Start looking up page views that begin visits; the result fetches them.
 
     A span has a `contact_id`, and `first` and `last` in µs since 1970.
     """
@@ -147,8 +144,8 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
 
 
 def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
-    """Change the sources of stored page views, by id. A page view that made a touchpoint must get the
-    touchpoint's source, which links the two.
+    """Change the sources of stored page views, by id. The source links a page view to its touchpoint, so both
+    must be equal.
     """
     if origins:
         hits = [
@@ -169,8 +166,8 @@ def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> 
 
 
 async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
-    """Split visits with page views of both the contact and the survivor it left. Both contacts must already
-    have their companies.
+    """Split visits with page views of a split contact and its survivor. Both must already have their
+    companies.
     """
     values = split.values(space_id)
     divided = await connection.execute(queries["divide_visits"], values)

@@ -1,5 +1,5 @@
--- The caller holds the Space's lock. For joins see events/batch_store.sql. Touchpoints are looked up by id,
--- because for EXISTS a planner may gather all touchpoints of the Space first.
+-- The caller holds the Space's lock. Touchpoints are looked up by id, because for EXISTS a planner may gather
+-- all touchpoints of the Space first.
 
 -- name: find_keys
 -- Stored page views with these keys.
@@ -22,10 +22,9 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: find_visits
--- The visits near page views of these contacts, in these browsers and spans; a span begins half an hour
--- before the first page view and ends half an hour after the last. Each visit comes with its candidate page
--- views in the span, and the nearest one with a campaign on either side: page views in between depend on no
--- other.
+-- The visits near page views of these contacts, in these browsers and spans, which extend half an hour on
+-- both sides. Each visit comes with its candidate page views in the span, and the nearest one with a campaign
+-- on either side: others do not matter.
 SELECT s.contact_id, s.device, v.id,
        (extract(epoch FROM v.started_at) * 1000000)::bigint,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint,
@@ -77,8 +76,7 @@ LEFT JOIN LATERAL (
 WHERE v.last_hit_at > span.since;
 
 -- name: find_beginnings
--- Page views that begin a contact's visits in these spans, in any browser: all with the same time, because
--- the first to arrive counts.
+-- Page views that begin a contact's visits in these spans, in any browser: all with the same time.
 SELECT s.contact_id, h.visit_id, h.id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint,
        h.campaign, h.url, h.referrer_host, h.touch::text, h.origin_id,
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL
@@ -100,7 +98,6 @@ CROSS JOIN LATERAL (
 WHERE v.started_at = h.occurred_at;
 
 -- name: write_visits
--- Store visits; their owners do not change here.
 INSERT INTO visits AS v
     (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device,
@@ -113,7 +110,6 @@ ON CONFLICT (space_id, id) DO UPDATE
 SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at;
 
 -- name: join_hits
--- Move the page views of an absorbed visit.
 UPDATE hits h SET visit_id = %(into)s
 WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s AND h.visit_id = %(id)s
   AND h.occurred_at >= 'epoch'::timestamptz + %(first)s * interval '1 microsecond'
@@ -137,13 +133,11 @@ FROM json_to_recordset(%(hits)s::json)
            touch jsonb);
 
 -- name: write_origins
--- Change the sources of stored candidate page views.
 UPDATE hits h SET source_id = r.source_id, touch = r.touch
 FROM json_to_recordset(%(hits)s::json) AS r (id bigint, source_id smallint, touch jsonb)
 WHERE h.space_id = %(space_id)s AND h.id = r.id;
 
 -- name: write_clicks
--- Store clicks with their earliest sightings.
 INSERT INTO clicks AS c (space_id, click, device, first_seen_at)
 SELECT %(space_id)s, r.click, r.device,
        'epoch'::timestamptz + r.first_seen * interval '1 microsecond'
@@ -152,7 +146,6 @@ ON CONFLICT (space_id, click) DO UPDATE
 SET device = excluded.device, first_seen_at = excluded.first_seen_at;
 
 -- name: reassign_visits
--- Move visits to their contact's survivor or another company.
 UPDATE visits v
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     origin_id = CASE WHEN v.contact_id = %(survivor_id)s THEN v.origin_id
@@ -168,7 +161,6 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
   AND h.contact_id <> %(survivor_id)s;
 
 -- name: restore_visits
--- Return visits to a contact split from another.
 UPDATE visits v
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(v.origin_id, %(contact_id)s)
@@ -182,8 +174,8 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = %(survivor_id)s
   AND h.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: divide_visits
--- Split visits that continued after the merge and have page views of both contacts. The moved page views form
--- new visits, each with the id of its first page view.
+-- Split visits that continued after the merge. The moved page views form new visits with the id of their
+-- first page view.
 WITH stray AS (
     SELECT h.id, h.contact_id, h.origin_id, h.visit_id, h.occurred_at, v.device,
            h.occurred_at - lag(h.occurred_at) OVER run < interval '30 minutes' AS goes_on

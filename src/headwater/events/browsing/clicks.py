@@ -1,5 +1,5 @@
-"""Ad clicks: a click id and the browser that first had it. If the link is shared, the id identifies nobody
-who follows it later. Pure.
+"""Ad clicks: a click id and the browser that first had it. In a shared link it identifies no later visitor.
+Pure.
 """
 
 from __future__ import annotations
@@ -9,26 +9,23 @@ from hashlib import sha256
 from headwater.sources.clicks import AD_CLICKS
 
 STALE_AFTER = 24 * 3600 * 1_000_000
-"""How long, in µs, a click id may appear in other browsers: people reopen links elsewhere."""
+"""How long, in µs, a click id may appear in other browsers."""
 
 Sighting = tuple[int, str]
 """Time (µs since 1970) and browser of a click's first sighting."""
 
 
 class Clicks:
-    """A batch's clicks, stored and new."""
-
     def __init__(self) -> None:
         self._first: dict[str, Sighting] = {}
         self.new: dict[str, Sighting] = {}
-        """The sightings to store, by click hash."""
 
     def add_stored(self, click: str, first_seen: int, device: str) -> None:
         self._first[click] = (first_seen, device)
 
     def notice(self, click_ids: dict[str, str], device: str, seen_at: int) -> frozenset[str]:
-        """Record a page view's click ids. Return the names of stale ones: seen in another browser more than a
-        day earlier.
+        """Record a page view's click ids. Return the stale ones: seen in another browser more than a day
+        earlier.
         """
         stale: list[str] = []
         for name, value in click_ids.items():

@@ -1,6 +1,5 @@
-"""Background job: delete page views older than the Space's retention period.
-
-Each batch is one transaction under the Space's lock, which also records the check.
+"""Background job: delete page views older than the Space's retention period, in batches under the Space's
+lock.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def make_old_views_job(seconds: float = POLL_SECONDS) -> Duty:
 
 
 def _find_due_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces to check. Two lists instead of a join: on a cluster, some of these tables are on
-    every node and one is not.
+    """Return the Spaces to check. Two lists instead of a join, because in a cluster one of the tables is not
+    on every node.
     """
     spaces = {space_id for (space_id,) in connection.execute(queries["spaces_that_forget"])}
     if not spaces:
@@ -94,7 +93,7 @@ class _Batch:
         assert row is not None
         self._kept_days, waiting_since = row
         # A page view in the inbox is at most a week older than its receipt. Counting from the oldest receipt
-        # keeps every row that it could be close to.
+        # keeps all rows near it.
         self._as_of: datetime = min(checked_at, waiting_since or checked_at)
         self._forgotten_before: datetime | None = None
 
@@ -114,7 +113,6 @@ class _Batch:
         return bool(ids)
 
     def record_check(self, checked_at: datetime) -> None:
-        """Record the time of the check, and the oldest time of kept page views."""
         self._change("note", forgotten_before=self._forgotten_before, looked_at=checked_at)
 
     def _read(self, statement: str) -> list[DatedRow]:
@@ -128,9 +126,8 @@ class _Batch:
 
 
 def _select_older(arrivals: Sequence[DatedRow], before: datetime) -> list[int]:
-    """Return the ids of rows that ended before a moment, up to the first one that began later.
-
-    Rows that arrived later are at most a week older, and are deleted by a later run.
+    """Return the ids of rows that ended before a moment, up to the first one that began later. A later run
+    deletes the rest, at most a week older.
     """
     moment = round(before.timestamp() * 1_000_000)
     earlier = takewhile(lambda row: row[1] < moment, arrivals)

@@ -1,11 +1,9 @@
 -- Page view retention: see old_views.py. The caller holds the Space's lock.
 
 -- name: spaces_that_forget
--- For the operator's side: the Spaces with a retention period.
 SELECT s.id FROM spaces s WHERE s.page_view_days IS NOT NULL;
 
 -- name: looked_after
--- For the operator's side: the Spaces checked recently.
 SELECT k.space_id FROM page_view_upkeep k WHERE k.looked_at > %(since)s;
 
 -- name: bound_statements
@@ -23,7 +21,6 @@ WHERE s.id = %(space_id)s;
 DELETE FROM hits h WHERE h.space_id = %(space_id)s AND h.id = ANY(%(ids)s::bigint[]);
 
 -- name: first_views
--- The page views that arrived first.
 SELECT h.id, moment.at, moment.at
 FROM (SELECT l.id, l.occurred_at FROM hits l
       WHERE l.space_id = %(space_id)s ORDER BY l.id LIMIT %(most)s) h
@@ -33,7 +30,6 @@ CROSS JOIN LATERAL (
 ORDER BY h.id;
 
 -- name: first_visits
--- The visits that arrived first.
 SELECT v.id, (extract(epoch FROM v.started_at) * 1000000)::bigint,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint
 FROM visits v

@@ -12,8 +12,6 @@ MAX_NAME_LENGTH = 255
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A visitor's location; unknown parts are None."""
-
     country: str | None = None
     """ISO 3166-1 alpha-2."""
     state: str | None = None
@@ -28,11 +26,10 @@ class Places:
 
     def __init__(self, path: Path | None) -> None:
         """Open the database at `path`, which the settings have checked."""
-        # Partly untyped, and several times faster than maxminddb's Reader class.
+        # Several times faster than maxminddb's Reader class.
         self._reader = None if path is None else cast("Any", maxminddb).open_database(path)
 
     def find(self, ip: str | None) -> Place:
-        """Return the location of an IP address, with English names."""
         if self._reader is None or ip is None:
             return NOWHERE
         try:

@@ -37,8 +37,6 @@ class ViewOrigin(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class View:
-    """A page view in visits and touchpoints."""
-
     __slots__ = (
         "campaign",
         "claims",
@@ -79,7 +77,6 @@ class View:
         self.is_context = False
         """True if loaded only for later views; it does not change."""
         self.claims = False
-        """True if its visit lets it make a touch."""
         self.is_touch = self.was_touch = self.is_new_touch = False
         """True if it makes a touch now; made one before the batch; made its first one within the batch."""
 
@@ -89,7 +86,7 @@ class View:
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
-        """Return its touch. Its origin must have a source."""
+        """Its origin must have a source."""
         origin = self.origin
         assert origin.source_id is not None
         return Touch(
@@ -114,8 +111,8 @@ def read_view(
     exclusions: Exclusions,
     names: SourceNames,
 ) -> View:
-    """Read a new page view. Read views in order of arrival, because each records ad clicks that later ones
-    may have copied.
+    """Read a new page view. Keep the order of arrival, because each records ad clicks that later ones may
+    have copied.
     """
     view = View(visitor.receipt_id, visitor.occurred_at, hash_device(visitor), owner)
     classified = _classify(hit.url, hit.referrer, frozenset[str](), exclusions, names)
@@ -142,8 +139,8 @@ def read_view(
 
 
 def hash_device(visitor: ItemIdentity) -> str:
-    """Return a hash of the browser's identifiers as 32 hexadecimal digits. A page view without identifiers
-    gets a browser of its own.
+    """Return a hash of the browser's identifiers as 32 hexadecimal digits. Without identifiers, each page
+    view is a browser.
     """
     return digest(visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}")
 

@@ -1,6 +1,5 @@
-"""Visits: page views in one browser with pauses under 30 minutes.
-
-Visits only grow and merge, so the result doesn't depend on the order of arrival. Pure.
+"""Visits: page views in one browser with pauses under 30 minutes. They only grow and merge, so the result
+doesn't depend on the order of arrival. Pure.
 """
 
 from __future__ import annotations
@@ -57,13 +56,11 @@ class Visit:
         return visit
 
     def is_near(self, moment: int) -> bool:
-        """Return whether a page view at this moment belongs to it."""
         return self.first - HALF_HOUR < moment < self.last + HALF_HOUR
 
 
 def assign_view(visits: list[Visit], view: View) -> list[View]:
-    """Add a page view to its visit, which it may begin or merge with others. Return the page views with
-    changed claims.
+    """Add a page view to its visit, which it may begin or merge. Return the page views with changed claims.
 
     `visits` are the contact's visits in the view's browser.
     """
@@ -78,8 +75,8 @@ def assign_view(visits: list[Visit], view: View) -> list[View]:
             visits.remove(merged)
     view.visit = visit
     visit.changed = True
-    # A page view that does not begin its visit now never will, because visits only grow. Views from the
-    # site's own links are kept too, to be counted.
+    # A page view that does not begin its visit now never will. Views from the site's own links are kept to be
+    # counted.
     is_tagged = view.campaign is not None or view.origin.own_link
     view.is_candidate = view.occurred_at <= visit.first or is_tagged
     visit.first, visit.last = min(visit.first, view.occurred_at), max(visit.last, view.occurred_at)
@@ -98,8 +95,8 @@ def _merge(visit: Visit, merged: Visit) -> None:
 
 
 def _decide(visit: Visit) -> list[View]:
-    """Let page views claim a touch if they begin the visit or change its campaign. Links on the site's own
-    pages begin nothing.
+    """Let page views claim a touch if they begin the visit or change its campaign, except by links on the
+    site's own pages.
     """
     campaign: str | None = None
     changed: list[View] = []

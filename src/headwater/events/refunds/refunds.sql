@@ -1,5 +1,4 @@
 -- name: load
--- The reports of orders, each under the requested id and under its main id.
 SELECT o.order_id, m.order_id, m.order_ids, m.reports::text, m.counted::text,
        (extract(epoch FROM m.waiting_since) * 1000000)::bigint
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
@@ -17,7 +16,7 @@ CROSS JOIN LATERAL (
 
 -- name: orders
 -- The stored orders with these ids, the best last: purchases, and server events before browser events. The
--- conditions match the indexes events_order and events_browser_order.
+-- conditions match two indexes.
 SELECT e.order_id, e.id, e.contact_id, e.event_name, e.amount, e.currency, e.order_name,
        e.do_not_capi
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)
@@ -37,7 +36,6 @@ WHERE e.amount IS NULL OR e.amount >= 0
 ORDER BY e.by_browser DESC, e.event_name = 'purchase', e.id DESC;
 
 -- name: save
--- Store the reports of orders and the resulting refunds.
 INSERT INTO order_refunds (space_id, order_id, order_ids, reports, counted, waiting_since)
 SELECT %(space_id)s, r.order_id, r.order_ids, r.reports, r.counted,
        'epoch'::timestamptz + r.waiting_since * interval '1 microsecond'

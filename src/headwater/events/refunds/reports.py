@@ -1,8 +1,8 @@
 """Compute the refunds of an order from its senders' reports. Pure.
 
 Senders report the same refund in several ways, late, repeatedly and in any order: a single refund, the sum of
-all refunds, or a voided order. The latest version of each report counts and refunds are derived from all
-reports, so the order of arrival doesn't change their sum.
+all refunds, or a voided order. Refunds are derived from the latest version of each report, so the order of
+arrival doesn't change their sum.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=Tr
     """A report about an order's money, stored in the inbox."""
 
     order_ids: tuple[str, ...]
-    """The order's ids, the best first: senders use several."""
     at: int
     """When it happened, in ms since 1970."""
     currency: str | None = None
     """None means the Space's."""
     statements: tuple[MoneyBack, ...] = ()
-    """Empty if the report only links ids of one order."""
 
 
 class RefundReport(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
@@ -89,7 +87,7 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
 def count_refunds(
     reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
-    """Return the refunds of an order. Counted refunds stay as far as the reports support them; the difference
+    """Return the refunds of an order. Counted refunds stay if the reports support them; the difference
     becomes one more refund. Without an order there is no upper limit yet.
     """
     returned = _returned(reports, order)
@@ -125,8 +123,8 @@ def _level(reports: list[RefundReport]) -> Decimal:
 
 
 def _part_level(reports: list[RefundReport]) -> Decimal:
-    """Return the returned money of one part. The reported sum and the single refunds describe the same money;
-    a refund that failed later is still in the sum.
+    """Return the returned money of one part. The reported sum, which may include later failed refunds, and
+    the single refunds describe the same money.
     """
     total = next((report for report in reports if not report.statement.item), None)
     items = [report for report in reports if report.statement.item]

@@ -23,8 +23,6 @@ _read_refunds = msgspec.json.Decoder(list[Refund]).decode
 
 @dataclass
 class OrderRefunds:
-    """The reports about one order's money, and the refunds derived from them."""
-
     order_id: str
     order_ids: list[str]
     """All known ids of the order, including this one."""
@@ -33,7 +31,6 @@ class OrderRefunds:
     waiting_since: int | None = None
     """The first return of money while the order was unknown, in µs since 1970."""
     stored: tuple[Refund, ...] = ()
-    """The refunds already stored as events."""
 
 
 class StoredOrder(NamedTuple):

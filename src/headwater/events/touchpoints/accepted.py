@@ -29,7 +29,6 @@ class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_onl
     account_name: str | None = None
     keyword: str | None = None
     warnings: tuple[str, ...] = ()
-    """Ignored fields, under the sender's names."""
 
 
 PERSONAL_MEMBERS = frozenset({"email", "trk_token", "fingerprint", "ip", "tracking_id", "warnings"})

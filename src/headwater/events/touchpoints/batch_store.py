@@ -1,6 +1,5 @@
-"""Read stored touchpoints that a batch may repeat, and write the batch's touchpoints.
-
-The caller holds the Space's lock.
+"""Read stored touchpoints that a batch may repeat, and write the batch's touchpoints. The caller holds the
+Space's lock.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ RESTORE = queries["restore"]
 
 
 class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
-    """A new row of a touchpoint. Times are in µs since 1970."""
-
     id: int
     contact_id: int
     occurred_at: int
@@ -88,11 +85,9 @@ class TouchpointSource(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     source_id: int
     source_rule: str
     tag_set: int | None = None
-    """As in StoredTouchpoint."""
 
 
 def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Delete touchpoints that page views no longer make."""
     if ids:
         connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
 

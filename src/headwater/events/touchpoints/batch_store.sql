@@ -38,8 +38,8 @@ WHERE (SELECT g.id FROM tag_sets g
        WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 
 -- name: write
--- Store touchpoints. They refer to their tag sets by index among the digests, so each is looked up once. A
--- missing tag set violates the column's constraint.
+-- Tag sets are referred to by index among the digests, so each is looked up once. A missing one violates the
+-- constraint.
 INSERT INTO touchpoints
     (space_id, id, contact_id, origin_id, company_id, occurred_at, tag_set_id, source_id,
      source_rule, url, referrer_host, sent, by_hit, cookies, warnings, sender)
@@ -58,7 +58,6 @@ FROM json_to_recordset(%(touchpoints)s::json)
            sent boolean, by_hit boolean, cookies jsonb, warnings text[], sender text);
 
 -- name: write_sources
--- Change the sources and ads of stored touchpoints.
 UPDATE touchpoints t
 SET source_id = r.source_id, source_rule = r.source_rule,
     tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
@@ -71,11 +70,9 @@ FROM json_to_recordset(%(touchpoints)s::json)
 WHERE t.space_id = %(space_id)s AND t.id = r.id;
 
 -- name: delete
--- Delete touchpoints that page views no longer make.
 DELETE FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);
 
 -- name: reassign
--- Move touchpoints to their contact's survivor or another company.
 UPDATE touchpoints t
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     origin_id = CASE WHEN t.contact_id = %(survivor_id)s THEN t.origin_id
@@ -84,7 +81,6 @@ WHERE t.space_id = %(space_id)s AND t.contact_id = %(contact_id)s
   AND (t.contact_id <> %(survivor_id)s OR t.company_id IS DISTINCT FROM %(company_id)s);
 
 -- name: restore
--- Return touchpoints to a contact split from another.
 UPDATE touchpoints t
 SET contact_id = %(contact_id)s, company_id = %(company_id)s,
     origin_id = nullif(t.origin_id, %(contact_id)s)

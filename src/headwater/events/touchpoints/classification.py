@@ -21,10 +21,8 @@ _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 def read_event_touch(
     event: AcceptedEvent, occurred_at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | None:
-    """Return the touch of an event at `occurred_at` (µs since 1970).
-
-    An event has one if it carries attribution parameters and isn't a return from a payment page,
-    or if its referrer would make one for a page view.
+    """Return the touch of an event at `occurred_at` (µs since 1970), if it carries attribution parameters and
+    isn't a return from a payment page, or if its referrer would make one for a page view.
     """
     declared = SourceParameters(stated(event.trk_source), stated(event.trk_network), stated(event.trk_type))
     values = ((name, stated(getattr(event, name))) for name in _AD_PARAMETERS)
@@ -61,8 +59,8 @@ def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -
 def read_touch(
     touchpoint: AcceptedTouchpoint, occurred_at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | NoTouch:
-    """Return the touch sent at `occurred_at` (µs since 1970), or the reason why it doesn't count. Missing ad
-    fields are read from its URL.
+    """Return the touch sent at `occurred_at` (µs since 1970), or why it doesn't count. Missing ad fields are
+    read from its URL.
     """
     landing = Landing(touchpoint.url, touchpoint.referrer, SourceParameters(touchpoint.source))
     classified = explain(landing, rules.exclusions, rules.names)
@@ -84,7 +82,6 @@ def read_touch(
 
 
 def _host(address: str | None) -> str | None:
-    """Return the host of a URL with or without a scheme."""
     if address is None:
         return None
     try:

@@ -29,7 +29,6 @@ class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     url: str | None
     referrer_host: str | None = None
     cookies: dict[str, str] | None = None
-    """The ad platforms' cookies in the browser."""
 
     @property
     def source_bit(self) -> int:

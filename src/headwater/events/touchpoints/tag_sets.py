@@ -60,7 +60,6 @@ def read_landing_page(url: str | None) -> str | None:
 
 @lru_cache(maxsize=4096)
 def build_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
-    """Return the row of a tag set; None for the empty set."""
     if page is None and ad == NO_AD:
         return None
     digest = hash_tag_set(ad, page)
@@ -69,7 +68,7 @@ def build_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
 
 def hash_tag_set(ad: Ad, page: str | None) -> str:
     """Return the first 16 bytes of SHA-256 over the ten values, each after its length, as hexadecimal digits.
-    Stored tag sets are identified by it, so it must never change.
+    It identifies stored tag sets and must never change.
     """
     values = (*msgspec.structs.astuple(ad), page)
     text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values])

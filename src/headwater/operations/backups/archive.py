@@ -1,8 +1,6 @@
-"""A backup file: a zip archive that any tool can open, with the dump as compressed SQL, the manifest, and the
-secret key if requested.
-
-The manifest comes last because it describes the written dump. The directory of a zip archive is also at its
-end, so a truncated file is noticed immediately.
+"""A backup file: a zip archive that any tool can open, with the dump as compressed SQL, the manifest, and
+optionally the secret key. The manifest and the archive's directory are at its end, so a truncated file is
+noticed.
 """
 
 from __future__ import annotations
@@ -38,14 +36,12 @@ FREE_OF_RATIO = 64 * 1024 * 1024
 PIECE_BYTES = 4 * 1024 * 1024
 """Bytes of SQL unpacked at a time."""
 _DAMAGE = (BadZipFile, EOFError, KeyError, OSError, RuntimeError, zlib.error)
-"""The errors from reading a damaged file. zipfile raises RuntimeError and its subclasses: lost bits make an
-entry look encrypted, or packed in an unknown way.
+"""The errors from reading a damaged file. zipfile raises RuntimeErrors: lost bits make an entry look
+encrypted or packed in an unknown way.
 """
 
 
 class ArchiveWriter:
-    """A backup file being written."""
-
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = ZipFile(file, "w", allowZip64=True)
         self.bytes = 0
@@ -53,7 +49,6 @@ class ArchiveWriter:
 
     @contextmanager
     def dump(self) -> Generator[igzip.IGzipFile]:
-        """Yield the stream for the uncompressed dump."""
         with self._zip.open(DUMP, "w", force_zip64=True) as self._entry, self._compressed() as it:
             yield it
 
@@ -61,7 +56,6 @@ class ArchiveWriter:
         return igzip.IGzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=self, mtime=0)
 
     def write(self, data: bytes) -> int:
-        """Write a chunk of the compressed dump."""
         self._hash.update(data)
         self.bytes += len(data)
         return self._entry.write(data)
@@ -85,7 +79,7 @@ class ArchiveWriter:
 @contextmanager
 def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
     """Write a new backup to a temporary file, readable by this account alone, and rename it once it is on
-    disk; an error leaves nothing. Raises BackupError.
+    disk. Raises BackupError.
     """
     partial = target.with_name(target.name + PARTIAL)
     try:
@@ -107,7 +101,6 @@ def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
 
 
 def refuse_existing(target: Path) -> None:
-    """Raise BackupError if the file exists."""
     if target.exists():
         raise BackupError(f"{target} is there already; --force replaces it")
 
@@ -141,8 +134,6 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 class Archive:
-    """A backup file open for reading."""
-
     def __init__(self, path: Path, archive: ZipFile, manifest: Manifest) -> None:
         self.path = path
         self.manifest = manifest
@@ -158,8 +149,7 @@ class Archive:
 
     def chunks(self, progress: Callable[[int], object]) -> Generator[bytes]:
         """Yield the dump's SQL in chunks; `progress` receives the compressed bytes read. Raises BackupError
-        if the SQL differs from the original (detected by its end), and before it grows larger than a dump of
-        this size can be.
+        if the SQL differs from the original, and before it grows larger than a dump of this size can be.
         """
         checksum, read, unpacked = hashlib.sha256(), 0, 0
         most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size

@@ -1,9 +1,9 @@
 -- name: snapshot
--- In a transaction of its own: the time, and the name under which pg_dump reads the same snapshot.
+-- The time, and the name under which pg_dump reads the same snapshot.
 SELECT pg_export_snapshot(), clock_timestamp(), current_setting('server_version');
 
 -- name: endure
--- Remove the server's time limits, because this transaction lasts as long as the dump.
+-- This transaction lasts as long as the dump.
 SELECT set_config('statement_timeout', '0', true),
        set_config('idle_in_transaction_session_timeout', '0', true);
 
@@ -11,7 +11,7 @@ SELECT set_config('statement_timeout', '0', true),
 SELECT m.name, m.checksum FROM migrations m ORDER BY m.name;
 
 -- name: tables
--- The tables whose rows are backed up: unlogged ones hold counts of a minute.
+-- The backed-up tables: unlogged ones hold counts of a minute.
 SELECT c.relname FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
   AND c.relpersistence = 'p'
@@ -34,8 +34,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
 LIMIT 1;
 
 -- name: sequences
--- The sequences of ids that other systems store, such as those of contacts and events. Identity columns only
--- number internal rows.
+-- The sequences of ids that other systems store. Identity columns only number internal rows.
 SELECT c.oid::regclass::text FROM pg_class c
 WHERE c.relkind = 'S' AND c.relnamespace = current_schema()::regnamespace
   AND NOT EXISTS (SELECT FROM pg_depend d
@@ -68,15 +67,12 @@ INSERT INTO backups (id, made_at, finished_at, bytes, name, folder)
 VALUES (%(id)s, %(made_at)s, clock_timestamp(), %(bytes)s, %(name)s, %(folder)s);
 
 -- name: verified
--- Record a successful trial restore.
 UPDATE backups b SET verified_at = now() WHERE b.id = %(id)s;
 
 -- name: forget
--- Delete the records of removed backups.
 DELETE FROM backups b WHERE b.id = ANY(%(ids)s);
 
 -- name: list
--- The backups, newest first.
 SELECT b.name, b.folder, b.made_at, b.finished_at, b.bytes, b.verified_at FROM backups b
 ORDER BY b.made_at DESC LIMIT %(limit)s;
 

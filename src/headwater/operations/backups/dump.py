@@ -1,5 +1,5 @@
-"""Make a backup: pg_dump reads a snapshot of the running database and its SQL is compressed into the file.
-The rows of every table are counted in the same snapshot.
+"""Make a backup: pg_dump reads a snapshot of the running database, whose rows are counted too, and its SQL is
+compressed into the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from headwater.operations.backups.programs import Program, connected, find_dump_
 from headwater.operations.backups.snapshot import NOT_DUMPED, Snapshot, take_snapshot
 
 Progress = Callable[[int, str], object]
-"""Receives the bytes so far and the current table."""
 
 OPTIONS = (
     "--encoding=UTF8",
@@ -80,8 +79,6 @@ def _write_dump(
 
 
 class _Report:
-    """The progress and errors that pg_dump reports."""
-
     def __init__(self, stream: IO[bytes]) -> None:
         self.table = ""
         self.errors: list[str] = []

@@ -3,7 +3,7 @@ restore. It holds ids and times, and no personal data.
 
 Each line has a checksum before its JSON. The first line names the installation. The others are erasures,
 written once when requested and once when carried out, and marks: times up to which the journal is complete.
-Lines are only appended, under a lock, and synced before it is released.
+Lines are only appended, under a lock, and synced.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ class DamagedJournalError(JournalError):
 
 
 class _Line(msgspec.Struct, omit_defaults=True):
-    """Any line of the journal: an installation, an erasure or a mark."""
-
     installation: str | None = None
     erasure: PastErasure | None = None
     complete_until: datetime | None = None
@@ -54,7 +52,6 @@ class Journal:
     complete_until: datetime | None = None
     """The latest mark; erasures after it may be missing."""
     damaged: list[int] = field(default_factory=list[int])
-    """The numbers of unreadable lines."""
     size: int = 0
     """The bytes of complete lines: the last line may have been cut off."""
 
@@ -77,8 +74,8 @@ def read(path: Path) -> Journal:
 
 
 def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], mark: datetime | None) -> int:
-    """Add the missing erasures and a mark, and return the number of added erasures; creates a missing
-    journal. Raises JournalError, also for the journal of another installation, and leaves the file unchanged.
+    """Add the missing erasures and a mark to a new or existing journal, and return the number added. Raises
+    JournalError, also for the journal of another installation, and leaves the file unchanged.
     """
     try:
         if not path.exists():
@@ -91,8 +88,8 @@ def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], ma
 
 
 def set_aside(path: Path, now: datetime, installation_id: str) -> Path:
-    """Rename a damaged journal, and begin a new one with its complete lines. Returns the new name of the old
-    file. Raises JournalError.
+    """Rename a damaged journal, begin a new one with its complete lines, and return the old file's new name.
+    Raises JournalError.
     """
     aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
     try:

@@ -1,7 +1,6 @@
-"""The worker's background job for the journal of erasures in the folder of the backups. Every erasure is
-written within seconds, so it survives the loss of the database even if no backup has it.
-
-Every worker on any machine may run it: the file itself shows what is missing.
+"""The worker's job for the journal of erasures in the folder of the backups. Every erasure is written within
+seconds, so it survives the loss of the database. Any worker may run it: the file itself shows what is
+missing.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ log = structlog.get_logger()
 
 
 class JournalKeeper:
-    """Keeps the journal of a folder up to date."""
-
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.backup_dir
         self._path: Path | None = None
@@ -62,8 +59,8 @@ class JournalKeeper:
         return False
 
     def _find(self, connection: Connection[Any]) -> Path | None:
-        """Return the journal to keep. The folder in the settings is created if missing; the folder of the
-        latest backup counts only if it has a journal, because it may be on another machine.
+        """Return the journal to keep, in the folder from the settings, or in the latest backup's if it has
+        one already: that folder may be on another machine.
         """
         if self._folder is not None:
             return self._folder.absolute() / journal.NAME
@@ -84,8 +81,8 @@ class JournalKeeper:
 def refresh(
     connection: Connection[Any], path: Path, since: datetime = BEGINNING, *, marks: bool = True
 ) -> datetime:
-    """Append the missing erasures since a moment, optionally with a mark. Returns the moment up to which the
-    journal is complete. A damaged journal is set aside and rebuilt. Raises JournalError.
+    """Append the missing erasures since a moment, optionally with a mark, and return the time of
+    completeness. A damaged journal is set aside and rebuilt. Raises JournalError.
     """
     row = connection.execute(queries["now"]).fetchone()
     assert row is not None

@@ -1,6 +1,4 @@
-"""Load a dump into an empty database, in one transaction that commits only after the file's checksum is
-verified.
-"""
+"""Load a dump into an empty database, in a transaction that commits only after its checksum is verified."""
 
 from __future__ import annotations
 

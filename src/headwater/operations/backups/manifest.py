@@ -19,9 +19,7 @@ class Dump(msgspec.Struct, frozen=True):
     sha256: str
     """Of the compressed entry, in hexadecimal."""
     server_version: str
-    """Of the PostgreSQL that was read."""
     program_version: str
-    """Of pg_dump."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -29,13 +27,11 @@ class Manifest(msgspec.Struct, frozen=True):
     installation: dict[str, Any]
     """The row of `installation`, without the secret key. Its id identifies the installation."""
     headwater: str
-    """The version of Headwater."""
     migrations: list[str]
     """The names of the applied migrations: the schema's version."""
     made_at: datetime
     """The moment of its snapshot."""
     tables: dict[str, int]
-    """The row counts of all tables."""
     dump: Dump
     has_secret_key: bool
     schema: str = ""
@@ -48,7 +44,6 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def rows(self) -> int:
-        """The total number of rows."""
         return sum(self.tables.values())
 
 

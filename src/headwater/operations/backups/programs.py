@@ -1,5 +1,5 @@
-"""PostgreSQL's programs and their connection settings. Passwords go through the environment because command
-lines are visible to all users of the machine.
+"""PostgreSQL's programs and their connection settings. Passwords go through the environment, because all
+users of the machine can see command lines.
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ class Program(NamedTuple):
 
 
 class ProgramCall(NamedTuple):
-    """A program with its first arguments and its environment."""
-
     arguments: list[str]
     environment: dict[str, str]
 
 
 def find_dump_program(server_major: int) -> Program:
-    """Return a pg_dump that can read a server of this major version: the embedded PostgreSQL's, else the one
-    in PATH. Raises BackupError if neither is new enough.
+    """Return a pg_dump for a server of this major version: the embedded PostgreSQL's, else the one in PATH.
+    Raises BackupError.
     """
     programs = list(_dump_programs())
     for program in programs:
@@ -53,8 +51,8 @@ def _dump_programs() -> Iterator[Program]:
 
 
 def connected(program: str, url: str) -> ProgramCall:
-    """Return the call of a program on a database. Raises BackupError for a URL with a secret that only a
-    command line can pass.
+    """Return the call of a program on a database. Raises BackupError for a URL with a secret that needs the
+    command line.
     """
     values = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     if "sslpassword" in values:

@@ -1,5 +1,3 @@
-"""The record of backups in the database: for the console, the metrics and the worker."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,19 +22,14 @@ OLD = timedelta(days=7)
 class Backup:
     name: str
     folder: str
-    """On the machine that made it."""
     made_at: datetime
-    """The moment of its snapshot."""
     finished_at: datetime
     bytes: int
     verified_at: datetime | None
-    """The last trial restore."""
 
 
 @dataclass(frozen=True)
 class LatestBackup:
-    """The age of the latest backup."""
-
     made_at: datetime
     is_old: bool
     verified_at: datetime | None
@@ -59,12 +52,10 @@ def record_verification(connection: Connection[Any], backup_id: UUID) -> None:
 
 
 def forget_backups(connection: Connection[Any], ids: list[UUID]) -> None:
-    """Delete the records of removed backups."""
     connection.execute(queries["forget"], {"ids": ids})
 
 
 async def list_backups(connection: AsyncConnection, limit: int) -> list[Backup]:
-    """Return the latest backups, newest first."""
     cursor = connection.cursor(row_factory=class_row(Backup))
     return await (await cursor.execute(queries["list"], {"limit": limit})).fetchall()
 

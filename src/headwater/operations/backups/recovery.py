@@ -1,5 +1,5 @@
-"""A database that PostgreSQL recovered to an earlier time, from a base backup and its log or a disk snapshot.
-The remaining steps are those of a restore.
+"""Recovery of a database to an earlier time by PostgreSQL, from a base backup and its log or a disk snapshot,
+continued like a restore.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def recovered_server(data_dir: Path) -> Generator[str]:
 
 
 def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Restored:
-    """Apply the erasures of a journal to a database from `moment`, and skip ids that may have been used
-    since. Raises BackupError. After an interruption nothing starts on the database, and this can run again.
+    """Apply a journal's erasures to a database from `moment`, and skip ids that may have been used since.
+    Raises BackupError. After an interruption nothing starts on the database, and this can run again.
     """
     if moment > datetime.now(UTC):
         raise BackupError("--recovered-to lies in the future")

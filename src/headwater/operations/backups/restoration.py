@@ -1,7 +1,7 @@
 """Restore a backup: its rows, this version's schema, and the erasures requested since.
 
-Nothing starts on a database before the restore is complete. An embedded one is built in a directory inside
-the new data directory and moved into place at the end; an external one is marked until then.
+Nothing starts on a database before that. An embedded one is built inside the new data directory and moved
+into place at the end; an external one is marked until then.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True)
 class Sealed:
-    """The numbers of secrets that only the secret key can decrypt."""
-
     destinations: int
     webhooks: int
     sites: int
@@ -69,7 +67,6 @@ class Sealed:
 @dataclass(frozen=True)
 class Restored:
     migrated: list[str]
-    """The migrations missing in the backup."""
     erased: int
     """Erasures requested since the backup, and carried out again."""
     waiting: int
@@ -154,8 +151,8 @@ def bring_up(url: str, archive: Archive, erasures: Sequence[PastErasure], secret
 
 
 def catch_up(url: str, moment: datetime, erasures: Sequence[PastErasure]) -> Restored:
-    """Turn a database from an earlier moment into an installation of this version, and remove its
-    "unfinished" mark. Raises MigrationError, psycopg.Error.
+    """Turn a database from an earlier moment into an installation of this version, no longer marked. Raises
+    MigrationError, psycopg.Error.
     """
     migrated = migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -189,9 +186,8 @@ def scratch_server(directory: Path) -> Generator[str]:
 
 
 def _skip_ids(connection: Connection[Any], made_at: datetime) -> None:
-    """Skip the ids that may have been used since the backup. Ad platforms ignore an event with a known id as
-    a repetition, senders store receipts and contact ids, and erasures in the journal must not affect other
-    people.
+    """Skip the ids that may have been used since the backup: ad platforms and senders know them, and erasures
+    in the journal must not affect other people.
     """
     seconds = (datetime.now(UTC) - made_at).total_seconds()
     gap = max(LEAST_GAP, round(seconds * IDS_A_SECOND))
@@ -226,14 +222,13 @@ def _refuse_used(server: Embedded) -> None:
     building = restoration_directory(server.root)
     ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
     others = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
-    if "lost+found" in others:  # in the root of a file system
+    if "lost+found" in others:
         others.remove("lost+found")
     if others:
         raise BackupError(f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory")
 
 
 def _remove(building: Path, root: Path) -> None:
-    """Remove the files of a failed restore."""
     for name in MOVED[:-1]:
         (root / name).unlink(missing_ok=True)
     shutil.rmtree(building, ignore_errors=True)

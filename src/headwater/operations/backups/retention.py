@@ -9,8 +9,8 @@ from headwater.operations.backups.manifest import Manifest
 
 
 def remove_older(folder: Path, installation_id: str, keep: int) -> list[tuple[UUID, str]]:
-    """Remove all except the latest backups of an installation, and return their ids and names. Files are
-    recognised by their manifests, not their names. Raises BackupError.
+    """Remove all except the latest backups of an installation, recognised by their manifests, and return
+    their ids and names. Raises BackupError.
     """
     ours: list[tuple[Manifest, Path]] = []
     for path in folder.glob(f"*{SUFFIX}"):

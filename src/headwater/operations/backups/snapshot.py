@@ -28,7 +28,6 @@ class Snapshot(NamedTuple):
     server_major: int
     migrations: list[str]
     schema: str
-    """The checksum of the first migration."""
     installation: dict[str, Any]
     tables: dict[str, int]
 
@@ -57,7 +56,6 @@ def take_snapshot(url: str) -> Generator[Snapshot]:
 
 
 def count_rows(connection: Connection[Any]) -> dict[str, int]:
-    """Return the row counts of all backed-up tables."""
     tables = [name for (name,) in connection.execute(queries["tables"]).fetchall()]
     counts: dict[str, int] = {}
     for table in tables:

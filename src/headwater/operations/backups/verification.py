@@ -23,9 +23,7 @@ LEAST_FREE_BYTES = 512 * 1024 * 1024
 
 
 def verify(archive: Archive, progress: Progress) -> Restored:
-    """Restore a backup for trial, with this version's schema, and remove it again. Raises BackupError if any
-    row is missing.
-    """
+    """Restore a backup for trial, and remove it again. Raises BackupError if any row is missing."""
     refuse_other_schema(archive)
     directory = Path(tempfile.gettempdir()) / f"headwater-verify-{secrets.token_hex(8)}"
     try:

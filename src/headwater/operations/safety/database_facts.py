@@ -21,8 +21,6 @@ queries = Queries(__name__, "safety.sql")
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """PostgreSQL and this session."""
-
     version: int
     """In the form of `server_version_num`: 180003 is 18.3."""
     version_name: str
@@ -52,8 +50,6 @@ class AccountFacts:
 
 @dataclass(frozen=True)
 class BackupFacts:
-    """The latest backup recorded in the database."""
-
     age: timedelta
     verified: bool
     folder: str
@@ -70,7 +66,6 @@ class DatabaseFacts:
     open_tables: tuple[str, ...]
     """Tables of Spaces' rows without the policy that confines sessions."""
     is_ours: bool
-    """True for the embedded PostgreSQL."""
     accounts: AccountFacts | None = None
     """None, like the next two, if the schema is not this version's."""
     backup: BackupFacts | None = None
@@ -78,7 +73,6 @@ class DatabaseFacts:
 
     @property
     def recorded_folder(self) -> Path | None:
-        """The folder of the latest backup, on the machine that made it."""
         return Path(self.backup.folder) if self.backup else None
 
 

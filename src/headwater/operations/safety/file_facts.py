@@ -20,8 +20,6 @@ from headwater.spaces.secret_key import key_file
 
 @dataclass(frozen=True)
 class DiskFacts:
-    """The free and total bytes of a directory's disk."""
-
     path: Path
     total: int
     free: int
@@ -37,9 +35,7 @@ class FileFacts:
     has_key_file: bool
     disks: tuple[DiskFacts, ...]
     backup_dir: Path | None
-    """The folder of backups, if it is on this machine."""
     shares_disk: bool
-    """True if backups are on the same disk as the data."""
     has_journal: bool
     old_clusters: tuple[Path, ...] = ()
     """Clusters kept, or left incomplete, by an upgrade of PostgreSQL."""

@@ -1,5 +1,3 @@
-"""Every check that one machine can run."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 
 class RiskSeverity(StrEnum):
-    """Severities, worst first."""
-
     CRITICAL = "critical"
     """Data can be lost, or read by strangers."""
     WARNING = "warning"
@@ -23,7 +21,6 @@ RISK_SEVERITIES = tuple(RiskSeverity)
 @dataclass(frozen=True)
 class Risk:
     id: str
-    """The kind of risk, for programs."""
     severity: RiskSeverity
     subject: str
     """The unsafe thing, with its value or path."""

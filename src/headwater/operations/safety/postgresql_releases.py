@@ -15,7 +15,6 @@ _THURSDAY = 3
 
 
 def missed_releases(version: int, today: date) -> list[date]:
-    """Return the due dates of later minor releases, up to today. Empty for an unknown version."""
     released = RELEASED.get(version)
     if released is None:
         return []

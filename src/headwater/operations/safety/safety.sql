@@ -1,7 +1,7 @@
 -- name: server
--- Settings that decide whether acknowledged events survive and whether personal data stays out of the
--- server's log: slow statements are quoted with their values, and the details of an error have the row. Only
--- an embedded server shows its data directory.
+-- Settings that decide whether acknowledged events survive and whether the server's log contains personal
+-- data: slow statements are quoted with their values, and errors with the row. Only an embedded server shows
+-- its data directory.
 SELECT current_setting('server_version_num')::int AS version,
        current_setting('server_version') AS version_name,
        current_setting('fsync') = 'on' AS fsync,
@@ -23,12 +23,10 @@ SELECT current_setting('server_version_num')::int AS version,
        (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = session_user) AS is_superuser;
 
 -- name: accounts
--- Whether there is an account, and an unused link for the first one.
 SELECT EXISTS (SELECT FROM users u) AS has_accounts,
        EXISTS (SELECT FROM one_time_links l
                WHERE l.user_id IS NULL AND l.used_at IS NULL AND l.expires_at > now()) AS is_open;
 
 -- name: backup
--- The latest backup: its age, whether it was verified, and its folder.
 SELECT now() - b.made_at AS age, b.verified_at IS NOT NULL AS verified, b.folder
 FROM backups b ORDER BY b.made_at DESC LIMIT 1;

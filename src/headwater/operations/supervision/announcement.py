@@ -43,8 +43,8 @@ def greet(log: Log, origin: str, set_up_link: str | None) -> None:
 
 
 def _boxed(*lines: str) -> str:
-    """Return lines in a box. An address has its own line so that it can be copied whole. ASCII only, because
-    terminals use any encoding.
+    """Return lines in a box, in ASCII because terminals use any encoding. An address has its own line, to be
+    copied.
     """
     rule = "-" * (max(map(len, lines)) + 4)
     return "\n".join(["", rule, "", *(f"  {line}" for line in lines), "", rule, "", ""])

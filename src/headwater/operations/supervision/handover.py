@@ -1,7 +1,7 @@
 """Replaces the supervisor by another version of itself while the service keeps running.
 
-It executes the new program in its own process. Process id, children, listening socket and the lock of the
-data directory stay, and the new program receives them:
+It executes the new program in its own process. Process id, children, listening socket and the lock of
+the data directory stay:
 
     serve, version 1 ──exec──► serve, version 2       the same process
       ├─ postgresql              ├─ postgresql         untouched
@@ -26,8 +26,6 @@ OPTION = "--handover"
 
 @dataclass(frozen=True)
 class HandedProcess:
-    """An API process or a worker, with the descriptor that holds its leash."""
-
     name: str
     pid: int
     leash: int
@@ -43,14 +41,11 @@ class Handover:
     postgresql: int | None
     """The postmaster's process id; None likewise."""
     reloads: int
-    """The number of reloads so far."""
     failures: int
-    """The number of failed reloads."""
     processes: tuple[HandedProcess, ...]
 
 
 def own_command() -> list[str]:
-    """Return the command line of this process."""
     words = [*sys.orig_argv[1:]]
     while OPTION in words:
         place = words.index(OPTION)

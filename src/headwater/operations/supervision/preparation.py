@@ -15,7 +15,7 @@ from headwater.database.migrator import MigrationError, migrate
 from headwater.spaces.secret_key import SecretKeyError, find_secret_key, move_to_file
 
 PREPARE = "--prepare"
-"""The option with which `serve` only prepares the database of a running service, and exits."""
+"""Makes `serve` only prepare the database of a running service, and exit."""
 
 
 REFUSALS = (EmbeddedError, MigrationError, OtherNodeError, SecretKeyError, UnfinishedRestoreError)
@@ -38,9 +38,7 @@ def explained() -> Generator[None]:
 
 def prepare(settings: Settings, url: str) -> list[str]:
     """Prepare a database for this version, and return the applied migrations. For an embedded database, the
-    secret key is moved to a file first; an external one may keep it for other machines.
-
-    Raises one of REFUSALS, psycopg.Error.
+    secret key is moved to a file first. Raises one of REFUSALS, psycopg.Error.
     """
     with psycopg.connect(url) as connection:
         require_first_node(connection)

@@ -31,7 +31,6 @@ class SupervisedProcess:
     started: float = 0.0
     due: float = 0.0
     failures: int = 0
-    """The number of early exits in a row."""
 
     def start(self, now: float) -> None:
         """Start it, or plan a retry after a failure."""
@@ -44,7 +43,6 @@ class SupervisedProcess:
             self.running = True
 
     def ended(self, now: float, **reason: str) -> None:
-        """Record its exit, and plan the restart."""
         self.running = False
         self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
         self.due = now + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)

@@ -16,9 +16,7 @@ class ServiceRecord:
     pid: int
     version: str
     reloads: int = 0
-    """Reloads since the start."""
     failures: int = 0
-    """Failed reloads."""
     problem: str | None = None
     """The reason of the latest failure."""
 
@@ -32,7 +30,6 @@ def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:
 
 
 def erase_record(lock: IO[bytes] | None) -> None:
-    """Erase the record of this process, whose children have ended."""
     if lock is not None:
         lock.truncate(0)
 
@@ -48,8 +45,8 @@ def was_killed(data_dir: Path) -> bool:
 
 
 def read_record(data_dir: Path) -> ServiceRecord | None:
-    """Return the record of the running service. None if there is no service, if a restore holds the lock, or
-    while the record is being written.
+    """Return the record of the running service; None without a service, during a restore, or while the record
+    is being written.
     """
     try:
         with (data_dir / LOCK).open("rb") as file:

@@ -14,8 +14,8 @@ REQUESTS = (signal.SIGTERM, signal.SIGINT, RELOAD)
 
 
 class Wakeups:
-    """Ends a wait when a child exits or the supervisor receives a stop or reload signal. No signal can be
-    missed in between, because the interpreter writes every signal into a pipe.
+    """Ends a wait when a child exits or on a stop or reload signal. The interpreter writes every signal into
+    a pipe, so none is missed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,6 @@ class Wakeups:
             self.stopping = True
 
     def wait(self, seconds: float | None) -> None:
-        """Wait for a signal, at most `seconds`."""
         select.select([self._read], [], [], seconds)
         with suppress(BlockingIOError):
             os.read(self._read, 4096)

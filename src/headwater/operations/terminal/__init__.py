@@ -1,3 +1,1 @@
-"""The common parts of commands: declaration, execution, database connection and output. This package imports
-no command.
-"""
+"""The common parts of commands: declaration, execution, database connection and output."""

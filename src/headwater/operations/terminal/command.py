@@ -1,7 +1,5 @@
-"""Commands as values: a function with its options, and groups of commands.
-
-A command's file declares them next to the function; argparse receives them when the command is used. This
-module imports no other module of Headwater, because `serve` keeps it in memory.
+"""Commands as values: a function with its options, and groups of commands. `serve` keeps this module in
+memory, so it imports no other module of Headwater.
 """
 
 from __future__ import annotations
@@ -36,24 +34,19 @@ class Command:
         self._options = options
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's options and function to its parser."""
         for option in (DATA_DIR, *self._options):
             option.add_to(parser)
         parser.set_defaults(run=self._run)
 
 
 class CommandGroup:
-    """A group of commands, in the order of its `--help`."""
-
     def __init__(self) -> None:
         self._commands: dict[str, tuple[str, Command]] = {}
 
     def add(self, name: str, about: str, run: Run, *options: Option) -> None:
-        """Add a command; `about` is its line of help."""
         self._commands[name] = (about, Command(run, *options))
 
     def command(self, name: str, about: str, *options: Option) -> Callable[[Run], Run]:
-        """Decorate the function of a command; `about` is its line of help."""
 
         def register(run: Run) -> Run:
             self.add(name, about, run, *options)

@@ -33,8 +33,8 @@ def database_url(settings: Settings) -> str:
 
 
 def refuse_unfinished(url: str) -> None:
-    """Raise Failure for an unfinished restore, and for a cluster node other than the first. Passes a database
-    of another schema: the next step reports it.
+    """Raise Failure for an unfinished restore, and for a cluster node other than the first. The next step
+    reports another schema.
     """
     try:
         with (

@@ -1,5 +1,5 @@
-"""Run the coroutine of a command and print its result. Most commands are coroutines that read their options,
-open a transaction, and return rows.
+"""Run the coroutine of a command, which reads its options, opens a transaction and returns rows, and print
+its result.
 """
 
 from __future__ import annotations

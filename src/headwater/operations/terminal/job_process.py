@@ -1,6 +1,4 @@
-"""Processes that a worker starts for one kind of job, and that exit when idle: jobs on files, and calls of
-other services.
-"""
+"""Processes that a worker starts for jobs on files or calls of other services, and that exit when idle."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ from headwater.database.pool import UNAVAILABLE, Database
 from headwater.operations.terminal.connection import database_url, refuse_unfinished
 
 Work = Callable[[Connection[Any], Storage, str], int]
-"""Runs jobs until none waits. Receives a connection in autocommit, the file storage and the database's
-address.
+"""Runs jobs until none waits, with a connection in autocommit, the file storage and the database's address.
 """
 Service = Callable[[Database, asyncio.Event], Awaitable[None]]
 """Runs until idle for some seconds, or until the event is set."""

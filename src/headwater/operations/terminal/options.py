@@ -1,5 +1,3 @@
-"""Options of several commands."""
-
 from __future__ import annotations
 
 import argparse

@@ -17,8 +17,6 @@ Output = Row | Sequence[Row] | str
 
 @dataclass(frozen=True)
 class Noted:
-    """A result, and a hint for users at a terminal."""
-
     result: Output
     note: str
 

@@ -28,7 +28,6 @@ def section(title: str, text: str) -> str:
 
 
 def join_sections(sections: Sequence[str]) -> str:
-    """Join the non-empty sections with blank lines."""
     return "\n\n".join(text for text in sections if text)
 
 
@@ -48,7 +47,6 @@ def list_values(pairs: Sequence[tuple[str, Any]]) -> str:
 
 
 def wrap(text: str) -> str:
-    """Return an indented paragraph."""
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
@@ -66,5 +64,4 @@ def plain_text(value: Any) -> str:
 
 
 def to_text(value: Any) -> str:
-    """Return a value as text; a moment in ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

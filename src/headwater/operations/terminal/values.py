@@ -1,6 +1,4 @@
-"""The values of options, beyond their type. argparse puts a function's name into its message ("invalid
-seconds value"), so these names are for readers.
-"""
+"""The values of options, beyond their type. argparse puts the functions' names into its messages."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ _BEYOND_ALL = 2**63 - 1
 
 
 def row_id(text: str) -> int:
-    """An id. An id out of range becomes the nearest unused one and is not found: a database would refuse it
-    in some statements only.
-    """
+    """An id. One out of range becomes the nearest unused one, and is not found."""
     return max(-_BEYOND_ALL, min(int(text), _BEYOND_ALL))
 
 

@@ -1,1 +1,1 @@
-"""Upgrades of the embedded PostgreSQL to the next major version."""
+

@@ -1,5 +1,5 @@
 """PostgreSQL's `pg_upgrade`, which copies the files of tables and indexes into a new cluster of another major
-version, and recreates the schema there. The old cluster is only read.
+version. The old cluster is only read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from headwater.database.embedded import USER, Embedded
 from headwater.operations.upgrades.errors import UpgradeError
 
 OUTPUT = "pg_upgrade_output.d"
-"""The folder of `pg_upgrade`'s logs, in the new cluster."""
 
 
 def copy_cluster(old: Embedded, new: Embedded) -> None:
     """Fill a new cluster from an old one; neither may run. Raises UpgradeError with the message of
-    `pg_upgrade`. Details are in PostgreSQL's upgrade log.
+    `pg_upgrade`.
     """
     new.make_socket_directory()
     give_to_server(new.root)  # its working directory, for a script

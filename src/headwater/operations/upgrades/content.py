@@ -1,6 +1,5 @@
 """The content of a cluster, comparable between two major versions: a digest of every table's rows, and each
-sequence, role, policy, index, constraint, trigger, function and extension. No service runs, so nothing
-changes between two reads.
+sequence, role, policy, index, constraint, trigger, function and extension.
 """
 
 from __future__ import annotations
@@ -25,12 +24,8 @@ queries = Queries(__name__, "upgrades.sql")
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that an upgrade must keep."""
-
     tables: dict[str, str]
-    """The row count and digest of each table."""
     objects: dict[str, str]
-    """Other objects, by kind and name."""
     configured: dict[str, str]
     """The settings of the configuration files, which an upgrade rewrites."""
     risks: frozenset[str]

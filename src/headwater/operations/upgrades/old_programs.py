@@ -24,8 +24,8 @@ INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
 
 
 def find_programs(major: int, named: Path | None) -> Programs:
-    """Return the programs of a major version, from the given folder, else from Headwater or the system.
-    Raises UpgradeError.
+    """Return the programs of a major version, from the given folder, Headwater or the system. Raises
+    UpgradeError.
     """
     folders = list(_named_folders(named) if named else _usual_folders(major))
     for folder in folders:

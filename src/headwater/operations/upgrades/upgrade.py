@@ -52,19 +52,14 @@ Progress = Callable[[str], object]
 @dataclass(frozen=True)
 class Upgraded:
     before: int
-    """The old major version."""
     tables: int
-    """The number of compared tables."""
     settings_left: list[str]
     """Settings changed in configuration files, now back at their defaults."""
     kept: Path
-    """The old cluster."""
 
 
 def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgraded | None:
-    """Upgrade a data directory's cluster; None if it needs no upgrade. Raises UpgradeError, which leaves it
-    unchanged.
-    """
+    """Upgrade a data directory's cluster, if needed. Raises UpgradeError, which leaves it unchanged."""
     with _alone(data_dir.absolute()) as root:
         complete_upgrade(root)
         before = read_major(root / "postgresql")
@@ -93,7 +88,6 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
 
 
 def remove_kept(data_dir: Path) -> list[Path]:
-    """Remove the clusters kept by upgrades, and return their names. Raises UpgradeError."""
     root = data_dir.absolute()
     if upgraded_directory(root).exists():
         raise UpgradeError("an upgrade was not finished: run `headwater upgrade` first")

@@ -12,8 +12,7 @@ SELECT count(*) || ' rows, sum ' || coalesce(sum(hashtextextended(t::text, 0)), 
 FROM {table} t;
 
 -- name: objects
--- All other objects to compare, by kind and name, with what is comparable between two major versions: each
--- may write a definition differently.
+-- All other objects, by kind and name, without definitions that each major version writes differently.
 SELECT 'sequence', s.schemaname || '.' || s.sequencename,
        coalesce(s.last_value::text, 'unused') || ' by ' || s.increment_by
 FROM pg_sequences s
@@ -64,7 +63,6 @@ SELECT 'setting', coalesce(d.datname, 'all') || ' ' || coalesce(s.setrole::regro
 FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase;
 
 -- name: configured
--- The effective settings of the configuration files.
 SELECT s.name, s.setting FROM pg_settings s WHERE s.source = 'configuration file';
 
 -- name: analyze

@@ -1,1 +1,1 @@
-"""Companies, and the assignment of contacts to them."""
+

@@ -1,14 +1,10 @@
-"""Assign contacts to companies, by the domain of their business email or by the customer's own company id,
-depending on the Space's setting. No I/O.
-"""
-
 from __future__ import annotations
 
 from headwater.people.companies.domains import readable_domain
 
 
 class Company:
-    """A company. A new one has `id` 0 until its id is drawn."""
+    """A new one has `id` 0 until its id is drawn."""
 
     __slots__ = ("changed", "created_at", "domain", "external_id", "id", "name")
 
@@ -38,7 +34,7 @@ class Companies:
             self._by_external_id[company.external_id] = company
 
     def by_id(self, company_id: int) -> Company:
-        """Return the company with this id. If it wasn't loaded, only its id is known."""
+        """Return the company with this id, which may not be loaded."""
         company = self._by_id.get(company_id)
         if company is None:
             company = self._by_id[company_id] = Company(company_id)
@@ -55,9 +51,7 @@ class Companies:
     def get_by_external_id(
         self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
     ) -> Company:
-        """Return or create the company of a customer's own id. `rename=False` keeps a stored name, for
-        senders that may not rename companies.
-        """
+        """Return or create the company of a customer's own id. `rename=False` keeps a stored name."""
         company = self._by_external_id.get(external_id)
         if company is None:
             company = self._create(name or external_id, received_at)

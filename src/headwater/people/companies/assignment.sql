@@ -1,5 +1,4 @@
 -- name: load
--- The companies of a batch's events.
 SELECT c.id, c.domain, c.external_id, c.name
 FROM unnest(%(domains)s::text[]) AS wanted (domain)
 CROSS JOIN LATERAL (

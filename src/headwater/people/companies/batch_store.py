@@ -1,5 +1,3 @@
-"""Read the companies of a batch, and write new and renamed ones."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Collection

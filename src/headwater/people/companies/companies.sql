@@ -1,6 +1,6 @@
 -- name: page
--- A page of companies, by creation and id. Both ends of the range are pairs: beside a plain bound on the
--- time, PostgreSQL may begin its index scan at that one instead.
+-- Both ends of the range are pairs: beside a plain bound on the time, PostgreSQL may begin its index scan at
+-- that one instead.
 SELECT (SELECT row_to_json(line)::text FROM (SELECT c.id, c.domain, c.external_id) line),
        c.created_at, c.id
 FROM (
@@ -39,13 +39,11 @@ ORDER BY claims.field
 LIMIT 1;
 
 -- name: change
--- Set some columns of a company.
 UPDATE companies c SET {columns}
 FROM jsonb_populate_record(NULL::companies, %(change)s::jsonb) d
 WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
 
 -- name: changed
--- The changed company as JSON.
 SELECT row_to_json(line)::text
 FROM (SELECT c.id, c.domain, c.external_id, c.name FROM companies c
       WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s) line;

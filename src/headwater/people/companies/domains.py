@@ -1,9 +1,8 @@
-"""Derive a company's domain: the registrable domain of a business email.
+"""Derive a company's domain from a business email.
 
 A registrable domain is one label below a public suffix, including the list's private section: a@x.uk.com
-belongs to x.uk.com, and uk.com is no company. Hosts shared by strangers are no company either.
-
-Names with non-ASCII letters are kept as A-labels (`xn--…`), so that both spellings are the same company.
+belongs to x.uk.com, and uk.com is no company. Hosts shared by strangers are no company either. Non-ASCII
+names are A-labels (`xn--…`), so that both spellings are the same company.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ def business_domain(email: str) -> str | None:
 
 
 def parse_company_domain(text: str) -> str:
-    """Parse a company's domain from a host name, with or without `www.` and a final dot. Raises
-    ValueError for one that no business email can have.
-    """
+    """Parse a company's domain from a host name. Raises ValueError if no business email can have it."""
     host = _in_ascii(text.strip().lower()).removesuffix(".")
     domain = _registrable(host) if _HOST.fullmatch(host) else ""
     if domain and _is_shared(host):

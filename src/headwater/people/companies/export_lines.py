@@ -16,6 +16,5 @@ COLUMNS = (
 
 
 def compose_company_lines(space_id: int, time: TimeRange) -> Lines:
-    """Return the companies created in a time range, newest first."""
     parameters = {"space_id": space_id, "start": time.start, "end": time.end}
     return Lines(queries["lines"], queries["count"], "companies", parameters, COLUMNS)

@@ -1,5 +1,4 @@
 -- name: lines
--- The companies created in a range, as lines, newest first.
 SELECT (SELECT row_to_json(line)::text
         FROM (SELECT c.id, c.domain, c.external_id, c.name,
                      iso_utc(date_trunc('milliseconds', c.created_at)) AS created_at) line)

@@ -19,6 +19,4 @@ class ListCompanies:
 @dataclass(frozen=True)
 class CompanyChange:
     values: dict[str, str | None]
-    """New values of `domain`, `external_id` and `name`. Absent columns stay; None clears a domain or external
-    id.
-    """
+    """New values of `domain`, `external_id` and `name`. Absent columns stay."""

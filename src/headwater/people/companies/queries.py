@@ -11,7 +11,6 @@ queries = Queries(__name__, "companies.sql")
 
 
 async def list_companies(connection: AsyncConnection, space_id: int, request: ListCompanies) -> Page:
-    """Return one page, newest first."""
     statement = queries["page"].format(order=sort_direction(request.position))
     bound = {
         "space_id": space_id,

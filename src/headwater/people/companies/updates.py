@@ -1,7 +1,5 @@
-"""Change companies.
-
-The domain and external id decide which company later events join, so they change under the pipeline's lock.
-Contacts stay in their company.
+"""Change companies, under the pipeline's lock because domain and external id assign later events. Contacts
+stay.
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ async def update_company(
     connection: AsyncConnection, space_id: int, company_id: int, change: CompanyChange
 ) -> str:
     """Apply a change and return the company as JSON. Raises NotFound, or Conflict with the `field` and id of
-    another company that has it.
+    a company that has it.
     """
     await lock_identities(connection, space_id)
     await require_company(connection, space_id, company_id)

@@ -1,7 +1,4 @@
-"""Create contacts and fill their empty columns in bulk, never replacing a value.
-
-The caller holds the Space's lock.
-"""
+"""Create contacts and fill their empty columns in bulk. The caller holds the Space's lock."""
 
 from __future__ import annotations
 

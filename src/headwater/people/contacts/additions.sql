@@ -1,27 +1,24 @@
--- Create contacts and fill their gaps. The caller holds the Space's lock.
 
 -- name: draw_ids
 SELECT nextval('contact_ids'), clock_timestamp() FROM generate_series(1, %(count)s::int);
 
 -- name: create
--- Create contacts, dated no earlier than any other of the Space, so that ids and ages have one order.
+-- Dated no earlier than any other contact of the Space, so that ids and ages have one order.
 INSERT INTO contacts (space_id, id, created_at)
 SELECT %(space_id)s, drawn.id, greatest(%(now)s, (
            SELECT max(c.created_at) FROM contacts c WHERE c.space_id = %(space_id)s))
 FROM unnest(%(ids)s::bigint[]) AS drawn (id);
 
 -- name: draw_receipts
--- Draw numbers that order values, from the sequence of receipts.
+-- Numbers that order values, from the sequence of receipts.
 SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: fill
--- Fill empty columns.
 UPDATE contacts c SET {columns}
 FROM json_populate_recordset(NULL::contacts, %(contacts)s::json) d
 WHERE c.space_id = %(space_id)s AND c.id = d.id;
 
 -- name: add_values
--- Add missing values, the most recent last.
 INSERT INTO contact_identifiers
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, v.kind, v.value, v.contact_id, v.contact_id, statement_timestamp(),

@@ -69,7 +69,6 @@ def write_profiles(connection: Connection[Any], space_id: int, profiles: Profile
 
 
 def add_sources(connection: Connection[Any], space_id: int, masks: Mapping[int, int]) -> None:
-    """Add source bits to stored contacts."""
     if masks:
         values = [
             {"space_id": space_id, "contact_id": contact_id, "source_mask": mask}
@@ -101,8 +100,8 @@ def write_name_parts(
     profiles: Profiles,
     names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
-    """Store the parts of names on stored identifiers; the last parts of a name win. A name without parts has
-    the derived ones, so these are written only over others.
+    """Store the parts of names on stored identifiers; the last parts of a name win, and derived ones only
+    replace others.
     """
     latest = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}

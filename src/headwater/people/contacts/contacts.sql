@@ -1,16 +1,14 @@
 -- name: snapshot
--- All data of a contact must be from one moment, although a merge may commit between statements.
+-- All data of a contact must be from one moment.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: of_time
--- Contacts `k` by their creation.
 SELECT k.id, k.created_at
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {only}
 
 -- name: of_emails
--- Contacts `k` with one of a few addresses, looked up one by one because the planner has no statistics about
--- addresses.
+-- Looked up one by one because the planner has no statistics about addresses.
 SELECT k.id, k.created_at
 FROM (
     SELECT DISTINCT i.contact_id
@@ -32,9 +30,9 @@ CROSS JOIN LATERAL (
 WHERE {only}
 
 -- name: of_name
--- Contacts `k` with a name beginning with one of a few texts, from the index of names, at most
--- %(most_matches)s each; and those of the latest %(most_latest)s with one of a few spellings anywhere in the
--- name. Where the database does not sort by code points, some beginnings may be missed.
+-- Contacts `k` with a name beginning with one of a few texts, at most %(most_matches)s each; and those of the
+-- latest %(most_latest)s with one of a few spellings anywhere in the name. Without sorting by code points,
+-- some beginnings may be missed.
 SELECT k.id, k.created_at
 FROM (
     (SELECT i.contact_id
@@ -73,27 +71,27 @@ WHERE {only}
 SELECT count(*) FROM ({rows} LIMIT %(most)s) counted;
 
 -- name: first_and_last
--- The times of the first and the last event of a contact `k`, each from one end of its index.
+-- The times of the first and the last event, each from one end of its index.
 (SELECT iso_utc(min(e.event_time)) FROM events e
  WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS first_event,
 (SELECT iso_utc(max(e.event_time)) FROM events e
  WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS last_event
 
 -- name: listed
--- A condition on contacts `k`: unmerged and between two positions. Both are pairs: beside a plain bound on
--- the time, PostgreSQL may begin its index scan at that one instead.
+-- Unmerged and between two positions. Both are pairs: beside a plain bound on the time, PostgreSQL may begin
+-- its index scan at that one instead.
 k.merged_into IS NULL
 AND (k.created_at, k.id) > (%(after_time)s, %(after_id)s)
 AND (k.created_at, k.id) < (%(before_time)s, %(before_id)s)
 
 -- name: field_conditions
--- All conditions on the fields of contacts `k`. Without statistics, conditions that seem very selective make
--- the planner sort all matches. A CASE hides them, so the index scan ends with the page.
+-- A CASE hides the conditions on fields, so that the index scan ends with the page. Without statistics, very
+-- selective ones would make the planner sort all matches.
 CASE WHEN {conditions} THEN true END
 
 -- name: page
--- A page `c`, found in index order and cut off first; then the rest of each row `k` by primary key. Ids grow
--- with the time of creation.
+-- A page `c`, cut off first; then the rest of each row `k` by primary key. Ids grow with the time of
+-- creation.
 WITH c AS MATERIALIZED (
     {rows} ORDER BY k.created_at {order}, k.id {order} LIMIT %(limit)s
 )
@@ -108,11 +106,9 @@ CROSS JOIN LATERAL (
 ORDER BY c.created_at DESC, c.id DESC;
 
 -- name: timezone
--- The time zone of date fields.
 SELECT s.timezone FROM spaces s WHERE s.id = %(space_id)s;
 
 -- name: lines
--- For an export: contacts `k` by their creation, as on a page.
 SELECT {line}
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {only}
@@ -127,8 +123,7 @@ WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
 
 -- name: collection
--- All values of a kind of a contact `k`, the primary one first, then the most recent first. A value shared by
--- merged contacts has several rows.
+-- All values of a kind, the primary one first, then the most recent. Values of merged contacts may repeat.
 coalesce((
     SELECT json_agg(v.value ORDER BY v.recency DESC NULLS FIRST, v.value)
     FROM (
@@ -143,7 +138,7 @@ coalesce((
 ), '[]')
 
 -- name: tokens
--- The last five tokens of a contact `k`, the most recent first.
+-- The last five tokens, most recent first.
 coalesce((
     SELECT json_agg(v.value ORDER BY v.recency DESC)
     FROM (
@@ -157,12 +152,11 @@ coalesce((
 ), '[]')
 
 -- name: with_fields
--- A line with further members. They are concatenated as text because a label may be longer than a column
--- name, and json_build_object would add blanks.
+-- Concatenated as text because a label may be longer than a column name, and json_build_object would add
+-- blanks.
 concat(left({line}, -1), {members}, '}}')
 
 -- name: filled_fields
--- Members as an object, without nulls.
 json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 
 -- name: member
@@ -170,8 +164,8 @@ json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 {name}::text, coalesce(to_json({value})::text, 'null')
 
 -- name: day_or_moment
--- A date field in a response. The first moment of a day in the Space's zone is that day: midnight, or the
--- next moment where clocks skip midnight.
+-- The first moment of a day in the Space's zone is that day: midnight, or the next moment where clocks skip
+-- midnight.
 CASE WHEN ({field} - interval '1 microsecond') AT TIME ZONE %(timezone)s
           < date_trunc('day', {field} AT TIME ZONE %(timezone)s)
      THEN to_char({field} AT TIME ZONE %(timezone)s, 'YYYY-MM-DD')

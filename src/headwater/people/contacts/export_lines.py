@@ -25,8 +25,8 @@ COLUMNS = (
         for name in SLOT_NAMES
     ),
 )
-"""The columns of every contact export. Tokens, if requested, come before the emails. Date fields are text,
-because they are days or moments.
+"""The columns of every contact export. Tokens, if requested, come before the emails. Date fields are days or
+moments.
 """
 
 

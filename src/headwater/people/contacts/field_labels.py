@@ -1,5 +1,3 @@
-"""Names of the custom profile fields in responses."""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -9,8 +7,8 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 
 
 def field_names(labels: Mapping[str, str], reserved: Collection[str] = ()) -> dict[str, str]:
-    """Return the name of each profile field's column: its label, or the column itself if there is no label or
-    it isn't unique among labels, columns and `reserved` names.
+    """Return the name of each profile field's column: its label, or the column itself if the label is missing
+    or not unique.
     """
     times = Counter(labels.values())
     unavailable = {*SLOT_NAMES, *reserved}

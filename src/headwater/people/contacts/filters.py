@@ -1,7 +1,7 @@
 """Compile conditions on custom fields to SQL, by slot type and operator.
 
-A fragment refers to the contact's field as `{field}` and binds only its reader's values. `strpos`,
-`starts_with` and `right` compare literally, so values have no wildcards; text is case-sensitive.
+A fragment refers to the field as `{field}` and binds only its reader's values. `strpos`, `starts_with` and
+`right` compare literally, so values have no wildcards; text is case-sensitive.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from headwater.spaces.custom_fields import LONGEST_TEXT, NAME_RULE, SLOT_TYPES
 PARAMETER = "custom_field_filters"
 MAX_CONDITIONS = 10
 
-# A word boundary: ASCII white space and punctuation except the underscore. Spelled out so that
-# results don't depend on the database's locale.
+# A word boundary, independent of the database's locale: ASCII white space and punctuation except the
+# underscore.
 _BREAK = r"[\s!-/:-@[-^`{-~]"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_\u0080-\U0010ffff]")
 _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
@@ -33,8 +33,6 @@ _NUMBER = re.compile(number_pattern(sign="-?", digits=30))
 
 @dataclass(frozen=True)
 class DateContext:
-    """The Space's time zone and current date, for reading dates."""
-
     zone: ZoneInfo
     today: date
 
@@ -44,8 +42,6 @@ Reader = Callable[[dict[str, str], DateContext], dict[str, Any]]
 
 
 class BadMember(ValueError):
-    """A member of a condition breaks a rule."""
-
     def __init__(self, member: str, rule: str) -> None:
         super().__init__(rule)
         self.member = member
@@ -53,8 +49,6 @@ class BadMember(ValueError):
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator's SQL condition, and the reader of its members."""
-
     sql: SQL
     read: Reader
 
@@ -75,8 +69,8 @@ class Condition:
 
 
 def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
-    """Return the condition that all of these hold for contact `k`, and its bound values. `conditions` must
-    not be empty.
+    """Return the condition that all of these hold for contact `k`, and its bound values. There must be at
+    least one.
     """
     composed = [condition.compose(number) for number, condition in enumerate(conditions)]
     bound = {name: value for _, values in composed for name, value in values.items()}

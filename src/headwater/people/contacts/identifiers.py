@@ -1,4 +1,4 @@
-"""Store the identifiers of a batch's contacts, moving those of merged contacts to their survivors."""
+"""Store the identifiers of a batch's contacts, and move identifiers of merged contacts to their survivors."""
 
 from __future__ import annotations
 

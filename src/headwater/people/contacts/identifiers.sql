@@ -1,7 +1,5 @@
--- The caller holds the Space's lock.
 
 -- name: move_links
--- Move the identifiers of a merged contact to the survivor.
 UPDATE contact_identifiers i SET contact_id = %(survivor_id)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(merged_id)s;
 
@@ -11,8 +9,8 @@ UPDATE contacts c SET merged_into = %(survivor_id)s
 WHERE c.space_id = %(space_id)s AND c.merged_into = %(merged_id)s;
 
 -- name: add_links
--- Store the identifiers of new contacts, each under the contact it was seen on, even if merged by now. New
--- contacts have no stored identifiers to look for.
+-- Each is stored under the contact it was seen on, even if merged by now. New contacts have no stored
+-- identifiers.
 INSERT INTO contact_identifiers
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,
@@ -24,7 +22,7 @@ FROM json_to_recordset(%(links)s::json)
            last_seen bigint, since bigint, recency bigint);
 
 -- name: widen_links
--- Store the identifiers of stored contacts. Widening makes this repeatable and independent of order.
+-- Widening makes this repeatable and independent of order.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, l.kind, l.value, coalesce(l.contact_id, l.origin_id), l.origin_id,

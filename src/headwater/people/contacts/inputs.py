@@ -28,8 +28,6 @@ class ContactValues:
 
 @dataclass(frozen=True)
 class Collection:
-    """A contact's values of one kind."""
-
     kind: str
     """The kind of identifier, and the column of the primary value."""
     item: FieldType[str | None]

@@ -1,5 +1,3 @@
-"""Read a contact's journey: conversions, touchpoints and page views."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +16,6 @@ queries = Queries(__name__, "journey.sql")
 MAX_ITEMS = 10_000
 """Items in one response; a journey can be longer."""
 MAX_HITS = 1000
-"""Page views in one response."""
 
 _MAX_ID = 2**63 - 1
 
@@ -26,8 +23,8 @@ _MAX_ID = 2**63 - 1
 async def list_journey(
     connection: AsyncConnection, space: Space, contact_id: int, request: ListJourney
 ) -> Page:
-    """Return one page of a contact's conversions and touchpoints as JSON, most recent first. Cost and memory
-    are bounded by the page.
+    """Return one page of a contact's conversions and touchpoints as JSON, most recent first, at a cost
+    bounded by the page.
     """
     values = {
         **_contact_values(space.id, contact_id, direct=request.direct),
@@ -55,7 +52,6 @@ async def count_earlier(
 
 
 async def fetch_hits(connection: AsyncConnection, space: Space, contact_id: int) -> list[str]:
-    """Return the last page views as JSON, most recent first."""
     values = {
         "space_id": space.id,
         "contact_id": contact_id,
@@ -73,8 +69,7 @@ def _contact_values(space_id: int, contact_id: int, *, direct: bool) -> dict[str
 
 def _position_bounds(position: Position | None) -> dict[str, Any]:
     """Return the bounds of a page in the order (time, rank, id), with rank 1 for conversions and 0 for
-    touchpoints. At the position's own time, all items of a kind, no item, or those past its id are on the
-    page.
+    touchpoints. At the position's own time, a page has all items of a kind, no item, or those past its id.
     """
     values: dict[str, Any] = {
         "after_time": EVER.start,

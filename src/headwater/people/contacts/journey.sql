@@ -1,6 +1,6 @@
 -- name: journey
--- A page of a contact's conversions and touchpoints; at equal times conversions come before the touchpoints
--- that led to them. Both are read from their index between two positions, up to the limit.
+-- At equal times conversions come before the touchpoints that led to them. Both are read from their index
+-- between two positions, up to the limit.
 SELECT item.line, item.at, item.rank, item.id
 FROM (
     SELECT part.*
@@ -57,7 +57,6 @@ FROM (
 ORDER BY item.at DESC, item.rank DESC, item.id DESC;
 
 -- name: count_earlier
--- The number of a contact's conversions and touchpoints before a position, counted in the indexes.
 SELECT (SELECT count(*) FROM events e
         WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
           AND (e.event_time, e.id) < (%(before_time)s, %(before_event)s))
@@ -67,7 +66,6 @@ SELECT (SELECT count(*) FROM events e
           AND (t.occurred_at, t.id) < (%(before_time)s, %(before_touch)s));
 
 -- name: hits
--- The last page views of a contact, most recent first.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT h.url AS event_url, h.referrer_host,
                    (%(source_names)s::text[])[h.source_id] AS source, h.country, h.device_type,

@@ -37,7 +37,6 @@ async def find_by_any_email(connection: AsyncConnection, space_id: int, email: s
 async def find_holders(
     connection: AsyncConnection, space_id: int, emails: Collection[str]
 ) -> list[tuple[str, int]]:
-    """Return pairs of an address and a contact id."""
     values = {"space_id": space_id, "emails": list(emails)}
     return await fetch_all(connection, queries["holders"], values)
 
@@ -45,7 +44,6 @@ async def find_holders(
 async def fetch_addresses(
     connection: AsyncConnection, space_id: int, contact_ids: Collection[int]
 ) -> dict[int, str]:
-    """Return the primary emails of contacts that have one."""
     values = {"space_id": space_id, "ids": list(contact_ids)}
     return dict(await fetch_all(connection, queries["addresses"], values))
 

@@ -1,10 +1,9 @@
 -- name: resolve
--- The surviving contact of any id.
 SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: by_email
--- Every contact with an address, including secondary ones and those of merged contacts.
+-- Every contact with an address, including secondary ones and addresses of merged contacts.
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
 ORDER BY i.contact_id;
@@ -21,6 +20,5 @@ FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = ANY(%(emails)s::text[]);
 
 -- name: addresses
--- The primary addresses of contacts.
 SELECT k.id, k.email FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.id = ANY(%(ids)s::bigint[]) AND k.email IS NOT NULL;

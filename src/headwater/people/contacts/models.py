@@ -36,8 +36,6 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class ListContacts:
-    """One page of a selection."""
-
     selection: ContactSelection
     row: ContactRow
     per_page: int
@@ -47,23 +45,17 @@ class ListContacts:
 
 @dataclass(frozen=True)
 class GetContact:
-    """Data added to a contact besides its collections and filled fields."""
-
     labels: bool = False
     """True to name fields by their labels."""
     trk_tokens: bool = False
     events: bool = False
     direct_touchpoints: bool = False
-    """True to include them in `events`."""
     hits: bool = False
 
 
 @dataclass(frozen=True)
 class ListJourney:
-    """One page of a contact's journey."""
-
     direct: bool
-    """True to include direct touchpoints."""
     per_page: int
     position: Position | None = None
     """None for the first page."""

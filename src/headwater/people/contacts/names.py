@@ -1,5 +1,5 @@
-"""Combine and split names. Explicit parts win over splitting the full name, because spaces don't show how
-`Mary Ann Smith` and `Juan de la Cruz` split. Pure.
+"""Combine and split names. Explicit parts take precedence, because `Mary Ann Smith` and `Juan de la Cruz`
+split differently. Pure.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def split_name(full_name: str) -> Parts:
 
 
 def explicit_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
-    """Return the parts of a name in an event; None if it has none, DERIVED_PARTS if they equal those of
-    `split_name`. A missing part is taken from the full name.
+    """Return the parts of a name in an event, if any; DERIVED_PARTS if `split_name` would return them. A
+    missing part is taken from the full name.
     """
     if not first and not last:
         return None

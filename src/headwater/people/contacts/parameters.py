@@ -54,7 +54,6 @@ EMAILS: dict[str, Any] = {
 EMAILS_ARGUMENT: dict[str, Any] = {
     EMAILS["name"]: {**EMAILS["schema"], "description": "Only contacts with one of these addresses."}
 }
-"""As a member of a JSON body."""
 CREATED = date_range(
     "Only contacts created at or after this time, in the Space's time zone. Required with "
     "`end_date`, and without `email`.",
@@ -206,9 +205,7 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the query, and
-    raised at its end.
-    """
+    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the query."""
     if not in_path.strip():
         return EMAIL.read(query) or ""
     if not all(map(is_blank, query.several(EMAIL.name))):
@@ -217,8 +214,8 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one of commas
-    only is kept, so that it is refused.
+    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one of only
+    commas is kept, to be refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):

@@ -74,8 +74,8 @@ class Profile:
                 self.changed = True
 
     def fill_group(self, columns: tuple[str, ...], record: object) -> None:
-        """Fill the empty columns of a group from the attributes of `record`, unless a filled one differs:
-        Paris, Texas, France must not be combined.
+        """Fill the empty columns of a group from `record`, unless a filled one differs: Paris, Texas, France
+        must not be combined.
         """
         values = {column: getattr(record, column) for column in columns}
         details = self.details
@@ -92,7 +92,6 @@ class Profile:
             self.changed = True
 
     def fill_from(self, other: Profile) -> None:
-        """Fill empty columns from a contact merged into this one."""
         primaries = [
             column
             for column in PRIMARIES
@@ -107,16 +106,14 @@ class Profile:
         other.changed = True
 
     def join_company(self, other: Profile) -> None:
-        """Take over the company of a contact merged into this one, if this one has none."""
+        """Take over the company of a contact merged into this one, if missing."""
         if self.company is None and other.company is not None:
             self.company = other.company
             other.filled += (COMPANY,)
 
 
 def to_instant(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value as an instant. A day becomes its midnight in `zone`, or the first moment
-    after a midnight skipped by the clocks.
-    """
+    """Return a date slot's value as an instant. A day becomes its first moment in `zone`."""
     if len(value) != _DATE_LENGTH:
         return value
     offset = datetime.fromisoformat(value).replace(tzinfo=zone).strftime("%z")
@@ -125,8 +122,8 @@ def to_instant(value: str, zone: ZoneInfo) -> str:
 
 
 def format_date(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value as in responses: the day if it is the day's first moment in `zone`,
-    otherwise the instant in UTC.
+    """Return a date slot's value for responses: the day if it is the day's first moment in `zone`, otherwise
+    the instant in UTC.
     """
     moment = datetime.fromisoformat(to_instant(value, zone))
     try:

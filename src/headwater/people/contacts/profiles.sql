@@ -30,15 +30,14 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: add_sources
--- Add sources to a contact's path, and to the contacts merged into it, because a part of the path would go
--- with them.
+-- Merged contacts get the sources too, because a part of the path would go with them.
 UPDATE contacts c SET source_mask = c.source_mask | %(source_mask)s
 WHERE c.space_id = %(space_id)s
   AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
   AND c.source_mask & %(source_mask)s::bigint <> %(source_mask)s::bigint;
 
 -- name: write
--- Write whole rows of contacts, which is safe because every change of a contact holds the Space's lock.
+-- Whole rows are safe because every change of a contact holds the Space's lock.
 INSERT INTO contacts AS c
     (space_id, id, created_at, merged_into, company_id, source_mask, email, name, phone,
      location, city, state, country, device_type, os, browser, language, profile_field_1,
@@ -87,9 +86,8 @@ SET merged_into = excluded.merged_into, company_id = excluded.company_id,
     profile_field_29 = excluded.profile_field_29, profile_field_30 = excluded.profile_field_30;
 
 -- name: name_parts
--- Store the first and last name of a contact's name; nothing if it splits at the first blank. Looked up by
--- contact: the blank texts keep the planner from the index by kind and value, because thousands of contacts
--- may share one name.
+-- Null parts if the name splits at the first blank. Looked up by contact: the blank texts keep the planner
+-- from the index by kind and value, because thousands of contacts may share one name.
 UPDATE contact_identifiers i SET first_name = %(first_name)s, last_name = %(last_name)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
   AND i.kind || '' = 'name' AND i.value || '' = %(name)s

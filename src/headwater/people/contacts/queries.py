@@ -35,7 +35,6 @@ _PRIMARY = SQL("k.id, k.email, k.name, k.phone, k.location")
 MAX_SEARCHED_CONTACTS = 20_000
 """The latest contacts, searched for a text anywhere in their names."""
 MAX_MATCHES = 10_000
-"""Names beginning with a text that a search reads."""
 LAST_CHARACTER = "\U0010ffff"
 """Sorts after any other character."""
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -73,9 +72,7 @@ def _find_statement(selection: ContactSelection) -> str:
 
 
 def _spellings(part: str) -> list[str]:
-    """Return the possible results of the database's `lower` for a part of a name: in the C locale it knows
-    only ASCII letters.
-    """
+    """Return the possible results of the database's `lower`, which may know only ASCII letters."""
     return sorted({spelling.translate(_LOWER) for spelling in _beginnings(part)})
 
 
@@ -87,7 +84,7 @@ def _beginnings(part: str) -> list[str]:
 async def fetch_contact(
     connection: AsyncConnection, space: Space, contact_id: int, request: GetContact
 ) -> bytes:
-    """Return a contact by its canonical id, as JSON. Needs a transaction with one snapshot."""
+    """Return a contact as JSON, by its canonical id. Needs a transaction with one snapshot."""
     names = field_names(space.field_labels if request.labels else {})
     members, bound = _members(names)
     columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
@@ -170,7 +167,6 @@ def _named(value: Composable, name: str) -> Composable:
 
 
 def _members(names: Mapping[str, str]) -> tuple[Composable, dict[str, str]]:
-    """Return profile fields under these names as arguments of `concat`, and their bound values."""
     members = [
         queries["member"].format(name=Placeholder(column), value=_field_value(number, column))
         for number, column in SLOTS

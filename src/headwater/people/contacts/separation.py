@@ -1,6 +1,5 @@
-"""Restore a merged contact: its identifiers, its row, and the primary values of its former survivors.
-
-merging/ decides the result. The caller holds the Space's lock.
+"""Restore a merged contact: its identifiers, its row, and its former survivors' primary values. The caller
+holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ queries = Queries(__name__, "separation.sql")
 
 
 class IdentifierHolder(NamedTuple):
-    """A contact, the contact that its identifiers belong to, and the contacts merged into it."""
-
     contact_id: int
     holder_id: int
     origins: list[int]
@@ -30,7 +27,6 @@ class IdentifierHolder(NamedTuple):
 async def fetch_contact_rows(
     connection: AsyncConnection, space_id: int, ids: Collection[int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of these contacts, for `batch_store.read_profiles`."""
     values = {"space_id": space_id, "ids": sorted(ids)}
     return await fetch_all(connection, batch_store.queries["load"], values)
 
@@ -38,9 +34,7 @@ async def fetch_contact_rows(
 async def restore_identifiers(
     connection: AsyncConnection, space_id: int, split: ContactSplit, ancestors: Iterable[tuple[int, int]]
 ) -> None:
-    """Return the contact's identifiers to it. `ancestors` are the contacts that it was merged into, each with
-    the id of the merge.
-    """
+    """Return the contact's identifiers to it. `ancestors` are its survivors with the ids of the merges."""
     line = rows({"contact_id": contact_id, "merge_id": merge_id} for contact_id, merge_id in ancestors)
     values = {**split.values(space_id), "line": line}
     await connection.execute(queries["fold_identifiers"], values)

@@ -1,8 +1,7 @@
--- Restore a merged contact. The caller holds the Space's lock.
 
 -- name: fold_identifiers
--- Values of the contact seen after its merge are stored on its survivors, which got them only through the
--- merge. Turn these into sightings of the contact. `line` has every survivor, with the id of the merge.
+-- Turn values seen after the merge, stored on the survivors, into sightings of the contact. `line` has every
+-- survivor, with the id of the merge.
 WITH through AS (
     DELETE FROM contact_identifiers i
     USING json_to_recordset(%(line)s::json) AS line (contact_id bigint, merge_id bigint)
@@ -35,7 +34,6 @@ WHERE i.space_id = %(space_id)s AND i.kind = seen.kind AND i.value = seen.value
   AND i.origin_id = own.origin_id;
 
 -- name: restore_identifiers
--- Return the contact's original identifiers to it.
 UPDATE contact_identifiers i SET contact_id = %(contact_id)s
 WHERE i.space_id = %(space_id)s AND i.contact_id = %(survivor_id)s
   AND i.origin_id = ANY(%(members)s::bigint[]);
@@ -46,8 +44,8 @@ UPDATE contacts c SET merged_into = nullif(%(contact_id)s, c.id)
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(members)s::bigint[]);
 
 -- name: primaries
--- Replace a primary value without an identifier by the remaining one seen first. `origins` are the contacts
--- of this one, `holder_id` is where their identifiers count.
+-- Replace a primary value without an identifier by the remaining one seen first. `origins` are the members,
+-- `holder_id` has their identifiers.
 UPDATE contacts c
 SET email = (
         SELECT i.value FROM contact_identifiers i

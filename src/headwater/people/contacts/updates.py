@@ -42,9 +42,7 @@ async def update_contact(
 async def set_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set or remove a contact's company. The caller reassigns the contact's stored rows, and holds the
-    Space's lock.
-    """
+    """Set or remove a contact's company. The caller reassigns stored rows, and holds the Space's lock."""
     values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
     await connection.execute(queries["set_company"], values)
 

@@ -1,14 +1,11 @@
--- Create and change contacts by request. The caller holds the Space's lock.
 
 -- name: set_columns
--- Set the changed primary values and custom fields.
 UPDATE contacts c SET {columns}
 FROM json_populate_record(NULL::contacts, %(columns)s::json) d
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: drop_values
--- Remove values of these kinds, including merged contacts' ones. Removed addresses stay known, because a
--- request for an erasure may name any of them.
+-- Includes merged contacts' values. Removed addresses stay known, because an erasure may name any of them.
 WITH dropped AS (
     DELETE FROM contact_identifiers i
     WHERE i.space_id = %(space_id)s AND i.contact_id = %(contact_id)s
@@ -28,8 +25,8 @@ ON CONFLICT (space_id, kind, value, origin_id) DO UPDATE
 SET last_seen_at = excluded.last_seen_at, recency = excluded.recency;
 
 -- name: put_values
--- Store values in order: the first gets the latest number, because it is the most recent. A merged contact's
--- value becomes the contact's own, with its age.
+-- The first value gets the latest number, the most recent. A merged contact's value becomes the contact's
+-- own, with its age.
 INSERT INTO contact_identifiers AS i
     (space_id, kind, value, contact_id, origin_id, first_seen_at, last_seen_at, since, recency)
 SELECT %(space_id)s, v.kind, v.value, %(contact_id)s, %(contact_id)s,

@@ -1,7 +1,7 @@
 """The identities of a Space that a batch can change, in memory.
 
-Starts as a copy of the stored identities and is changed event by event in order of arrival, so deciding a
-batch at once and deciding its events one by one are the same thing.
+A copy of the stored identities, changed event by event in order of arrival, so deciding a batch at once and
+deciding its events one by one are the same thing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_SHARED_CONTACTS = 50
 
 
 class Contact:
-    """A contact. A new one has `id` 0 until its id is drawn; `rank` orders stored and new contacts by age.
-    Contacts are compared by identity.
+    """A new one has `id` 0 until its id is drawn; `rank` orders stored and new contacts by age. Compared by
+    identity.
     """
 
     __slots__ = (
@@ -54,7 +54,6 @@ class Contact:
 
     @property
     def is_anonymous(self) -> bool:
-        """True without a strong identifier."""
         return not (self.has_email or self.has_tracking_id)
 
     def final(self) -> Contact:
@@ -66,8 +65,8 @@ class Contact:
 
 
 class IdentifierUse:
-    """An identifier's use on one contact in the batch, up to a merge of that contact: times in µs since 1970,
-    first and last receipt.
+    """An identifier's use on one contact in the batch, up to a merge: times in µs since 1970, first and last
+    receipt.
     """
 
     __slots__ = ("first_receipt", "first_seen", "last_receipt", "last_seen")
@@ -83,8 +82,8 @@ class IdentifierUse:
 
 
 class IdentifierLink:
-    """An identifier of a contact and its merged contacts: its last time (µs since 1970) and receipt, and its
-    use in the batch, still to be stored.
+    """An identifier of a contact and its members: its last time (µs since 1970) and receipt, and its unstored
+    use in the batch.
     """
 
     __slots__ = ("last_seen", "recency", "use")
@@ -100,8 +99,8 @@ class IdentifierLink:
 
 
 class Merge(msgspec.Struct, gc=False):
-    """A contact absorbed by an older one. `cause` is the kind of the receipt's identifier that
-    caused it. `id` is 0 until drawn.
+    """A contact absorbed by an older one. `cause` is the kind of identifier that caused it. `id` is 0 until
+    drawn.
     """
 
     survivor: Contact
@@ -113,7 +112,7 @@ class Merge(msgspec.Struct, gc=False):
 
 
 class Directory:
-    """Contacts and their identifiers, as loaded and changed since.
+    """Contacts and their identifiers.
 
     `number` is above every earlier merge's; `newest` (µs since 1970) is the creation of the Space's newest
     contact.
@@ -138,7 +137,6 @@ class Directory:
         contact.keys.append(key)
 
     def holders(self, kind: str, value: str) -> dict[Contact, IdentifierLink]:
-        """Return every contact with this identifier."""
         return self._links.get((kind, value), {})
 
     def add_phone(self, phone: str, contact: Contact) -> None:
@@ -156,7 +154,7 @@ class Directory:
         return max(holders, key=lambda contact: holders[contact].recency)
 
     def create(self, received_at: int) -> Contact:
-        """Create a contact, never older than an earlier one: lists rely on ids growing with age."""
+        """Create a contact, never older than an earlier one, so that ids grow with age."""
         self._newest = max(self._newest, received_at)
         contact = Contact(NEW_RANK + len(self.created), self._newest)
         self.created.append(contact)

@@ -1,6 +1,5 @@
 -- name: shared_links
--- Every contact with one of these addresses, which several may have. A contact has a row for each merged
--- contact with the value; they count as one.
+-- Several contacts may have an address. Members of a contact have a row each; they count as one.
 SELECT wanted.kind, wanted.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM (SELECT 'email' AS kind, unnest(%(values)s::text[]) AS value) wanted
@@ -13,8 +12,8 @@ CROSS JOIN LATERAL (
 ) i;
 
 -- name: recent_links
--- The latest contacts of other identifiers. An identifier belongs to the latest contact alone, and a weak one
--- of too many contacts identifies none, so the rest need not be read.
+-- An identifier belongs to the latest contact alone, and a weak one of too many contacts identifies none, so
+-- the rest is not read.
 SELECT wanted.kind, wanted.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM json_to_recordset(%(keys)s::json) AS wanted (kind text, value text)
@@ -31,11 +30,9 @@ CROSS JOIN LATERAL (
 SELECT nextval('contact_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: draw_merge_ids
--- Draw numbers for merges, from the sequence of receipts.
 SELECT nextval('receipt_ids') FROM generate_series(1, %(count)s::int);
 
 -- name: joins
--- The contacts that these browsers joined recently.
 SELECT j.browser, j.contact_id, (extract(epoch FROM j.joined_at) * 1000000)::bigint
 FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s
@@ -55,19 +52,16 @@ DELETE FROM unsigned_joins j
 WHERE j.space_id = %(space_id)s AND j.joined_at < to_timestamp(%(before)s / 1000000.0);
 
 -- name: count_refused_join
--- Count a join refused because of the limit.
 INSERT INTO refused_joins (space_id, hour, joins)
 VALUES (%(space_id)s, date_trunc('hour', to_timestamp(%(at)s / 1000000.0), 'UTC'), 1)
 ON CONFLICT (space_id, hour) DO UPDATE SET joins = refused_joins.joins + 1;
 
 -- name: forget_refused_joins
--- Delete counts older than a week.
 DELETE FROM refused_joins r
 WHERE r.space_id = %(space_id)s AND r.hour < now() - interval '7 days';
 
 -- name: phone_links
--- The oldest contacts with telephone numbers ending in these digits, from the index
--- contact_identifiers_phone: the same number is written in many ways.
+-- The oldest contacts with telephone numbers ending in these digits: the same number is written in many ways.
 SELECT 'phone', i.value, i.contact_id,
        (extract(epoch FROM i.last_seen_at) * 1000000)::bigint AS last_seen, i.recency
 FROM unnest(%(digits)s::text[]) AS wanted (digits)

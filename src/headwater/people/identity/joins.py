@@ -1,7 +1,5 @@
-"""Limit the known contacts that an unsigned browser can join.
-
-The email in an `identify` proves nothing: without a limit, one request could attach a browser's
-past to any customer whose address is known. Pure.
+"""Limit the known contacts that an unsigned browser can join: the email in an `identify` proves nothing, so
+one request could attach a browser's past to any customer. Pure.
 """
 
 from __future__ import annotations

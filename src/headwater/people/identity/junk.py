@@ -1,5 +1,5 @@
-"""Values that look like identifiers but identify no one. Trusting one would merge all logged-out
-visitors. The list is data: junk.txt, and the Space's own values.
+"""Values that look like identifiers but identify no one: junk.txt, and the Space's own values. Trusting one
+would merge all logged-out visitors.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from importlib.resources import files
 
 
 class Junk:
-    """The built-in junk list, and the Space's own `ignored` values."""
-
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self._values = _SHIPPED.union(_plain(value) for value in ignored)
 

@@ -47,9 +47,7 @@ def request_links(
 
 
 PHONE_DIGITS = 7
-"""The last digits for looking up a phone number."""
 MAX_PHONE_MATCHES = 200
-"""Stored numbers to read for these digits, most of which only end alike."""
 
 
 def request_phones(
@@ -64,7 +62,6 @@ def request_phones(
 
 
 def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
-    """Add stored links to contacts in the directory."""
     for kind, value, contact_id, last_seen, recency in links:
         contact = directory.contacts[contact_id]
         directory.add_link(contact, (kind, value), IdentifierLink(last_seen, recency))

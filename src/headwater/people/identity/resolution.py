@@ -1,8 +1,8 @@
 """Decide which contact an event belongs to. No I/O.
 
-Strong identifiers (tracking_id, email) decide and may merge contacts, unless only a page sent them.
-A trk_token joins an anonymous contact to a known one. A fingerprint with its ip finds contacts but
-never merges them, and doesn't distinguish browsers that have tokens.
+Strong identifiers (tracking_id, email) decide and may merge contacts, unless only a page sent them. A
+trk_token joins an anonymous contact to a known one. A fingerprint with its ip finds contacts but never merges
+them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ItemIdentity(msgspec.Struct, frozen=True, gc=False):
     """In E.164; only for a business record without another identifier."""
     sender: Sender = Sender.API_KEY
     address_key: str | None = None
-    """The browser's IP address, as hashed by `joins.address_key`."""
+    """The browser's IP address, hashed by `joins.address_key`."""
     may_join: bool = True
     """False if only the site's server may link a browser to a known contact."""
     is_refused: bool = False
@@ -93,8 +93,8 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
 def identify(
     directory: Directory, item: ItemIdentity, joins: Joins | None = None
 ) -> tuple[Contact, ItemIdentity]:
-    """Return an event's contact, merged or created as needed, and its permitted identifiers, which are now
-    linked to the contact.
+    """Return an event's contact, merged or created as needed, and its permitted identifiers, now linked to
+    it.
 
     `joins` are earlier joins of browsers.
     """
@@ -132,8 +132,8 @@ def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
 def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
     """Return the contact of the strong identifiers.
 
-    An email shared by several contacts belongs to the oldest; if the tracking id's contact has it too,
-    nothing is merged. A page can't merge two contacts: then the tracking id decides.
+    A shared email belongs to the oldest contact, unless the tracking id's contact has it too. A page can't
+    merge two contacts: then the tracking id decides.
     """
     tracked = directory.owner(TRACKING_ID, item.tracking_id) if item.tracking_id else None
     mailed = directory.holders(EMAIL, item.email) if item.email else {}
@@ -165,8 +165,8 @@ def _find_by_phone(directory: Directory, phone: str) -> Contact | None:
 def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | None:
     """Return the only contact seen with this fingerprint and ip within WEAK_DAYS of the event.
 
-    Two identical browsers behind one address look alike. So this decides only without other
-    identifiers, or to give a new token the past of a browser without one.
+    Identical browsers behind one address look alike, so this decides only without other identifiers, or to
+    give a new token the past of a browser without one.
     """
     if item.fingerprint is None or (item.is_strong and item.trk_token is None):
         return None
@@ -184,8 +184,8 @@ def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | 
 
 
 def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
-    """Return the item without identifiers that its sender may not assign. A page may assign neither a second
-    strong identifier of a kind nor one of another contact.
+    """Return the item without identifiers that its sender may not assign: a page may assign neither a second
+    strong identifier of a kind nor another contact's.
     """
     if item.sender.is_trusted or not item.is_strong:
         return item

@@ -1,6 +1,4 @@
-"""The sender of an item. A business's own systems are trusted. Items from pages are not, because the
-site key is public, unless the business signed them.
-"""
+"""The sender of an item. Items from pages are not trusted unless signed, because the site key is public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings about a built link. Pure; the caller passes the classification of its visits."""
+"""Warnings about a built link. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def check_link(
     names: SourceNames,
     campaigns: Collection[str] = (),
 ) -> list[str]:
-    """Return warnings about a link. `visit` is the classification of visits through it; `campaigns` are
-    existing campaign names.
-    """
+    """Return warnings about a link. `visit` is its classification; `campaigns` exist already."""
     return [
         *_check_source(parts, visit, names),
         *_check_address(address),
@@ -36,7 +34,7 @@ def check_link(
 
 
 def check_host(link: str, own_hosts: Collection[str]) -> list[str]:
-    """Warn if a link leads to a host outside the Space's, if it has any: visits there aren't reported."""
+    """Warn if a link leads outside the Space's hosts, where visits aren't reported."""
     address = read_address(link)
     if address is None or not own_hosts:
         return []

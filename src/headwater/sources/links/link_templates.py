@@ -31,7 +31,6 @@ class LinkTemplate(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The parameters without a question mark."""
         return "&".join(f"{name}={value}" for name, value in self.parameters)
 
 

@@ -1,7 +1,4 @@
-"""Build campaign links: a page's URL with parameters that name a source. Pure.
-
-`explain_visit` classifies links, as every visit.
-"""
+"""Build campaign links: a page's URL with parameters that name a source. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from headwater.sources.hierarchy import term_level
 from headwater.sources.links.address_notes import has_scheme
 
 MAX_VALUE = 512
-"""The longest parameter value."""
 SET_BY_LINKS = frozenset(
     {"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "trk_ad_group", "trk_keyword"}
 )
@@ -40,12 +36,10 @@ _OTHER_SOURCES = {
     PAID_OTHER: ("ad_network", "cpc"),
 }
 _MACROS = "{}"
-"""Characters left unescaped in values, because ad platforms replace what they enclose."""
+"""Not escaped, because ad platforms replace values in braces."""
 
 
 class LinkTags(msgspec.Struct, frozen=True, gc=False):
-    """The utm_source and utm_medium of a source."""
-
     source: str
     medium: str
 
@@ -86,11 +80,9 @@ def choose_tags(source: str) -> LinkTags | None:
 
 
 LINKED = tuple(source for source in SOURCES if choose_tags(source) is not None)
-"""Sources that links can name."""
 
 
 def list_parameters(parts: LinkParts) -> dict[str, str]:
-    """Return a link's parameters, in order."""
     tags = choose_tags(parts.source)
     usual = LinkTags("", "") if tags is None else tags
     term = term_level(parts.source)
@@ -108,8 +100,8 @@ def list_parameters(parts: LinkParts) -> dict[str, str]:
 
 
 def build_link(address: str, parts: LinkParts) -> str:
-    """Add the link's parameters to the address before its fragment. Replaces those in SET_BY_LINKS and keeps
-    all others. Raises BadAddress.
+    """Add the link's parameters to the address before its fragment, replacing SET_BY_LINKS. Raises
+    BadAddress.
     """
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
@@ -120,9 +112,7 @@ def build_link(address: str, parts: LinkParts) -> str:
 
 
 def read_page_address(address: str) -> str:
-    """Return a page's URL for a link: https:// added if it has no scheme, blanks percent-encoded. Raises
-    BadAddress.
-    """
+    """Return a page's URL for a link, with https:// if missing, blanks percent-encoded. Raises BadAddress."""
     text = address.strip()
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise BadAddress("The address contains a line break or another control character. Remove it.")

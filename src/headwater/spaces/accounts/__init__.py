@@ -1,1 +1,1 @@
-"""Accounts: users, members, roles, and the tokens of assistants."""
+

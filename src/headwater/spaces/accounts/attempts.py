@@ -1,7 +1,7 @@
-"""Limits on attempts, such as logins and registrations, by account or address. Exact over any window.
+"""Limits on attempts, such as logins, by account or address. Exact over any window.
 
 An attempt is counted before it is made, so that a thousand at once cannot all pass before the first has
-failed. An attempt that should not count is released again.
+failed; one that should not count is released again.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ async def give_back(connection: AsyncConnection, action: str, subject: str) -> N
 
 
 async def tidy_attempts(connection: AsyncConnection) -> None:
-    """Delete expired attempts."""
     await connection.execute(queries["tidy"])
 
 

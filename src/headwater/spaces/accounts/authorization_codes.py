@@ -1,5 +1,5 @@
-"""Authorization codes: created when a user admits an assistant, and exchanged once for a token by the client
-with the verifier. They are stored with the tokens because both end with a membership or a password.
+"""Authorization codes: created when a user admits an assistant, and exchanged once for a token. They are
+stored with the tokens because both end with a membership or a password.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 @dataclass(frozen=True)
 class AuthorizationGrant:
-    """A user's consent to a client, in one Space."""
-
     space_id: int
     id: int
     user_id: int
@@ -39,7 +37,6 @@ class AuthorizationGrant:
     code_challenge: str
     resource: str | None
     expires_at: datetime
-    """The code's expiry."""
 
     @property
     def is_fresh(self) -> bool:
@@ -57,8 +54,6 @@ class AuthorizationGrant:
 
 @dataclass(frozen=True)
 class NewCode:
-    """The code to create for a consent to a client's request."""
-
     space_id: int
     user_id: int
     consent: str

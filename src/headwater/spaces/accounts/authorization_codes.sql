@@ -1,5 +1,4 @@
 -- name: make
--- Create a code, once per consent.
 INSERT INTO oauth_codes (space_id, code_hash, consent_hash, user_id, client_id, client_name,
                          redirect_uri, code_challenge, resource, expires_at)
 VALUES (%(space_id)s, %(code_hash)s, %(consent_hash)s, %(user_id)s, %(client_id)s,
@@ -13,7 +12,7 @@ SELECT space_id, client_id FROM oauth_codes
 WHERE code_hash = %(code_hash)s AND used_at IS NULL;
 
 -- name: use
--- Use an unused code, so that only one of several concurrent requests gets it. Its Space is not known yet.
+-- Use an unused code: only one of several concurrent requests gets it. Its Space is not known yet.
 UPDATE oauth_codes SET used_at = now()
 WHERE code_hash = %(code_hash)s AND used_at IS NULL
 RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_challenge, resource,
@@ -23,13 +22,12 @@ RETURNING space_id, id, user_id, client_id, client_name, redirect_uri, code_chal
 UPDATE oauth_codes SET token_id = %(token_id)s WHERE space_id = %(space_id)s AND id = %(id)s;
 
 -- name: revoke_token
--- Revoke the token of a code presented twice: it may be in the wrong hands (RFC 6749 §4.1.2). Its Space is
--- not known yet.
+-- Revoke the token of a code presented twice (RFC 6749 §4.1.2). Its Space is not known yet.
 UPDATE mcp_tokens t SET revoked_at = least(t.revoked_at, now())
 FROM oauth_codes c
 WHERE c.code_hash = %(code_hash)s AND c.used_at IS NOT NULL
   AND t.space_id = c.space_id AND t.id = c.token_id;
 
 -- name: forget
--- Delete old codes of any Space. They are kept for a day to detect reuse.
+-- Old codes are kept for a day to detect reuse.
 DELETE FROM oauth_codes WHERE expires_at < now() - interval '1 day';

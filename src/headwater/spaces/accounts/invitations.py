@@ -1,7 +1,6 @@
 """Invitations to a Space: a link that works once.
 
-The link is the proof, not the address: the membership goes to the logged-in user who opens it. An address
-that another person registered first opens nothing.
+The link is the proof, not the address: the membership goes to the logged-in user who opens it.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ class InvitationOffer:
 async def invite(
     connection: AsyncConnection, space_id: int, email: str, role: Role, invited_by: int | None
 ) -> tuple[str, str]:
-    """Offer a membership; returns the link's path and the stored address. Earlier offers to the address end.
-    Raises Invalid for an invalid address.
+    """Offer a membership; returns the link's path and the stored address. Ends earlier offers to the address.
+    Raises Invalid.
     """
     token, address = secrets.token_urlsafe(32), read_email(email)
     values = {
@@ -86,7 +85,6 @@ async def fetch_invitation(connection: AsyncConnection, space_id: int, invitatio
 
 
 async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
-    """Revoke an open invitation."""
     values = {"space_id": space_id, "invitation_id": invitation_id}
     await connection.execute(queries["revoke"], values)
 

@@ -1,5 +1,4 @@
 -- name: end_earlier
--- A new offer ends the earlier ones to its address.
 UPDATE invitations SET revoked_at = now()
 WHERE space_id = %(space_id)s AND email = %(email)s
   AND accepted_at IS NULL AND revoked_at IS NULL;

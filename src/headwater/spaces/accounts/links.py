@@ -1,7 +1,5 @@
-"""Links that work once, for users without a password. Only the hash of a link's token is stored. Invitations
-to a Space are in `invitations.py`.
-
-The supervisor creates the first link. It imports little, so this module does too.
+"""Links that work once, for users without a password. Only the hash of a link's token is stored. The
+supervisor creates the first link. It imports little, so this module does too.
 """
 
 from __future__ import annotations
@@ -25,9 +23,7 @@ RESET_PATH = "/console/reset"
 
 
 def make_set_up_link(connection: Connection) -> str | None:
-    """Return the path of a link that creates the first account, and end earlier ones; None if there are
-    accounts.
-    """
+    """Return the path of a link for the first account, and end earlier ones; None if there are accounts."""
     token, values = _new(SET_UP_LIFETIME)
     connection.execute(queries["end_set_up"])
     if connection.execute(queries["make_set_up"], values).rowcount == 0:

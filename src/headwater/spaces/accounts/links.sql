@@ -1,5 +1,4 @@
 -- name: end_set_up
--- A new link for the first account ends the earlier ones.
 UPDATE one_time_links SET used_at = now() WHERE user_id IS NULL AND used_at IS NULL;
 
 -- name: make_set_up
@@ -8,7 +7,6 @@ INSERT INTO one_time_links (token_hash, expires_at)
 SELECT %(token_hash)s, now() + %(lifetime)s WHERE NOT EXISTS (SELECT FROM users);
 
 -- name: end_reset
--- A new password link ends the user's earlier ones.
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: make_reset
@@ -25,7 +23,6 @@ WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND ex
   AND NOT EXISTS (SELECT FROM users);
 
 -- name: use_set_up
--- Use a link for the first account, while there is no account.
 UPDATE one_time_links SET used_at = now()
 WHERE token_hash = %(token_hash)s AND user_id IS NULL AND used_at IS NULL AND expires_at > now()
   AND NOT EXISTS (SELECT FROM users)

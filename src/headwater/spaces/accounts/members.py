@@ -1,5 +1,5 @@
-"""The members of a Space and their roles. Memberships change one at a time, under a lock on their rows: two
-owners who leave at once must not both succeed.
+"""The members of a Space and their roles. Memberships change under a lock: two owners who leave at once must
+not both succeed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ queries = Queries(__name__, "members.sql")
 
 
 class MemberReason(StrEnum):
-    """The reason to refuse a change of a membership."""
-
     LAST_OWNER = "last_owner"
     ALREADY_MEMBER = "already_member"
 
@@ -33,8 +31,6 @@ _MESSAGES = {
 
 
 class MemberRefused(Conflict):
-    """A refused change of memberships."""
-
     def __init__(self, reason: MemberReason) -> None:
         super().__init__(_MESSAGES[reason], reason=reason)
         self.reason = reason
@@ -63,7 +59,6 @@ class SpaceMembership:
     name: str
     role: Role
     active: bool
-    """True while the Space's subscription is active."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
@@ -76,13 +71,11 @@ async def list_members(connection: AsyncConnection, space_id: int) -> list[Membe
 
 
 async def list_joined(connection: AsyncConnection, user_id: int) -> list[SpaceMembership]:
-    """Return a user's Spaces, by name."""
     cursor = connection.cursor(row_factory=class_row(SpaceMembership))
     return await fetch_all(cursor, queries["joined"], {"user_id": user_id})
 
 
 async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int) -> Member | None:
-    """Return a user's membership; None also for an unknown Space."""
     values = {"space_id": space_id, "user_id": user_id}
     cursor = connection.cursor(row_factory=class_row(Member))
     return await fetch_optional(cursor, queries["fetch"], values)
@@ -114,8 +107,8 @@ async def change_role(connection: AsyncConnection, space_id: int, user_id: int, 
 
 
 async def remove_member(connection: AsyncConnection, space_id: int, user_id: int) -> None:
-    """Remove a member, with their tokens and codes for this Space and the invitations they sent. Raises
-    NotFound, MemberRefused.
+    """Remove a member, with their tokens, codes and sent invitations for this Space. Raises NotFound,
+    MemberRefused.
     """
     await _take(connection, space_id, user_id, keeps_owner=False)
     values = {"space_id": space_id, "user_id": user_id}
@@ -125,7 +118,6 @@ async def remove_member(connection: AsyncConnection, space_id: int, user_id: int
 
 
 async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, Role]:
-    """Lock a Space's memberships for this transaction, and return roles by user id."""
     cursor = await connection.execute(queries["lock"], {"space_id": space_id})
     return {user_id: Role(role) for user_id, role in await cursor.fetchall()}
 

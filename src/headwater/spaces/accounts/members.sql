@@ -1,5 +1,4 @@
 -- name: list
--- A Space's members, oldest first.
 SELECT m.user_id, u.email, u.name, m.role, m.created_at
 FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.space_id = %(space_id)s
@@ -23,13 +22,11 @@ SELECT user_id, role FROM memberships
 WHERE space_id = %(space_id)s ORDER BY user_id FOR UPDATE;
 
 -- name: add
--- Add a membership, unless it exists.
 INSERT INTO memberships (space_id, user_id, role)
 VALUES (%(space_id)s, %(user_id)s, %(role)s)
 ON CONFLICT (space_id, user_id) DO NOTHING;
 
 -- name: adopt
--- Make the first user a member of every Space.
 INSERT INTO memberships (space_id, user_id, role)
 SELECT s.id, %(user_id)s, 'owner' FROM spaces s
 ON CONFLICT (space_id, user_id) DO NOTHING;
@@ -42,12 +39,10 @@ WHERE space_id = %(space_id)s AND user_id = %(user_id)s;
 DELETE FROM memberships WHERE space_id = %(space_id)s AND user_id = %(user_id)s;
 
 -- name: revoke_tokens
--- Revoke the tokens of a member's assistants.
 UPDATE mcp_tokens SET revoked_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: end_codes
--- End unused codes.
 UPDATE oauth_codes SET used_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND used_at IS NULL;
 

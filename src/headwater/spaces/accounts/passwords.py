@@ -1,7 +1,6 @@
 """Passwords: the rules for new ones, and Argon2id hashes, off the event loop.
 
-Few run at a time: each needs tens of megabytes and a core, and a flood of logins must not take either from
-ingest.
+Few run at a time, because each needs tens of megabytes and a core, which ingest needs too.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ class Passwords:
         self._nobody: str | None = None
 
     async def hash(self, password: str) -> str:
-        """Return the hash of a password that passed `check_password`."""
         async with self._places:
             return await asyncio.to_thread(self._hasher.hash, _normal(password))
 
     async def verify(self, stored: str | None, password: str) -> Verdict:
-        """Compare a password with a stored hash. None, for an unknown user or one without a password, takes
-        the same time and never matches.
+        """Compare a password with a stored hash. None, without a password or user, takes the same time and
+        never matches.
         """
         async with self._places:
             return await asyncio.to_thread(self._verify, stored, password)

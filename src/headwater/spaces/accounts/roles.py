@@ -28,7 +28,6 @@ class Permission(StrEnum):
     MANAGE_MEMBERS = auto()
     """Invite, remove and change members who are not owners."""
     MANAGE_OWNERS = auto()
-    """Do the same with owners."""
 
 
 _VIEWER = frozenset({Permission.READ, Permission.MAKE_TOKENS})
@@ -48,5 +47,4 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 
 
 def managing(role: Role) -> Permission:
-    """Return the permission needed to assign or remove `role`."""
     return Permission.MANAGE_OWNERS if role is Role.OWNER else Permission.MANAGE_MEMBERS

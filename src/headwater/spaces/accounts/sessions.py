@@ -23,8 +23,6 @@ MAX_DEVICE = 80
 
 @dataclass(frozen=True)
 class Session:
-    """A logged-in user in one browser."""
-
     id: int
     user: User
     csrf_key: bytes
@@ -34,8 +32,6 @@ class Session:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A session in the user's list."""
-
     id: int
     device: str
     created_at: datetime
@@ -72,19 +68,16 @@ async def fetch_session(connection: AsyncConnection, token: str) -> Session | No
 
 
 async def list_sessions(connection: AsyncConnection, user_id: int) -> list[OpenSession]:
-    """Return a user's open sessions, last used first."""
     cursor = connection.cursor(row_factory=class_row(OpenSession))
     values = {"user_id": user_id, "idle": IDLE}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def close_session(connection: AsyncConnection, user_id: int, session_id: int) -> None:
-    """Log out of one browser."""
     await connection.execute(queries["close"], {"user_id": user_id, "session_id": session_id})
 
 
 async def close_sessions(connection: AsyncConnection, user_id: int) -> None:
-    """Log out everywhere."""
     await connection.execute(queries["close_all"], {"user_id": user_id})
 
 

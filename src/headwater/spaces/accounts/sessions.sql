@@ -16,7 +16,6 @@ WHERE s.token_hash = %(token_hash)s AND s.expires_at > now()
   AND s.last_seen_at > now() - %(idle)s AND u.disabled_at IS NULL;
 
 -- name: list
--- A user's sessions, last used first.
 SELECT id, device, created_at, last_seen_at FROM sessions
 WHERE user_id = %(user_id)s AND expires_at > now() AND last_seen_at > now() - %(idle)s
 ORDER BY last_seen_at DESC, id DESC;
@@ -28,6 +27,5 @@ DELETE FROM sessions WHERE id = %(session_id)s AND user_id = %(user_id)s;
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: tidy
--- Delete the user's expired sessions.
 DELETE FROM sessions
 WHERE user_id = %(user_id)s AND (expires_at <= now() OR last_seen_at <= now() - %(idle)s);

@@ -1,5 +1,5 @@
-"""MCP tokens of assistants and scripts: each belongs to a user and a Space, and was issued by the
-authorization server or created by hand. Only their hashes are stored.
+"""MCP tokens of assistants and scripts, issued by the authorization server or created by hand. Only their
+hashes are stored.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ Kind = Literal["oauth", "personal"]
 
 
 class TooManyTokens(Conflict):
-    """The Space or the viewer has the maximum number of tokens."""
-
     def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
         super().__init__(f"{holder} {most} tokens, which is all there may be: revoke one first.")
 
@@ -40,9 +38,7 @@ class NewToken:
     user_id: int
     kind: Kind
     name: str
-    """A label; the client's name for an OAuth token."""
     client_id: str | None = None
-    """The client id of an OAuth token."""
     lifetime: timedelta | None = None
     """None: it never expires."""
 
@@ -66,7 +62,6 @@ class StoredToken:
     name: str
     client_id: str | None
     hint: str
-    """The token's last four characters."""
     owner: TokenOwner
     created_at: datetime
     last_used_at: datetime | None
@@ -76,8 +71,6 @@ class StoredToken:
 
 @dataclass(frozen=True)
 class OwnToken:
-    """A token in the user's own list."""
-
     space_id: int
     space_name: str
     name: str
@@ -94,7 +87,6 @@ class Bearer:
     user_id: int
     role: Role
     active: bool
-    """True while the Space's subscription is active."""
     token_id: int
     kind: Kind
     client_id: str | None
@@ -102,9 +94,8 @@ class Bearer:
 
 
 async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken) -> tuple[str, int]:
-    """Create a token, and return it with its id.
-
-    Raises TooManyTokens, Invalid for its name, NotFound if the user is not a member of the Space.
+    """Create a token, and return it with its id. Raises TooManyTokens, Invalid for its name, NotFound without
+    a membership.
     """
     name = read_label("name", new.name)
     # The lock keeps the count and the membership valid during concurrent changes.
@@ -133,13 +124,11 @@ async def issue_token(connection: AsyncConnection, space_id: int, new: NewToken)
 
 
 async def count_tokens(connection: AsyncConnection, space_id: int) -> int:
-    """Return the number of working tokens; at most MAX_TOKENS."""
     row = await fetch_one(connection, queries["count"], {"space_id": space_id})
     return row[0]
 
 
 async def list_tokens(connection: AsyncConnection, space_id: int) -> list[StoredToken]:
-    """Return a Space's working tokens, newest first."""
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(queries["list"], {"space_id": space_id})
     return [
@@ -163,7 +152,7 @@ async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int)
 
 
 async def revoke_token(connection: AsyncConnection, space_id: int, token_id: int) -> None:
-    """Revoke a token when the transaction commits. Raises NotFound; a second call changes nothing."""
+    """Revoke a token when the transaction commits. Raises NotFound."""
     values = {"space_id": space_id, "token_id": token_id}
     if (await connection.execute(queries["revoke"], values)).rowcount == 0:
         raise NotFound("Token")

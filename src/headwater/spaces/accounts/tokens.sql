@@ -15,7 +15,6 @@ VALUES (%(space_id)s, %(user_id)s, %(kind)s, %(name)s, %(client_id)s, %(token_ha
 RETURNING id;
 
 -- name: list
--- The Space's working tokens with their owners, newest first.
 SELECT t.id, t.kind, t.name, t.client_id, t.hint, t.created_at, t.last_used_at, t.expires_at,
        t.revoked_at, t.user_id, u.email, u.name AS user_name
 FROM mcp_tokens t JOIN users u ON u.id = t.user_id
@@ -32,7 +31,6 @@ WHERE t.user_id = %(user_id)s AND t.revoked_at IS NULL
 ORDER BY s.name, t.space_id, t.id DESC;
 
 -- name: revoke
--- Revoke a token; the first time of revocation stays.
 UPDATE mcp_tokens SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(token_id)s;
 

@@ -20,8 +20,6 @@ MAX_NAME = 120
 
 
 class EmailTaken(Conflict):
-    """An account with this address exists."""
-
     def __init__(self) -> None:
         super().__init__("There is an account with this e-mail address.")
 
@@ -90,7 +88,6 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
 
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
-    """Return the account with this id. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(User))
     user = await fetch_optional(cursor, queries["fetch"], {"user_id": user_id})
     if user is None:
@@ -99,7 +96,6 @@ async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
 
 
 async def any_user(connection: AsyncConnection) -> bool:
-    """Return whether the installation has been set up."""
     row = await fetch_optional(connection, queries["any"])
     return row is not None and row[0]
 
@@ -113,8 +109,8 @@ async def change_name(connection: AsyncConnection, user_id: int, name: str) -> N
 async def change_password(
     connection: AsyncConnection, user_id: int, password_hash: str, *, revoke_tokens: bool = False
 ) -> None:
-    """Replace a password, and end every session and password link. `revoke_tokens` also ends every token of
-    assistants and scripts: a person who knew the old password may have created one.
+    """Replace a password, and end every session and password link. `revoke_tokens` also ends all tokens,
+    because a person who knew the old password may have created one.
     """
     values = {"user_id": user_id, "password_hash": password_hash}
     if revoke_tokens:

@@ -1,5 +1,4 @@
 -- name: create
--- Create an account, unless the address has one.
 INSERT INTO users (email, name, password_hash)
 VALUES (%(email)s, %(name)s, %(password_hash)s)
 ON CONFLICT (email) DO NOTHING
@@ -32,11 +31,10 @@ WHERE id = %(user_id)s AND password_hash = %(before)s;
 DELETE FROM sessions WHERE user_id = %(user_id)s;
 
 -- name: end_links
--- A new password ends the user's password links.
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: revoke_tokens
--- Revoke the tokens of the user's assistants and scripts in every Space: an account belongs to none.
+-- In every Space: an account belongs to none.
 UPDATE mcp_tokens SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 

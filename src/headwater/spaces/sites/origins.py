@@ -39,8 +39,8 @@ _suffixes = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_
 
 def parse_origin(text: str) -> str:
     """Return an origin in the browsers' form: lower case, Punycode, without the default port. Its host may
-    begin with `*.`, which matches all hosts below. `null` is accepted too, and matches every frame without an
-    origin, on any site. Raises ValueError with the broken rule.
+    begin with `*.` for all hosts below. `null` matches every frame without an origin, on any site. Raises
+    ValueError with the broken rule.
     """
     if text.strip() == OPAQUE:
         return OPAQUE
@@ -134,9 +134,7 @@ def is_among(origin: str, origins: Iterable[str]) -> bool:
 
 
 def covering_origins(origin: str) -> list[str]:
-    """Return the site origins that would match an origin accepted by `sent_host`: itself, and `*.` for the
-    hosts above it.
-    """
+    """Return the origins, with `*.` too, that would match an origin accepted by `sent_host`."""
     scheme, _, authority = origin.partition("://")
     labels = authority.split(".", MOST_LABELS)
     above = [".".join(labels[count:]) for count in range(1, len(labels))]
@@ -145,8 +143,8 @@ def covering_origins(origin: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def cookie_domain(page_host: str, our_host: str) -> str | None:
-    """Return the domain that a cookie of our host needs so that the page can read it: the domain that both
-    belong to, "" for the same host, None without a common domain. Hosts are in the form of `sent_host`.
+    """Return the domain that a cookie of our host needs so that the page can read it; "" for the same host,
+    None without a common domain. Hosts are in the form of `sent_host`.
     """
     page, ours = _registrable(page_host), _registrable(our_host)
     if page and page == ours:
@@ -161,5 +159,5 @@ def _registrable(host: str) -> str:
         return parts.top_domain_under_public_suffix
     if parts.ipv4 or parts.ipv6 or "." not in host:
         return ""
-    # For a name without a rule in the list, the suffix is its last label, as in browsers.
+    # Without a rule in the list, browsers take the last label for the suffix.
     return ".".join(host.rsplit(".", 2)[-2:])

@@ -1,7 +1,7 @@
 """Reasons for refused browser events, kept in memory and written in the background.
 
-Anyone can cause refusals without limit. So memory is bounded, a site has one row per reason, and each row is
-written at most once a minute. No row holds visitor data.
+Anyone can cause refusals, so memory is bounded, and a site has one row per reason, written at most once a
+minute. No row holds visitor data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from headwater.spaces.sites.origins import covering_origins
 queries = Queries(__name__, "refusals.sql")
 
 PAUSE_SECONDS = 1.0
-"""Between two writes."""
 RENEWAL_SECONDS = 60.0
 """Between two writes of one site's refusals for one reason."""
 MOST_NOTES = 200
@@ -43,13 +42,10 @@ class RefusalReason(StrEnum):
     """The reason to refuse a browser event or one of its items."""
 
     ORIGIN = "origin"
-    """The page's origin does not belong to the site."""
     KEY = "key"
-    """No site has the key."""
     CLOCK = "clock"
     """An impossible time from the page or its server."""
     INVALID = "invalid"
-    """A field breaks a rule."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +93,6 @@ class _Note(NamedTuple):
 
 
 class RefusalNotes:
-    """Unwritten refusals of this process."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unwritten: dict[_Note, tuple[str, datetime]] = {}
@@ -107,7 +101,6 @@ class RefusalNotes:
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, site_id: int, reason: RefusalReason, detail: str) -> None:
-        """Record a refusal."""
         if reason in (RefusalReason.CLOCK, RefusalReason.INVALID) and not _FIELD.fullmatch(detail):
             detail = "item"
         self._remember(_Note(space_id, site_id, reason), detail)
@@ -122,7 +115,6 @@ class RefusalNotes:
         self._task.start()
 
     async def stop(self) -> None:
-        """Stop, and drop the notes of the last second."""
         await self._task.stop()
 
     async def write(self) -> None:

@@ -1,5 +1,4 @@
 -- name: note
--- Record a refusal of a site, at most once a minute.
 INSERT INTO site_refusals AS r (space_id, site_id, reason, detail, noted_at)
 VALUES (%(space_id)s, %(site_id)s, %(reason)s, %(detail)s, %(noted_at)s)
 ON CONFLICT (space_id, site_id, reason) DO UPDATE
@@ -15,7 +14,6 @@ ORDER BY s.space_id, s.id
 LIMIT 20;
 
 -- name: list
--- A site's refusals since a moment, newest first.
 SELECT r.reason, r.detail, r.noted_at FROM site_refusals r
 WHERE r.space_id = %(space_id)s AND r.site_id = %(site_id)s AND r.noted_at > %(since)s
 ORDER BY r.noted_at DESC;

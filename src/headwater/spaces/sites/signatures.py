@@ -1,5 +1,5 @@
-"""Signatures of a business for the contact that a page identifies. A signed identification is trusted like
-one from the business's own server. Pure.
+"""Signatures of a business for the contact that a page identifies, trusted like its own server's
+identifications. Pure.
 
 The signature covers the identifiers and a time, in one line that every templating language can write: `<Unix
 seconds> <email> <tracking_id>`, the address trimmed and in lower case, and an absent one empty. An address
@@ -20,8 +20,6 @@ LEEWAY = 300
 
 @dataclass(frozen=True, slots=True)
 class SigningSecret:
-    """A secret for a site's signatures."""
-
     secret: bytes = field(repr=False)
     until: float | None = None
     """The expiry of a replaced secret, in Unix time."""

@@ -1,6 +1,6 @@
-"""Sites, looked up by their public key, which is in every page. The key names the site; the origin proves
-that a browser shows one of its pages. With the signing secret, which no page holds, the business's server
-vouches for data sent by a page.
+"""Sites, looked up by their public key, which is in every page. The origin proves that a browser shows one of
+the site's pages. With the signing secret, which no page holds, the business's server vouches for a page's
+data.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Site:
     site_key: str
     origins: list[str]
     accepts_amounts: bool
-    """True if its pages may report amounts."""
     signed_only: bool
     """True if only servers and signed identifications may join a browser to a known contact."""
     bot_hits: int
@@ -82,9 +81,7 @@ class NewSite:
 async def create_site(
     connection: AsyncConnection, space_id: int, new: NewSite, key: bytes
 ) -> tuple[Site, str]:
-    """Create a site and return it with its signing secret, encrypted with `key`. Raises Invalid for an
-    unusable name or origin, NotFound for an unknown Space.
-    """
+    """Create a site; returns it with its signing secret, encrypted with `key`. Raises Invalid, NotFound."""
     site_key, secret = PREFIX + secrets.token_urlsafe(18), new_secret()
     values = {
         "space_id": (await fetch_space(connection, space_id)).id,
@@ -117,8 +114,6 @@ async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -
 
 @dataclass(frozen=True)
 class SiteChange:
-    """Changes of a site's settings. None keeps a setting."""
-
     name: str | None = None
     origins: Sequence[str] | None = None
     accepts_amounts: bool | None = None
@@ -139,7 +134,7 @@ async def change_site(connection: AsyncConnection, space_id: int, site_id: int, 
 
 
 async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) -> Site:
-    """Revoke a site when the transaction commits. Raises NotFound; a second call changes nothing."""
+    """Revoke a site when the transaction commits. Raises NotFound."""
     return await _execute_for_site(connection, "revoke", {"space_id": space_id, "site_id": site_id})
 
 
@@ -152,8 +147,8 @@ async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int,
 async def rotate_secret(
     connection: AsyncConnection, space_id: int, site_id: int, key: bytes, *, overlap: float
 ) -> str:
-    """Replace a site's signing secret and return the new one. The former stays valid for `overlap` seconds.
-    Raises NotFound.
+    """Replace and return a site's signing secret. The former stays valid for `overlap` seconds. Raises
+    NotFound.
     """
     site_key, _ = await _secret(connection, space_id, site_id)
     secret = new_secret()
@@ -200,8 +195,6 @@ def _origins(texts: Sequence[str]) -> list[str]:
 
 
 class SiteCache(CredentialCache[str, ActiveSite]):
-    """Active sites, by key."""
-
     def __init__(self, database: Database, sealing_key: bytes) -> None:
         super().__init__(database, queries["find"], lambda row: _open(row, sealing_key))
         self.refusals = RefusalNotes(database)
@@ -224,8 +217,8 @@ def _open(row: tuple[Any, ...], sealing_key: bytes) -> ActiveSite:
 def _unsealed(
     key: str, sealing_key: bytes, secret: bytes | None, former: bytes | None, until: float | None
 ) -> tuple[SigningSecret, ...]:
-    """Return a site's secrets; empty if they cannot be decrypted. Its pages can still send events then, but
-    signatures cannot be verified.
+    """Return a site's secrets; empty if they cannot be decrypted, so that its pages can still send unsigned
+    events.
     """
     stored = [(secret, None), (former, until)]
     try:

@@ -6,7 +6,6 @@ RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: list
--- A Space's sites, including revoked ones, oldest first.
 SELECT id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at
 FROM sites WHERE space_id = %(space_id)s ORDER BY id;
@@ -27,7 +26,6 @@ RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: revoke
--- Revoke a site; the first time of revocation stays.
 UPDATE sites SET revoked_at = least(revoked_at, now())
 WHERE space_id = %(space_id)s AND id = %(site_id)s
 RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
@@ -57,6 +55,5 @@ JOIN spaces s ON s.id = w.space_id
 WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
 
 -- name: count_bots
--- Add page views by bots.
 UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s, last_bot_at = now()
 WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;

@@ -1,6 +1,4 @@
-"""The snippet that loads the tracker on a site's pages, with instructions for each shop system, for the
-console and the command line. Pure.
-"""
+"""The snippet that loads the tracker on a site's pages, with instructions for each shop system. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +17,6 @@ STUB = (
 
 
 class ShopSystem(StrEnum):
-    """Shop systems with their own instructions."""
-
     HTML = "html"
     TAG_MANAGER = "gtm"
     SHOPIFY = "shopify"
@@ -39,8 +35,6 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Installation:
-    """The addresses of this installation for pages and servers."""
-
     base_url: str
     """An origin."""
     script: str
@@ -60,7 +54,6 @@ class Snippet:
 
     @property
     def tag(self) -> str:
-        """The line that loads the tracker."""
         source, key = escape(self.installation.script_url), escape(self.site_key)
         consent = ' data-consent="required"' if self.needs_consent else ""
         return f'<script async src="{source}" data-site="{key}"{consent}></script>'
@@ -76,9 +69,7 @@ class Instruction:
 
 
 def describe_shop(shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
-    """Return the steps that connect a shop: snippet, identification, orders. Without `accepts_amounts`, pages
-    report no orders.
-    """
+    """Return the steps that connect a shop. Without `accepts_amounts`, pages report no orders."""
     steps = _STEPS[shop](snippet, accepts_amounts)
     return [*steps, _CONSENT[shop]] if snippet.needs_consent else steps
 

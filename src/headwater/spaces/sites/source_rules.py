@@ -14,7 +14,6 @@ queries = Queries(__name__, "source_rules.sql")
 
 
 async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:
-    """Return a Space's current part of the rules."""
     own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
     hosts = tuple(host for host in own if read_address(host) is not None)
     return SourceRules(
@@ -23,6 +22,5 @@ async def fetch_source_rules(connection: AsyncConnection, space: Space) -> Sourc
 
 
 async def fetch_own_hosts(connection: AsyncConnection, space_id: int) -> list[str]:
-    """Return the hosts of a Space's sites, without wildcards."""
     rows = await fetch_all(connection, queries["own_hosts"], {"space_id": space_id})
     return [host for (host,) in rows if read_address(host) is not None]

@@ -1,5 +1,4 @@
 -- name: own_hosts
--- The hosts of the Space's sites, without wildcards.
 SELECT DISTINCT split_part(split_part(replace(o.origin, '://*.', '://'), '://', 2), ':', 1)
 FROM sites s CROSS JOIN LATERAL unnest(s.origins) AS o (origin)
 WHERE s.space_id = %(space_id)s

@@ -1,6 +1,5 @@
 -- name: put
--- Store new or changed names; a missing platform keeps the stored one. Sorted, so that concurrent requests
--- cannot deadlock.
+-- A missing platform keeps the stored one. Sorted, so that concurrent requests cannot deadlock.
 INSERT INTO ad_names AS a (space_id, kind, id, name, platform, updated_at)
 SELECT %(space_id)s, r.kind, r.id, r.name, r.platform, now()
 FROM json_to_recordset(%(names)s::json) AS r (kind text, id text, name text, platform text)
@@ -11,7 +10,6 @@ SET name = excluded.name, platform = coalesce(excluded.platform, a.platform),
 WHERE a.name <> excluded.name OR a.platform IS DISTINCT FROM coalesce(excluded.platform, a.platform);
 
 -- name: page
--- A page of the catalogue, in the order of first naming.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT a.kind, a.id, a.name, a.platform, iso_utc(a.updated_at) AS updated_at
        ) line), a.number
@@ -26,6 +24,5 @@ FROM (
 ORDER BY a.number DESC;
 
 -- name: names
--- The names of ids.
 SELECT a.id, a.name FROM ad_names a
 WHERE a.space_id = %(space_id)s AND a.kind = %(kind)s AND a.id = ANY(%(ids)s::text[]);

@@ -1,6 +1,5 @@
-"""Store and list names in the ad catalogue.
-
-Touchpoints look names up when read, so a new name takes effect immediately.
+"""Store and list names in the ad catalogue. Touchpoints look names up when read, so a new name takes effect
+immediately.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ _MAX_ID = 2**63 - 1
 
 
 class AdName(msgspec.Struct, frozen=True):
-    """The name of an account, campaign, ad set or ad on its platform."""
-
     kind: str
     """One of KINDS."""
     id: str
@@ -41,7 +38,6 @@ async def put_names(connection: AsyncConnection, space_id: int, names: Iterable[
 async def fetch_names(
     connection: AsyncConnection, space_id: int, kind: str, ids: Iterable[str]
 ) -> dict[str, str]:
-    """Return the names of these ids, without unnamed ids."""
     bound = {"space_id": space_id, "kind": kind, "ids": list(ids)}
     return dict(await fetch_all(connection, queries["names"], bound))
 

@@ -1,6 +1,4 @@
-"""The body that stores names in the catalogue, and the parameters of its list, for parsing and for the API
-description.
-"""
+"""The body that stores names in the catalogue, and the parameters of its list."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Exchange rates by day."""
+

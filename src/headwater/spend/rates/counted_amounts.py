@@ -1,8 +1,7 @@
 """Decide which amounts count in a report, and why others are left out. Pure.
 
-An amount counts with its value in the report's currency. It is left out if there is no exchange rate or the
-value exceeds a limit, so that no sum can overflow and no visitor can distort the figures with an absurd
-amount.
+An amount without an exchange rate or above a limit is left out, so that no sum can overflow and no visitor
+can distort the figures.
 """
 
 from __future__ import annotations
@@ -63,20 +62,17 @@ class AmountRule:
     """Counts amounts of one currency on one day."""
 
     reported: _Value | None
-    """To the report's currency; None without a rate."""
     bounded: _Value | None
-    """To the currency of the limits: the Space's, or the report's if there is no rate to the Space's."""
+    """To the currency of the limits: the Space's, or without a rate the report's."""
 
     @classmethod
     def for_day(
         cls, rates: RateTable, day: date, currency: str, target: str, space_currency: str
     ) -> AmountRule:
-        """Return the rule for a report in `target`."""
         reported = _value(rates, day, currency, target)
         return cls(reported, _value(rates, day, currency, space_currency) or reported)
 
     def count(self, amount: int, *, from_page: bool) -> Counted:
-        """Count an amount; `from_page` if only a page reported it."""
         if self.reported is None or self.bounded is None:
             return LeftOutReason.NO_RATE
         value = self.reported.convert(amount)

@@ -1,6 +1,4 @@
-"""Download the European Central Bank's reference rates: the last 90 days, or all of them if more
-are missing.
-"""
+"""Download the European Central Bank's reference rates: of the last 90 days, or all."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ async def fetch_reference_rates(
     egress: Egress, origin: str, latest_day: date | None, today: date
 ) -> list[ReferenceRate]:
     """Return the rates from the server at `origin`. `latest_day` is the last stored day. Raises
-    RatesUnavailableError for anything except a complete file.
+    RatesUnavailableError unless the file is complete.
     """
     is_recent = latest_day is not None and today - latest_day <= _LATEST_DAYS
     call = EgressRequest(url=f"{origin}{LATEST if is_recent else ALL}", method="GET")

@@ -27,9 +27,7 @@ _NO_RATE = {"", "N/A", "-"}
 
 
 def read_file(content: bytes) -> list[ReferenceRate]:
-    """Return the rates of a file: the bank's CSV, also zipped, or its XML. Raises ValueError on any error; no
-    part of a file is silently skipped.
-    """
+    """Return the rates of a file: the bank's CSV, also zipped, or its XML. Raises ValueError on any error."""
     if content.startswith(b"PK"):
         content = _unzip(content)
     if len(content) > MAX_BYTES:

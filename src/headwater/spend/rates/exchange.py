@@ -17,13 +17,10 @@ class RateTable:
     space_rates: Mapping[date, Mapping[tuple[str, str], Fraction]] = field(
         default_factory=dict[date, dict[tuple[str, str], Fraction]]
     )
-    """The Space's own rates, by day, base and currency."""
     per_euro: Mapping[date, Mapping[str, Fraction]] = field(default_factory=dict[date, dict[str, Fraction]])
-    """Reference rates for all Spaces, by day and currency."""
     _cache: dict[tuple[date, str, str], Fraction | None] = field(
         default_factory=dict[tuple[date, str, str], "Fraction | None"], compare=False, repr=False
     )
-    """Previous lookups: many amounts have the same day and currency."""
 
     def rate(self, day: date, source: str, target: str) -> Fraction | None:
         """Return the units of `target` equal to one of `source`; None if unknown."""
@@ -43,8 +40,8 @@ class RateTable:
         return None
 
     def _space_rate(self, day: date, source: str, target: str) -> Fraction | None:
-        """Return a day's rate from the Space's own rates: direct, or through one other currency, the first in
-        alphabetical order.
+        """Return a day's rate from the Space's own rates: direct, or through the alphabetically first other
+        currency.
         """
         rates = self.space_rates.get(day)
         if not rates:

@@ -1,5 +1,3 @@
-"""The body that stores a Space's own rates, and the parameters of their list."""
-
 from __future__ import annotations
 
 from datetime import date

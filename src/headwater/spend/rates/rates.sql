@@ -9,7 +9,7 @@ LEFT JOIN rates x ON x.space_id = %(space_id)s AND x.date = r.date AND x.base = 
 WHERE x.rate IS DISTINCT FROM r.rate;
 
 -- name: put
--- Store a Space's own rates. Sorted, so that concurrent requests cannot deadlock.
+-- Sorted, so that concurrent requests cannot deadlock.
 INSERT INTO rates AS x (space_id, date, base, currency, rate)
 SELECT %(space_id)s, r.date, r.base, r.currency, r.rate
 FROM json_to_recordset(%(rates)s::json) AS r (date date, base text, currency text, rate numeric)
@@ -34,7 +34,7 @@ FROM (
 ORDER BY x.date DESC, x.number DESC;
 
 -- name: lock_reference
--- Changes of the rates for all Spaces wait for the previous commit, so that their numbers commit in order.
+-- Wait for the previous commit, so that change numbers commit in order.
 LOCK TABLE reference_changes IN EXCLUSIVE MODE;
 
 -- name: draw_reference
@@ -51,12 +51,10 @@ LEFT JOIN reference_rates x ON x.date = r.date AND x.currency = r.currency
 WHERE x.per_euro IS DISTINCT FROM r.per_euro;
 
 -- name: reference_revision
--- The latest change of the rates for all Spaces up to a moment.
 SELECT coalesce(max(c.revision), 0) FROM reference_changes c
 WHERE %(moment)s::timestamptz IS NULL OR c.made_at <= %(moment)s;
 
 -- name: changed
--- Whether rates were changed between two points.
 SELECT EXISTS (SELECT FROM former_rates f
                WHERE f.space_id = %(space_id)s AND f.until_revision > %(revision)s
                  AND f.until_revision <= %(until_revision)s)

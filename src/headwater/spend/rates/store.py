@@ -1,5 +1,3 @@
-"""Store, list and load exchange rates."""
-
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
@@ -34,12 +32,8 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class RatePoint(NamedTuple):
-    """A past state of the rates."""
-
     revision: int
-    """The Space's latest change."""
     reference: int
-    """The latest change of the rates for all Spaces."""
 
 
 class ReferenceRate(msgspec.Struct, frozen=True):
@@ -74,7 +68,6 @@ async def fetch_reference_revision(connection: AsyncConnection, moment: datetime
 
 
 async def have_changed(connection: AsyncConnection, space_id: int, start: RatePoint, end: RatePoint) -> bool:
-    """Return whether rates that the Space uses changed between two points."""
     values = {
         "space_id": space_id,
         "revision": start.revision,
@@ -89,7 +82,6 @@ async def have_changed(connection: AsyncConnection, space_id: int, start: RatePo
 async def list_rates(
     connection: AsyncConnection, space_id: int, per_page: int, position: Position | None
 ) -> Page:
-    """Return one page of a Space's own rates, latest days first."""
     bound = {"space_id": space_id, "limit": per_page + 1} | day_bounds(position)
     statement = queries["page"].format(order=sort_direction(position))
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -97,7 +89,6 @@ async def list_rates(
 
 
 async def fetch_reference_day(connection: AsyncConnection) -> date | None:
-    """Return the last day with rates for all Spaces."""
     (day,) = await fetch_one(connection, queries["reference_day"], {})
     return day
 
