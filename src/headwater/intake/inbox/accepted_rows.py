@@ -23,14 +23,14 @@ class AcceptedRows(NamedTuple):
 
 
 async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    """Add accepted rows to the inbox, and return their receipts. They are queued when the caller commits."""
+    """Add rows to the inbox, and return their receipts. The caller commits."""
     if not rows.payloads:
         return []
     kinds, senders = rows.kinds, rows.senders
     cursor = await connection.execute(
         queries["append"],
         {
-            # The driver's own array encoding would take half of the request's time.
+            # The driver's array encoding takes half of the request's time.
             "spaces": array(rows.spaces),
             "kind": kinds[0],
             "kinds": array(() if _are_equal(kinds) else kinds),

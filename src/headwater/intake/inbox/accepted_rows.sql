@@ -1,7 +1,6 @@
 -- name: append
--- Store rows in order and return their receipts. Payloads are lines, because JSON has no raw newlines.
--- `kinds` and `senders` are empty if all rows share one: reading thousands of equal words takes a tenth of
--- the time.
+-- Payloads are lines, because JSON has no raw newlines. `kinds` and `senders` are empty if all rows share
+-- one: reading equal words takes a tenth of the time.
 INSERT INTO inbox (space_id, kind, sender, received_at, payload)
 SELECT accepted.space_id, coalesce(accepted.kind, %(kind)s), coalesce(accepted.sender, %(sender)s),
        %(received_at)s, accepted.payload

@@ -1,8 +1,7 @@
 """The durable inbox: requests from many connections share one commit.
 
-The flusher takes all requests that arrived during its last commit, charges the rate limits, inserts the rows,
-and answers after the commit. An acknowledged event is on disk. Every wait is bounded: requests are answered
-or refused within five seconds.
+The flusher takes all requests that arrived during its last commit, charges the rate limits, inserts the rows
+and answers after the commit. Requests are answered or refused within five seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MAX_FLUSH_ROWS = 5_000
 MAX_FLUSH_BYTES = 8 * 1024 * 1024
 MAX_WAITING_ROWS = 50_000
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Rows can be larger than their bodies, which have their own limit."""
+"""Rows can be larger than their bodies, which are limited earlier."""
 WAIT_SECONDS = 2.0
 FLUSH_SECONDS = 2.0
 RECONNECT_SECONDS = 0.2
@@ -45,7 +44,7 @@ flush_seconds = Histogram(
 
 
 class Request(msgspec.Struct, eq=False):
-    """The rows of one HTTP request and the result. A Struct is created four times as fast as a dataclass."""
+    """The rows of an HTTP request and the result. Structs are created four times as fast as dataclasses."""
 
     space_id: int
     limit: int
@@ -78,8 +77,7 @@ class Request(msgspec.Struct, eq=False):
 class Inbox:
     """A queue of requests and the connection that commits them.
 
-    One connection per process: the next group gathers during a commit. A second connection would halve the
-    groups for little gain.
+    With a second connection, groups would be half as large for little gain.
     """
 
     def __init__(self, url: str, limit: RateLimit) -> None:
@@ -106,8 +104,8 @@ class Inbox:
             await task.stop()
 
     async def put(self, request: Request) -> Request:
-        """Return the request with `receipts` and `quota` once its rows are durable. Raises RateLimited (with
-        `request.quota`) or Unavailable; then nothing is stored, unless a commit's outcome is unknown.
+        """Return the request once its rows are durable. Raises RateLimited (with `request.quota`) or
+        Unavailable; then nothing is stored, unless a commit's outcome is unknown.
         """
         request.size = sum(map(len, request.rows))
         started = time.monotonic()
@@ -126,7 +124,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Return whether the queue has no room. An empty queue always has room."""
+        """An empty queue always has room."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )
@@ -200,7 +198,7 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Charge the group to its Spaces' quotas, and return the admitted requests with rows."""
+        """Charge the Spaces' quotas, and return the admitted requests with rows."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
             earlier = costs.get(request.space_id)
@@ -235,7 +233,6 @@ class Inbox:
 
 
 async def _insert(connection: AsyncConnection, group: list[Request]) -> None:
-    """Store the rows in one commit, and assign receipts."""
     rows = AcceptedRows(
         [request.space_id for request in group for _ in request.rows],
         [kind for request in group for kind in request.kinds or (request.kind,) * len(request.rows)],

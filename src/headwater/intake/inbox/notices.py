@@ -10,9 +10,7 @@ from psycopg.sql import SQL, Identifier
 
 CHANNEL = "headwater_inbox"
 LEAST_SECONDS = 0.02
-"""Between two notifications of a process: PostgreSQL sends them one transaction at a time, and workers poll
-this often after work anyway.
-"""
+"""Between two notifications: PostgreSQL sends them one transaction at a time."""
 _NOTIFY = SQL("NOTIFY {}").format(Identifier(CHANNEL))
 
 
@@ -22,7 +20,7 @@ class Notices:
         self._sent = -LEAST_SECONDS
 
     async def send(self, connection: AsyncConnection) -> None:
-        """Notify workers, unless they just were. Its own transaction causes no flush."""
+        """Notify workers, unless just done. Causes no flush."""
         now = self._clock()
         if now - self._sent >= LEAST_SECONDS:
             self._sent = now

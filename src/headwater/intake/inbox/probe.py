@@ -12,9 +12,9 @@ BYTES = 1_000
 
 
 async def takes_writes(url: str) -> bool:
-    """Return whether the database can store an event now: it is up, writable and has disk space.
+    """Return whether the database can store an event now.
 
-    Uses a connection outside the pool, so that a busy pool doesn't look like a dead database, and rolls back.
+    Uses a connection outside the pool, which may be busy, and rolls back.
     """
     row = {"space_id": 0, "id": -secrets.randbits(40), "payload": secrets.token_hex(BYTES)}
     try:

@@ -27,7 +27,7 @@ Version = tuple[int, str]
 
 @cache
 def over_spaces(name: str, queue: str = "inbox") -> Composed:
-    """Compose a query over the Spaces with rows in a queue table."""
+    """Compose a query over Spaces with rows in a queue table."""
     return queries[name].format(waiting=queries["hop"].format(queue=Identifier(queue)))
 
 
@@ -43,9 +43,7 @@ def request_rows(
     ids: Collection[int] | None = None,
     after_id: int = 0,
 ) -> Callable[[], list[InboxRow]]:
-    """Send a query for the Space's oldest rows after `after_id`, or the rows `ids`. Call the result to fetch
-    them.
-    """
+    """Request the oldest rows after `after_id`, or the rows `ids`. Call the result to fetch them."""
     if ids is None:
         values = {"space_id": space_id, "after_id": after_id, "limit": limit}
         cursor = connection.execute(queries["read"], values)
@@ -56,7 +54,7 @@ def request_rows(
 
 
 def request_versions(connection: Connection[Any], space_id: int, limit: int) -> Callable[[], list[Version]]:
-    """Send a query for the versions of the Space's oldest rows. Call the result to fetch them."""
+    """Request the versions of the oldest rows. Call the result to fetch them."""
     values = {"space_id": space_id, "limit": limit}
     return connection.execute(queries["versions"], values).fetchall
 
@@ -75,20 +73,20 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
-    """Return up to `limit` Spaces with waiting rows, with ids above `after`."""
+    """Return up to `limit` Spaces with waiting rows, in order after `after`."""
     values = {"after": after, "most": limit}
     query = over_spaces("next_spaces")
     return [space_id for (space_id,) in connection.execute(query, values)]
 
 
 def last_waiting_space(connection: Connection[Any]) -> int:
-    """Return the highest id of a Space with waiting rows, or 0."""
+    """Return the last Space with waiting rows, or 0."""
     row = connection.execute(queries["last_space"]).fetchone()
     return row[0] if row else 0
 
 
 def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
-    """Return the Spaces whose oldest row has waited longer than `late`, and since when."""
+    """Return Spaces whose oldest row has waited longer than `late`, and since when."""
     values = FROM_THE_FIRST | {"late": late}
     return dict(connection.execute(over_spaces("late"), values).fetchall())
 
@@ -96,8 +94,8 @@ def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datet
 def wait_until_processed(
     connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait until all rows accepted before this call are processed, or `timeout` seconds. Return whether they
-    are. Needs an autocommit connection.
+    """Wait up to `timeout` seconds until all rows accepted so far are processed. Return whether they are.
+    Needs an autocommit connection.
     """
     row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
     if row is None or row[0] is None:

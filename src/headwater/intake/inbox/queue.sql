@@ -32,8 +32,8 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 
 -- name: hop
--- For the operator, a prefix of other queries: list the Spaces with rows in a queue, jumping from a Space's
--- first row to the next Space, so that cost doesn't grow with the queue. Ends with a NULL.
+-- For the operator, a prefix of other queries: jump from a Space's first row to the next Space, so that cost
+-- doesn't grow with the queue. Ends with a NULL.
 WITH RECURSIVE waiting (space_id) AS (
     (SELECT q.space_id FROM {queue} q WHERE q.space_id > %(after)s ORDER BY q.space_id LIMIT 1)
     UNION ALL
@@ -52,18 +52,16 @@ SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL;
 SELECT waiting.space_id FROM waiting WHERE waiting.space_id IS NOT NULL LIMIT %(most)s;
 
 -- name: last_space
--- For the operator: the highest id of a Space with rows.
 SELECT i.space_id FROM inbox i ORDER BY i.space_id DESC LIMIT 1;
 
 -- name: newest
--- For the operator: the id of the newest row, Space by Space along the key.
+-- For the operator: the newest id, Space by Space along the key.
 {waiting}
 SELECT max(newest.id)
 FROM waiting
 CROSS JOIN LATERAL (SELECT max(i.id) AS id FROM inbox i WHERE i.space_id = waiting.space_id) newest;
 
 -- name: any_up_to
--- For the operator: any Space with rows up to an id.
 {waiting}
 SELECT waiting.space_id FROM waiting
 CROSS JOIN LATERAL (SELECT min(i.id) AS id FROM inbox i WHERE i.space_id = waiting.space_id) oldest
@@ -71,7 +69,7 @@ WHERE oldest.id <= %(id)s
 LIMIT 1;
 
 -- name: late
--- For the operator: Spaces whose oldest row has waited longer than %(late)s, and since when.
+-- For the operator: Spaces whose oldest row has waited longer than %(late)s.
 {waiting}
 SELECT oldest.space_id, oldest.received_at
 FROM (SELECT waiting.space_id,

@@ -38,7 +38,7 @@ class RejectedItem:
 
 
 def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
-    """Store rejected rows; the caller deletes them from the inbox."""
+    """The caller deletes the rows from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
         connection.execute(queries["reject"], values)
@@ -64,7 +64,7 @@ async def list_rejected_events(
 
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:
-    """Requeue the Space's oldest MAX_REPLAYED rejected rows; return their number."""
+    """Requeue the oldest MAX_REPLAYED rejected rows; return their number."""
     values = {"space_id": space_id, "limit": MAX_REPLAYED}
     rows = await fetch_all(connection, queries["oldest"], values)
     values = {"space_id": space_id, "ids": [row_id for (row_id,) in rows]}
@@ -76,7 +76,7 @@ async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> 
 def replay_rejected(
     connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
 ) -> int:
-    """Requeue rejected rows, of one Space or all, under their ids. Return their number."""
+    """Requeue rejected rows under their ids. Return their number."""
     spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0
     for rejected_space_id in spaces:

@@ -22,7 +22,6 @@ ORDER BY r.id
 LIMIT %(limit)s;
 
 -- name: page
--- Without payloads, which may hold personal data. Newest first.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT r.id::text AS receipt_id, r.kind, r.reason, r.detail,
                    iso_utc(r.received_at) AS received_at, iso_utc(r.rejected_at) AS rejected_at

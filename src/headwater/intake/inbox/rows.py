@@ -9,7 +9,7 @@ import msgspec
 
 
 class InboxRow(NamedTuple):
-    """`received_at` is in µs since 1970; `version` is the transaction that last wrote the row."""
+    """`received_at` is in µs since 1970; `version` is the last writing transaction."""
 
     id: int
     kind: str

@@ -40,7 +40,7 @@ class ItemResult(Struct, frozen=True):
 
 
 class BatchAccepted(Struct, frozen=True):
-    """The valid items are queued and durable; not yet processed."""
+    """Valid items are queued and durable; not yet processed."""
 
     status: Literal[202]
     message: str

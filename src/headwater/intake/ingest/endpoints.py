@@ -1,7 +1,6 @@
 """POST /events/track, /events/batch and /touchpoints/batch in plain ASGI.
 
-These routes carry most of the traffic, so they bypass routing and request objects. Access, bodies, errors and
-limits share the code of the other endpoints.
+They carry most of the traffic, so they bypass routing and request objects.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ class Ingest:
         self.keys, self.inbox = keys, inbox
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
-        """Return a request to store rows, charged with `cost`."""
+        """Return a request charged with `cost`."""
         limit = self.keys.limit(caller, self.inbox.limit)
         return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> HttpResponse | None:
-        """Store the request. Return None, or an error response."""
+        """Store the request. Return an error response, or None."""
         try:
             await self.inbox.put(request)
         except Problem as problem:
@@ -73,7 +72,7 @@ class Ingest:
         return None
 
     async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
-        """Return an error response. Refused requests count against the rate limit."""
+        """Charge a refused request, and return its error."""
         request = self.request(caller, cost, [])
         return await self.put(request) or problem_answer(refusal, request.quota)
 
@@ -105,7 +104,7 @@ class Endpoint(ABC):
 
 
 class KeyedEndpoint(Endpoint):
-    """An endpoint with an API key: access, then the body, then the work."""
+    """Checks access, then reads the body, then works."""
 
     max_body: int
 
@@ -155,7 +154,7 @@ class BatchItems:
     """The kind of items in a batch."""
 
     name: str
-    """The plural: the key in the body and the word in messages."""
+    """The body's key and the word in messages."""
     kind: str
     """The kind of their inbox rows."""
     form: Form[Any]
@@ -172,7 +171,7 @@ TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM, _refuse_s
 
 
 class BatchEndpoint(KeyedEndpoint):
-    """Up to 1,000 items per request. Valid items are queued although others are invalid."""
+    """Up to 1,000 items. Valid ones are queued although others are invalid."""
 
     max_body = MAX_BATCH_BODY
 
@@ -225,7 +224,7 @@ class BatchEndpoint(KeyedEndpoint):
 
 
 def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
-    """Return the results of all items, and the rows of the valid ones."""
+    """Return all results, and the rows of valid items."""
     now = time.time()
     results: list[ItemResult] = []
     rows: list[bytes] = []

@@ -1,7 +1,7 @@
-"""Decode and validate the items of one kind, with an error for every wrong field.
+"""Decode and validate items of one kind, naming every wrong field.
 
-Valid items take the fast path: compiled decoding and a few checks. Only an invalid item is read again, field
-by field, to collect all errors.
+Valid items take the fast path of compiled decoding; only invalid ones are read again, field by field, for all
+errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.http.json_decoder import NOT_AN_OBJECT, decode_json, decode_part,
 
 Accepted = TypeVar("Accepted")
 Parser = Callable[[Any], Any]
-"""Returns the field's value, or None if it counts as absent. Raises ValueError with the broken rule."""
+"""Returns the value, or None if it counts as absent. Raises ValueError with the rule."""
 
 Identifier = Annotated[str, Meta(max_length=255)] | None
 Address = Annotated[str, Meta(max_length=2048)] | None
@@ -43,13 +43,13 @@ class Identification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 IDENTIFYING = frozenset({"email", "trk_token", "fingerprint", "ip"})
-"""One of these is required; fingerprint and ip only together."""
+"""One is required; fingerprint and ip only together."""
 
 
 MOST_WARNINGS = 10
 """Per item."""
 LONGEST_QUOTED = 64
-"""Longest field name quoted in a warning, in characters."""
+"""Characters of a field name in a warning."""
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -61,7 +61,7 @@ class Check:
         self.errors: Errors = {}
 
     def __call__(self, parse: Callable[..., Any], name: str, value: Any, *more: Any) -> Any:
-        """Return the parsed value. On ValueError, add the error and return None."""
+        """Return the parsed value; on ValueError, add the error."""
         try:
             return parse(value, *more)
         except ValueError as error:
@@ -75,7 +75,7 @@ class Check:
             written = getattr(payload, name)
             if written is None or written is UNSET:
                 continue
-            try:  # inline, because a call per value costs an event half a microsecond
+            try:  # a call per value would cost an event half a microsecond
                 value = parse(written)
             except ValueError as error:
                 self.add(name, str(error))
@@ -85,7 +85,7 @@ class Check:
         return values
 
     def add(self, name: str, rule: str) -> None:
-        """Add a field's error. `rule` completes "The <name> …"."""
+        """`rule` completes "The <name> …"."""
         self.errors.setdefault(name, []).append(f"The {name} {rule}")
 
 
@@ -96,27 +96,22 @@ class Form(Generic[Accepted]):
     payload: Any
     """A msgspec struct."""
     normalise: Callable[[Any, float, Check], Accepted]
-    """Checks rules that types can't express (blanks, identification, formats). Takes the Unix time of
-    receipt.
-    """
+    """Checks what types can't: blanks, identification, formats. Takes the Unix time of receipt."""
     rules: Mapping[str, str | Callable[[Any], str]]
-    """By field, the rule for a value of the wrong type, or a function of the value. By default, text with a
-    maximum length.
+    """By field, the rule for a wrong type, or a function of the value. By default, text of a maximum length.
     """
     stand_ins: Mapping[str, Any]
-    """For required fields, a valid value to use instead of a missing or wrong one."""
+    """Valid values in place of missing or wrong required fields."""
     raw: frozenset[str] = frozenset()
     """Fields kept as raw JSON."""
     alternatives: tuple[frozenset[str], ...] = (IDENTIFYING,)
-    """Groups of alternative fields. A wrong value isn't reported as missing, too."""
+    """Alternative fields: a wrong value isn't also reported as missing."""
     warns: bool = False
     """Report unknown fields in `warnings`."""
     _fields: dict[str, Any] = field(init=False)
     _names: Names = field(init=False)
     _decode: Callable[[bytes | Raw], Any] = field(init=False)
-    """Decodes despite unknown fields. `_decode` rejects them if `warns`, so that items without any are
-    decoded once.
-    """
+    """Accepts unknown fields. `_decode` rejects them if `warns`."""
     _decode_known: Callable[[bytes | Raw], Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,8 +130,8 @@ class Form(Generic[Accepted]):
         object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
     def accept(self, raw: bytes | Raw, now: float) -> Accepted:
-        """Validate JSON received at `now` (Unix seconds). Raises Invalid with all wrong fields. `Raw` was
-        already decoded as part of a body.
+        """Validate JSON received at `now` (Unix seconds). Raises Invalid with all wrong fields. `Raw` is part
+        of a checked body.
         """
         body = bytes(raw)
         decode = decode_part if isinstance(raw, Raw) else decode_typed
@@ -155,14 +150,14 @@ class Form(Generic[Accepted]):
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
 
     def _decode_leniently(self, body: bytes, now: float) -> Any:
-        """Return the payload without unknown fields. Raises Invalid for other errors."""
+        """Return the payload without unknown fields. Raises Invalid."""
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
             raise self._explain(body, now) from None
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
-        """Return a sentence per unknown field, up to the limit, then their number."""
+        """Return a sentence per unknown field, up to the limit."""
         unknown = [name for name in _members(body) if name not in self._fields]
         count = len(unknown) if len(unknown) <= MOST_WARNINGS else MOST_WARNINGS - 1
         warnings = [self._warning(name) for name in unknown[:count]]
@@ -175,7 +170,7 @@ class Form(Generic[Accepted]):
         return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
 
     def _explain(self, raw: bytes, now: float) -> Invalid:
-        """Return all errors: decode fields one by one, and validate the valid ones."""
+        """Return all errors, decoding fields one by one."""
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
@@ -203,7 +198,6 @@ class Form(Generic[Accepted]):
         return Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
-        """Return the rule for a value of the wrong type or length."""
         rule = self.rules.get(name)
         if rule is not None:
             return rule if isinstance(rule, str) else rule(value)
@@ -229,7 +223,7 @@ def nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
 def require_identification(values: Mapping[str, Any], check: Check) -> None:
     """Add an error if the values identify no contact."""
     has_ip, has_fingerprint = "ip" in values, "fingerprint" in values
-    # An invalid ip or email isn't reported as missing, too.
+    # a wrong value isn't missing
     if has_fingerprint != has_ip and "ip" not in check.errors:
         missing, present = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
         check.add(missing, f"is required when {present} is given.")
@@ -238,7 +232,7 @@ def require_identification(values: Mapping[str, Any], check: Check) -> None:
 
 
 def code(value: str | int, longest: int) -> str | None:
-    """Return an id as trimmed text, or None if blank. Raises ValueError if too long."""
+    """Return a trimmed id, or None if blank. Raises ValueError if too long."""
     text = str(value).strip()
     if len(text) > longest:
         raise ValueError(f"must be at most {longest} characters long.")

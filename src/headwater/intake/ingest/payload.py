@@ -1,4 +1,4 @@
-"""The event payload: one definition to decode, validate and document it."""
+"""The event payload: decoded, validated and documented by one definition."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def _currency(value: str) -> str | None:
 
 
 def parse_amount(raw: Raw) -> str | None:
-    """Return a JSON number as decimal text with at most 4 decimals. Raises ValueError unless finite and at
-    most 1e14 in absolute value.
+    """Return a JSON number as decimal text, with at most 4 decimals. Raises ValueError unless at most 1e14 in
+    absolute value.
     """
     text = bytes(raw).decode()
     if _COMMON_AMOUNT.fullmatch(text):  # twice as fast as Decimal
@@ -174,7 +174,7 @@ class Needs(StrEnum):
 
 
 def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER) -> AcceptedEvent:
-    # Collect only present values: most of the forty fields are absent, and each costs time.
+    # Most of the forty fields are absent, and each access costs time.
     values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
     values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
@@ -248,7 +248,7 @@ RECORD_FORM = Form(
     raw=frozenset({"amount"}),
     warns=True,
 )
-"""For a business's own records, such as orders: a phone number is enough identification."""
+"""For business records such as orders: a phone number is enough."""
 COUNTER_FORM = Form(
     TrackPayload,
     partial(_normalise, needs=Needs.NOTHING),
@@ -257,4 +257,4 @@ COUNTER_FORM = Form(
     raw=frozenset({"amount"}),
     warns=True,
 )
-"""For orders without a visit, whose buyer may be unknown."""
+"""For orders without a visit: the buyer may be unknown."""

@@ -1,6 +1,6 @@
 -- name: receipt
--- Return the state of an accepted item, its sender and warnings. A replaced event, and its duplicates, point
--- to the replacement. The payload of a rejected row may be invalid JSON.
+-- The state of an accepted item, its sender and warnings. Replaced events and their duplicates lead to the
+-- replacement. A rejected payload may be invalid JSON.
 SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason, sender,
        ARRAY(SELECT json_array_elements_text(payload::json -> 'warnings')) AS warnings
 FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s

@@ -1,6 +1,4 @@
-"""OpenAPI schemas of ingest bodies, derived from the payload definitions. Rules that JSON Schema can't
-express are in descriptions.
-"""
+"""OpenAPI schemas of ingest bodies, derived from the payload definitions."""
 
 from __future__ import annotations
 
@@ -119,7 +117,7 @@ _REQUIREMENTS = (
 
 
 def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
-    """Return a payload's schema. `special` overrides schemas of fields."""
+    """`special` overrides schemas of fields."""
     _, schemas = msgspec.json.schema_components([payload], ref_template=_REF + "{name}")
     schema = schemas[payload.__name__]
     properties: dict[str, Schema] = schema["properties"] | _IDENTIFICATION | special

@@ -11,8 +11,8 @@ MAX_AHEAD_SECONDS = 24 * 3600
 
 
 def parse_event_time(value: str | float | None, now: float) -> int:
-    """Return milliseconds since 1970; `now` (Unix seconds) if missing. Raises ValueError for an invalid time,
-    or one before 2000 or over 24 hours after `now`.
+    """Return milliseconds since 1970; `now` (Unix seconds) if missing. Raises ValueError if invalid, before
+    2000 or over 24 hours after `now`.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return int(now * 1000)

@@ -76,9 +76,7 @@ def _source(value: str) -> str | None:
 
 
 def refuse_source(touchpoint: AcceptedTouchpoint, networks: Collection[str]) -> Errors | None:
-    """Return an error for a source that is neither built in nor one of the Space's networks, which the form
-    doesn't know.
-    """
+    """Refuse a source that is neither built in nor a network of the Space."""
     source = touchpoint.source
     if source is None or source in SOURCE_IDS or source in networks:
         return None

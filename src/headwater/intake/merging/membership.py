@@ -1,4 +1,4 @@
-"""Change a contact's company, and move the contact's rows in the same transaction."""
+"""Change a contact's company, and move its rows in the same transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REASSIGNMENT_SECONDS = 20.0
 
 
 async def attach_company(connection: AsyncConnection, space_id: int, contact_id: int, company_id: int) -> int:
-    """Set a contact's company. Return the contact's canonical id. Raises NotFound."""
+    """Return the contact's canonical id. Raises NotFound."""
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
     await require_company(connection, space_id, company_id)
@@ -25,7 +25,7 @@ async def attach_company(connection: AsyncConnection, space_id: int, contact_id:
 
 
 async def detach_company(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
-    """Remove a contact's company, if any. Return the contact's canonical id. Raises NotFound."""
+    """Return the contact's canonical id. Raises NotFound."""
     await lock_identities(connection, space_id)
     canonical = await resolve(connection, space_id, contact_id)
     await _set_membership(connection, space_id, canonical, None)
@@ -35,6 +35,6 @@ async def detach_company(connection: AsyncConnection, space_id: int, contact_id:
 async def _set_membership(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set the company and reassign rows even if nothing changes, so that repeating a request repairs them."""
+    """Reassigns rows even if nothing changes, so that repeating a request repairs them."""
     await set_company(connection, space_id, contact_id, company_id)
     await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

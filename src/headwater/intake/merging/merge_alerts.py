@@ -16,12 +16,11 @@ log = structlog.get_logger()
 
 
 def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
-    """Return whether the new merges start a burst, to warn once per burst."""
+    """True once per burst."""
     return last_hour - new < threshold <= last_hour
 
 
 def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
-    """Log a warning if merges just committed start a burst."""
     row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
     assert row is not None
     if is_burst_beginning(row[0], new, threshold):

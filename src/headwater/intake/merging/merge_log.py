@@ -37,7 +37,7 @@ class LoggedMerge:
     sender: str | None
     """A Sender of `people.identity.senders`."""
     filled: list[str]
-    """The survivor's empty columns filled from the merged contact."""
+    """The survivor's columns filled from the merged contact."""
     undone_at: datetime | None
 
     @property
@@ -71,9 +71,7 @@ def _make_entry(merge: Merge, profiles: Profiles) -> dict[str, object]:
 async def list_merges(
     connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
 ) -> list[LoggedMerge]:
-    """Return the latest merges, newest first, optionally of a contact and those merged into it. Raises
-    NotFound.
-    """
+    """Return the latest merges, newest first: of the Space, or of a contact. Raises NotFound."""
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:
         await resolve(connection, space_id, contact_id)

@@ -13,7 +13,7 @@ SELECT count(*) FROM merges m
 WHERE m.space_id = %(space_id)s AND m.merged_at > now() - interval '1 hour';
 
 -- name: figures
--- For the operator: merges in the last hour, by Space.
+-- For the operator.
 SELECT l.space_id, lately.merges
 FROM space_locks l
 CROSS JOIN LATERAL (

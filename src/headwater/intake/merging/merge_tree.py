@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from headwater.people.companies.assignment import Companies, Company
 from headwater.people.contacts.profiles import COMPANY, DETAILS, Profile
 
-# Locations, like emails, names and phones, are identifiers: see `primaries` in
-# people/contacts/separation.sql.
+# Locations are identifiers: see `primaries` in people/contacts/separation.sql.
 _COLUMNS = frozenset({*DETAILS, COMPANY} - {"location"})
 
 
@@ -39,14 +38,13 @@ class MergeTree:
         return self._into.get(contact_id, [])
 
     def members(self, contact_id: int) -> list[int]:
-        """Return a contact and all contacts merged into it."""
         members = [contact_id]
         for member in members:
             members += [merge.merged_id for merge in self.into(member)]
         return members
 
     def line(self, contact_id: int) -> list[MergeInForce]:
-        """Return the merges from a contact up to the survivor."""
+        """Return the merges up to the survivor."""
         line: list[MergeInForce] = []
         while (merge := self.merge_by_contact.get(contact_id)) is not None:
             line.append(merge)
@@ -54,7 +52,7 @@ class MergeTree:
         return line
 
     def concerned(self, contact_id: int) -> set[int]:
-        """Return the contacts whose columns matter: those on the line, and those merged into them."""
+        """Return the contacts on the line and those merged into them."""
         on_line = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
         return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
 
@@ -65,11 +63,11 @@ class UnmergeChanges:
 
     profiles: list[Profile] = field(default_factory=list[Profile])
     filled: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
-    """Columns that another merged contact fills now, by merge id."""
+    """Columns that other merged contacts fill now, by merge id."""
 
 
 def give_back_companies(tree: MergeTree, profiles: dict[int, Profile], companies: Companies) -> None:
-    """Restore the companies of merged contacts, which their stored rows lack."""
+    """Restore companies that stored rows of merged contacts lack."""
     for contact_id, profile in profiles.items():
         merge = tree.merge_by_contact.get(contact_id)
         if merge is not None and merge.company_id is not None:
@@ -77,8 +75,8 @@ def give_back_companies(tree: MergeTree, profiles: dict[int, Profile], companies
 
 
 def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
-    """Clear the columns that the contact filled, up to the survivor, unless changed since, and refill them
-    from the other merged contacts in merge order.
+    """Clear columns that the contact filled, up to the survivor, unless changed since. Refill them from the
+    other merged contacts in order.
     """
     changes = UnmergeChanges()
     columns: Collection[str] = _COLUMNS

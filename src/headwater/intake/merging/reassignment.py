@@ -1,6 +1,6 @@
-"""Move rows to another contact or company: on a merge, a company change and an unmerge.
+"""Move rows to another contact or company.
 
-Packages own the statements for their rows; this module runs them. The caller holds the Space's lock.
+Packages own the statements for their rows. The caller holds the Space's lock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.events.browsing import batch_store as browsing
 from headwater.events.touchpoints import batch_store as touchpoints
 from headwater.people.identity.moves import ContactMove, ContactSplit
 
-# Statements, because the pipeline's connection is blocking and the API's asynchronous.
+# Statements, because one connection blocks and the other is asynchronous.
 _REASSIGN = (
     events.REASSIGN,
     touchpoints.REASSIGN,
@@ -46,7 +46,7 @@ async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove
 
 
 async def restore(connection: AsyncConnection, space_id: int, split: ContactSplit) -> dict[str, int]:
-    """Move rows back to an unmerged contact. Return the number of rows by kind."""
+    """Return the number of rows moved back, by kind."""
     values = split.values(space_id)
     counts = {
         kind: (await connection.execute(statement, values)).rowcount for kind, statement in _RESTORE.items()

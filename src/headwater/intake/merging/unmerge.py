@@ -1,6 +1,6 @@
 """Undo a merge: separate a contact with its own rows and earlier merges.
 
-Rows record the contact they were first stored on. Rows stored after the merge stay with the survivor.
+Rows record their first contact. Rows from after the merge stay with the survivor.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ queries = Queries(__name__, "unmerge.sql")
 
 @dataclass(frozen=True)
 class UnmergeResult:
-    """The number of contacts merged into it, and the rows it got back."""
+    """`contacts` counts those merged into it; then follow the rows it got back."""
 
     contact_id: int
     survivor_id: int
@@ -69,8 +69,8 @@ class UnmergeWork:
 
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> UnmergeResult:
-    """Undo a contact's merge. Raises NotFound, or Conflict if it isn't merged, or its survivor is waiting for
-    erasure, which includes it.
+    """Undo a contact's merge. Raises NotFound, or Conflict if not merged, or if the survivor waits for
+    erasure, which includes both.
     """
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)
@@ -129,7 +129,6 @@ async def _write_contacts(connection: AsyncConnection, work: UnmergeWork, change
 
 
 def _list_owners(work: UnmergeWork) -> list[IdentifierHolder]:
-    """Return the contacts whose identifiers change, with their members."""
     split, tree = work.split, work.tree
     holders = [IdentifierHolder(split.contact_id, split.contact_id, split.members)]
     for merge in tree.line(split.contact_id):

@@ -9,7 +9,6 @@ WHERE c.space_id = %(space_id)s AND c.merged_into = %(survivor_id)s
 ORDER BY m.id;
 
 -- name: to_be_erased
--- Whether any of the contacts waits for erasure.
 SELECT EXISTS (
     SELECT FROM erasures e
     WHERE e.space_id = %(space_id)s AND e.erased_at IS NULL
@@ -28,7 +27,7 @@ FROM json_to_recordset(%(merges)s::json) AS r (id bigint, filled text[])
 WHERE m.space_id = %(space_id)s AND m.id = r.id;
 
 -- name: companies_had
--- The companies of merged contacts without the separated one.
+-- Companies of merged contacts without the separated one.
 UPDATE merges m SET company_id = r.company_id
 FROM json_to_recordset(%(merges)s::json) AS r (id bigint, company_id bigint)
 WHERE m.space_id = %(space_id)s AND m.id = r.id;

@@ -1,4 +1,4 @@
-"""A batch passed through the steps: its rows, the facts that steps add, and the rows to write."""
+"""A batch passed through the steps, with the facts they add."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SpaceRules:
 
 
 class Item:
-    """A parsed row with the facts added by steps. Its kind decides which are set."""
+    """A parsed row. Its kind decides which attributes are set."""
 
     __slots__ = (
         "contact",
@@ -103,7 +103,7 @@ class Item:
     )
 
     contact: Contact
-    """The contact at the row's turn; `contact.final()` is the one after all merges."""
+    """At the row's turn; `contact.final()` is the one after all merges."""
     mark: EventSources
     """For an event."""
     view: View
@@ -127,12 +127,11 @@ class Item:
 
     @property
     def is_stored(self) -> bool:
-        """Return whether any part of it is still to be stored."""
         return not (self.event is self.touch is self.hit is self.person is None)
 
 
 class ParsedRows:
-    """Rows of a Space's inbox, parsed by the Space's rules without reading stored data."""
+    """Rows parsed by the Space's rules, without stored data."""
 
     def __init__(self, space: SpaceRules, arrivals: list[InboxRow]) -> None:
         self.space = space
@@ -144,14 +143,12 @@ class ParsedRows:
         """By site."""
 
     def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
-        """Return whether the same versions of the rows are waiting and the rules are unchanged."""
+        """Return whether rows and rules are unchanged."""
         return self.space == space and [(row.id, row.version) for row in self.arrivals] == versions
 
 
 @dataclass
 class RefundChanges:
-    """Orders with refund reports, and stored refunds that change."""
-
     orders: list[OrderRefunds] = field(default_factory=list[OrderRefunds])
     amounts: list[Refund] = field(default_factory=list[Refund])
     withdrawn: list[int] = field(default_factory=list[int])
@@ -184,27 +181,27 @@ class Batch:
         self.refunds: dict[str, OrderRefunds] = {}
         """By every id of the order."""
         self.orders: dict[str, StoredOrder] = {}
-        """Stored orders with refunds in the batch, by id."""
+        """Stored orders with refunds in the batch."""
         self.refund_changes = RefundChanges()
         self.companies = Companies()
         self.profiles = Profiles()
         self.paths: dict[Contact, ContactPath] = {}
         self.late_sources: dict[int, int] = {}
-        """Source bits to add to stored events, by event id."""
+        """By event id, source bits to add to stored events."""
         self.targets: list[OutboxDestination] = []
         self.clicks = Clicks()
         self.views: dict[int, View] = {}
-        """Page views, some stored, that could make a touchpoint."""
+        """Page views that could make a touchpoint, some stored."""
         self.visits: list[Visit] = []
         self.view_spans: list[TouchpointRange] = []
-        """Time spans with stored touches that page views may change."""
+        """Time spans with stored touches that may change."""
         self.names: list[tuple[Contact, str, Parts]] = []
         """In order of arrival."""
         self.tag_sets = TagSets()
         self.bots = parsed.bots
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """Yield the items in order of arrival, with the merges that each caused."""
+        """Yield items in order of arrival, with the merges they caused."""
         merges = self.directory.merges
         position = 0
         for item in self.items:
@@ -215,20 +212,19 @@ class Batch:
             yield item, caused
 
     def family(self) -> Callable[[Contact], list[Contact]]:
-        """Return a function from a final contact to itself and the stored contacts merged into it."""
+        """Return a function from a final contact to itself and stored contacts merged into it."""
         merged: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
             if not merge.loser.is_new:
                 merged.setdefault(merge.loser.final(), []).append(merge.loser)
 
         def members(contact: Contact) -> list[Contact]:
-            # The oldest contact survives, so a new contact never has a stored one merged into it.
+            # The oldest contact survives, so nothing stored is merged into a new one.
             return [] if contact.is_new else [contact, *merged.get(contact, ())]
 
         return members
 
     def path(self, contact: Contact) -> ContactPath:
-        """Return the contact's path, by default an empty one."""
         path = self.paths.get(contact)
         if path is None:
             path = self.paths[contact] = ContactPath(self.profiles.get(contact).source_mask)

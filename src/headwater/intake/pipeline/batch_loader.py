@@ -1,6 +1,4 @@
-"""Load the stored facts that a batch depends on: three round trips, plus one for page views. Queries of one
-round trip are sent together.
-"""
+"""Load the stored facts of a batch in three round trips, or four with page views."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ from headwater.people.identity.joins import browser_key
 
 
 def load_existing(connection: Connection[Any], batch: Batch) -> None:
-    """Load what the rows may repeat, and the identifiers, clicks and companies they contain."""
+    """Load events and page views that may repeat, identifiers, clicks and companies."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
     hits = [item.hit for item in batch.items if item.hit is not None]
@@ -63,7 +61,6 @@ def load_existing(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Load the contacts with the batch's identifiers and of refunded orders."""
     batch.orders = load_orders(connection, batch.space.id, list_refunded_orders(batch))
     ids = {link[2] for link in batch.links}
     ids |= {order.contact_id for order in batch.orders.values()}
@@ -75,7 +72,7 @@ def load_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
-    """Return the keys of browsers that identified a contact without a signature, and the earliest time."""
+    """Return browsers that identified a contact unsigned, and the earliest time."""
     claims = [
         item.identity
         for item in batch.items
@@ -87,7 +84,7 @@ def _unsigned_browsers(batch: Batch) -> tuple[set[str], int]:
 
 
 def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
-    """Return the domains and external ids that may identify companies."""
+    """Return names that may identify companies."""
     if batch.space.company_identity_mode == "external_id":
         events = (item.event for item in batch.items if item.event is not None)
         external = (event.company_external_id for event in events)
@@ -98,7 +95,7 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Start drawing ids for new contacts and companies. Call the result to assign them."""
+    """Request ids. Call the result to assign them."""
     assign_contact_ids = identity.request_ids(connection, batch.directory)
     assign_company_ids = companies.request_ids(connection, batch.companies)
 
@@ -118,7 +115,7 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Load the touches and visits that affect new touches, and the later events."""
+    """Load touches and visits near new touches, and later events."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
     seen = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
@@ -135,7 +132,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
-    """Yield every touch with the stored contacts merged into its contact."""
+    """Yield touches with the stored contacts merged into their contact."""
     members = batch.family()
     for item in batch.items:
         if item.touch is not None:

@@ -47,7 +47,6 @@ from headwater.spaces.sites.sites import count_bots
 
 
 def write_merges(connection: Connection[Any], batch: Batch) -> None:
-    """Store the merges, and move the rows of merged contacts."""
     space_id = batch.space.id
     moves = [move for profile in batch.profiles if (move := _make_move(batch, profile))]
     write_merged_contacts(connection, space_id, batch.directory)
@@ -67,7 +66,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Store touchpoints of events and sent ones, and add their sources to later stored events."""
+    """Also add their sources to later stored events."""
     add_sources(connection, batch.space.id, batch.late_sources)
     touches = [
         _touchpoint_from_item(batch, item, item.touch) for item in batch.items if item.touch is not None
@@ -76,7 +75,7 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
-    """Store page views, visits, clicks and new touchpoints; delete touchpoints that are no longer made."""
+    """Also delete touchpoints that are no longer made."""
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
     hits = [hit for item in batch.items if (hit := hit_row(item))]
@@ -92,8 +91,8 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Store the events. Replaced events release their keys first, because a later event may have one. They
-    are deleted after their deliveries are handed over.
+    """Replaced events release their keys first, because a later event may have one. They are deleted after
+    their deliveries are handed over.
     """
     batch.events = [event for item in batch.items if (event := _make_event(batch, item))]
     replaced = {event.id for event in batch.replaced}
@@ -119,7 +118,6 @@ def write_refunds(connection: Connection[Any], batch: Batch) -> None:
 
 
 def keep_history(connection: Connection[Any], batch: Batch) -> None:
-    """Record what the batch added, and save replaced events."""
     space_id = batch.space.id
     new_touches = [view.id for view in batch.views.values() if view.is_touch and not view.was_touch]
     touches = [item.id for item in batch.items if item.touch is not None]
@@ -128,7 +126,7 @@ def keep_history(connection: Connection[Any], batch: Batch) -> None:
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Record events whose paths are new or changed: in the batch, after its touches, or replaced."""
+    """Record events whose paths are new or changed."""
     space_id, views = batch.space.id, batch.views.values()
     changes = [(view.owner, view.occurred_at) for view in views if view.was_touch != view.is_touch]
     changes += [(item.contact, item.touch.occurred_at) for item in batch.items if item.touch is not None]
@@ -139,7 +137,7 @@ def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Queue deliveries. Replacement events take over deliveries, so they come last."""
+    """Replacement events take over deliveries, so they come last."""
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
     others = [event for event in batch.events if event.id not in successors]
@@ -151,7 +149,7 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Record duplicates, including replaced events, for users to see."""
+    """Replaced events count as duplicates, for users to see."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")
@@ -163,7 +161,6 @@ def empty_inbox(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _make_move(batch: Batch, profile: Profile) -> ContactMove | None:
-    """Return the move of a contact's stored rows, or None."""
     contact = profile.contact
     if contact.is_new:
         return None

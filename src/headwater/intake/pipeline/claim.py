@@ -24,8 +24,8 @@ def claim(
     ids: Collection[int] | None = None,
     ahead: ParsedRows | None = None,
 ) -> Batch | None:
-    """Lock the Space, and load its oldest rows or the rows `ids`. Return None if it is locked. Rows parsed
-    ahead are used if they are still the first, with the same versions and rules.
+    """Lock the Space, and load its oldest rows or `ids`. Return None if locked. Rows parsed ahead are used if
+    they and the rules are unchanged.
     """
     parsed_rows = ahead.arrivals if ahead is not None else []
     is_locked = request_lock(connection, space_id)
@@ -49,7 +49,7 @@ def claim(
 
 
 def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
-    """Lock the Space, and return its rules, or None if it is locked."""
+    """Return the rules, or None if locked."""
     if not try_lock(connection, space_id):
         return None
     *rules, _, _ = connection.execute(queries["standing"], {"space_id": space_id}).fetchall()[0]

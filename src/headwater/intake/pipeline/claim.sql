@@ -1,7 +1,6 @@
 -- name: standing
--- Load a Space's rules, destinations and the creation time of its newest contact. A separate statement after
--- the lock, so that it sees everything committed before: rows processed under old rules are reclassified,
--- later ones aren't.
+-- Load a Space's rules and destinations. A separate statement after the lock, to see everything committed
+-- before: rows processed under old rules are reclassified, later ones aren't.
 SELECT s.id, s.timezone, s.currency, s.phone_region, s.company_identity_mode, s.ignored_identifiers,
        s.own_domains || ARRAY(
            SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site
@@ -28,6 +27,5 @@ FROM spaces s
 WHERE s.id = %(space_id)s;
 
 -- name: draw_number
--- Draw a number for the batch's changes. Without a table, because a cluster's node would use its own
--- sequence.
+-- Without a table, because a cluster's node would use its own sequence.
 SELECT nextval('receipt_ids');

@@ -1,4 +1,4 @@
-"""Set aside repeated events and page views, before all other decisions. Pure."""
+"""Set aside repeated events and page views before other decisions. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from headwater.intake.pipeline.batch import Batch, Item
 
 
 def idempotency_key(event: AcceptedEvent) -> Key | None:
-    """Return the key that makes a repeated event a duplicate."""
     return (event.event_name, event.idempotency_key) if event.idempotency_key else None
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """Return the order's key, or None for upsells, which share their order's id."""
+    """None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id
 
 
 def drop_duplicates(batch: Batch) -> None:
-    """Set aside events that repeat a stored or earlier one. An event from a page makes only page events
-    duplicates: one from the business replaces it.
+    """Set aside repeated events. An event from a page makes only page events duplicates: one from the
+    business replaces it.
     """
     remaining: list[Item] = []
     for item in batch.items:
@@ -48,7 +47,7 @@ def drop_duplicates(batch: Batch) -> None:
 
 
 _Candidates = tuple[tuple[Literal["idempotency_key", "order_id"], Key | None, Recorded], ...]
-"""The possible reasons, with the event's key and the recorded keys."""
+"""Reasons, with the event's key and the recorded keys."""
 
 
 def _find_repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
@@ -65,7 +64,7 @@ def _find_repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
 
 
 def _find_replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
-    """Return the page events that this one replaces, and forget their keys."""
+    """Return the page events that this one replaces; forget their keys."""
     replaced: dict[int, Replaced] = {}
     for reason, key, recorded in candidates:
         event_id = recorded.browsers.get(key) if key is not None else None

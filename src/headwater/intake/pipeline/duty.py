@@ -15,11 +15,11 @@ from headwater.intake.pipeline.read_ahead import ReadAhead
 from headwater.intake.pipeline.rounds import Rounds
 
 TURN_SECONDS = 1.0
-"""Longer than for other jobs: accepted rows take precedence."""
+"""Accepted rows take precedence over other jobs."""
 
 
 def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALERT) -> Duty:
-    """Return the job. `merge_alert` is the number of merges per hour that raises an alert."""
+    """`merge_alert` merges in an hour raise an alert."""
     read_ahead = ReadAhead()
     rounds = Rounds(ended=read_ahead.keep_only)
 

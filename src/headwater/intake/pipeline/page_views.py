@@ -33,11 +33,10 @@ def hash_clicks(hits: Iterable[AcceptedHit]) -> set[str]:
 
 
 Browsed = dict[Contact, dict[str, list[int]]]
-"""Times of page views, by final contact and browser."""
+"""By final contact and browser."""
 
 
 def browsed_by_stored(batch: Batch) -> Browsed:
-    """Return the batch's page views of contacts that are at least partly stored."""
     browsed: Browsed = {}
     for item in batch.items:
         if item.hit is not None:
@@ -48,7 +47,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
 
 
 def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
-    """Return spans that cover the stored visits these page views may belong to."""
+    """Return spans of stored visits that page views may belong to."""
     members = batch.family()
     return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
@@ -59,8 +58,8 @@ def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
 
 
 def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) -> list[TouchpointRange]:
-    """Add stored visits to the batch. Return the spans with touches that may change: near these page views,
-    and near a visit's next page view with a campaign, whenever that is.
+    """Add stored visits. Return spans with touches that may change: near these page views, and near a visit's
+    next page view with a campaign.
     """
     after = _add_visits(batch, rows)
     members = batch.family()
@@ -73,16 +72,14 @@ def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) 
 
 
 def _find_spans(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield spans around page views. A merged visit may absorb the next one, so include direct visits up to
-    an hour later.
-    """
+    """A merged visit may absorb the next one, so include direct visits up to an hour later."""
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
         yield moment - HALF_HOUR, moment + HALF_HOUR
 
 
 def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
-    """Add stored visits. Return the times of later page views with a campaign, by contact."""
+    """Return the times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
     for contact_id, device, visit_id, first, last, beside, *columns in rows:
@@ -112,7 +109,6 @@ def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, 
 
 
 def put_beginnings(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Add the stored first page views of direct visits."""
     first: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         _, visit_id, view_id, *_ = row
@@ -140,7 +136,7 @@ def put_touches(batch: Batch, touches: Iterable[StoredTouch]) -> None:
 
 
 def _make_direct_view(touch: StoredTouch, owner: Contact) -> View:
-    """Return a direct visit's first page view, with the fields to withdraw its touch."""
+    """Return a direct visit's first page view, to withdraw its touch."""
     view = View(touch.id, touch.occurred_at, "", owner)
     source_id, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword = touch.key
     ad = Ad(None, None, campaign_id, campaign_name, adset_id, adset_name, ad_id, ad_name, keyword)
@@ -210,7 +206,7 @@ def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
 
 
 def sources_seen(batch: Batch) -> list[SourceSeen]:
-    """Return sources that stored events after the page views may lack."""
+    """Return sources that later stored events may lack."""
     return [
         SourceSeen(contact.id, view.occurred_at, view.touch().source_bit)
         for view in batch.views.values()
@@ -219,5 +215,4 @@ def sources_seen(batch: Batch) -> list[SourceSeen]:
 
 
 def original_id(owner: Contact) -> int | None:
-    """Return the id of a contact merged in this batch, or None."""
     return owner.id if owner.merged_into is not None else None

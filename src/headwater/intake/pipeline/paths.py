@@ -1,6 +1,6 @@
-"""The part of a contact's path that affects a batch: earlier touches, sources and visits.
+"""The part of a contact's path that affects a batch.
 
-It changes item by item in order of arrival, so that the split into batches doesn't matter. Pure.
+It changes in order of arrival, so that the split into batches doesn't matter. Pure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ContactPath:
     def __init__(self, source_mask: int) -> None:
         self.source_mask = source_mask
         self.merged_mask = 0
-        """Sources that a merge adds to every earlier event."""
+        """Sources that a merge adds to earlier events."""
         self.marks: list[EventSources] = []
         self._times: dict[TouchpointKey, list[int]] = {}
         self._known_times: list[int] = []
@@ -63,26 +63,24 @@ class ContactPath:
         insort(self._known_times, occurred_at)
 
     def load_direct(self, view: View) -> None:
-        """Add the first page view of a stored direct visit."""
         self._direct.append(view)
 
     def load_visit(self, visit: Visit) -> None:
         self._visits.setdefault(visit.device, []).append(visit)
 
     def repeats(self, touch: Touch) -> bool:
-        """Return whether an equal touch exists in the 30 minutes before."""
+        """Return whether an equal touch came in the 30 minutes before."""
         return any(
             touch.occurred_at - HALF_HOUR <= time <= touch.occurred_at
             for time in self._times.get(touch.key, ())
         )
 
     def add_touch(self, touch: Touch) -> None:
-        """Add a touch of an event, or a sent one."""
         self._add(touch)
         self._add_known_time(touch.occurred_at)
 
     def add_view(self, view: View) -> None:
-        """Add a page view, and decide again on the page views it affects."""
+        """Also decide again on the page views it affects."""
         for changed in assign_view(self._visits.setdefault(view.device, []), view):
             if changed.is_direct:
                 self._claim_directly(changed)
@@ -94,13 +92,12 @@ class ContactPath:
                 self._remove_known_time(changed.occurred_at)
 
     def add_event(self, event_time: int) -> EventSources:
-        """Add an event, with all sources known so far."""
         mark = EventSources(event_time, self.source_mask)
         self.marks.append(mark)
         return mark
 
     def absorb(self, other: ContactPath) -> None:
-        """Add the path of a merged contact. Earlier decisions stay."""
+        """Earlier decisions stay."""
         for key, times in other._times.items():
             self._times.setdefault(key, []).extend(times)
         self._known_times = sorted(self._known_times + other._known_times)
@@ -131,13 +128,13 @@ class ContactPath:
         self._reconsider(moment)
 
     def _reconsider(self, moment: int) -> None:
-        """Decide again on direct visits in the 30 minutes after a changed touch."""
+        """Decide again on direct visits up to 30 minutes later."""
         for view in self._direct:
             if moment <= view.occurred_at <= moment + HALF_HOUR:
                 self._decide_directly(view)
 
     def _decide_directly(self, view: View) -> None:
-        """Make or withdraw a direct visit's touch: it makes none in the 30 minutes after a known source."""
+        """A direct visit makes no touch in the 30 minutes after a known source."""
         nearest = bisect_left(self._known_times, view.occurred_at - HALF_HOUR)
         follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.occurred_at
         if follows_better and view.is_touch:

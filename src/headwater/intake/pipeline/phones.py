@@ -1,4 +1,4 @@
-"""Match events that have only a phone number to contacts. Pure."""
+"""Match events with only a phone number to contacts. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _RUNS = ("0123456789", "1234567890", "9876543210")
 
 
 def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str | None:
-    """Return the E.164 number that identifies a business record, or None for other senders and made-up
-    numbers.
-    """
+    """Return the E.164 number of a business record; None for other senders and made-up numbers."""
     if text is None or sender not in BUSINESS_RECORDS or text in space.junk:
         return None
     number = read_phone(text, space.phone_region)
@@ -38,7 +36,7 @@ def register_stored_phones(batch: Batch) -> None:
 
 
 def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
-    """Register an item's number for its contact, if other events need it."""
+    """Register an item's number if other events need it."""
     described = item.event or item.person
     text = described.phone if described is not None else None
     if text is None or _NO_DIGITS.sub("", text)[-PHONE_DIGITS:] not in digits:
@@ -49,10 +47,9 @@ def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
 
 
 def _accepts_phone(batch: Batch, item: Item, contact: Contact) -> bool:
-    """Return whether to accept the number: a page fills only empty values."""
+    """A page fills only empty values."""
     return item.identity.sender.is_trusted or batch.profiles.get(contact).phone is None
 
 
 def list_phone_digits(batch: Batch) -> set[str]:
-    """Return the last digits of numbers that identify events of the batch."""
     return {item.identity.phone[-PHONE_DIGITS:] for item in batch.items if item.identity.phone}

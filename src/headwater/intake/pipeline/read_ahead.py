@@ -1,6 +1,6 @@
 """Read and parse the next rows while PostgreSQL writes a batch.
 
-The next claim uses them only if the same versions of the rows are still first, under the same rules.
+They are used if the same versions are still first at the next claim, under the same rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headwater.intake.pipeline.steps import parse
 MAX_SPACES = 8
 """More Spaces are not read ahead."""
 MAX_CHARACTERS = 8_000_000
-"""Read nothing ahead of a larger batch, to save memory."""
+"""No read ahead of larger batches, to save memory."""
 CHUNK_ROWS = 50
 """Rows to parse between flushes to PostgreSQL."""
 
@@ -46,7 +46,7 @@ class ReadAhead:
         return self._parsed_rows(connection).pop(space_id, None)
 
     def request(self, connection: Connection[Any], batch: Batch, limit: int) -> Callable[[], None]:
-        """Start loading the rows after a full batch. Call the result to parse and keep them."""
+        """Request the rows after a full batch. Call the result to parse and keep them."""
         arrivals = batch.arrivals
         if (
             len(arrivals) < limit
@@ -75,7 +75,7 @@ class ReadAhead:
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Parse rows while PostgreSQL works. Return None without rows or with a faulty one."""
+    """Return None without rows, or if one is faulty."""
     parsed = ParsedRows(space, arrivals)
     try:
         for start in range(0, len(arrivals), CHUNK_ROWS):

@@ -1,7 +1,4 @@
-"""Background job: reclassify stored touches after source names change.
-
-A batch is one transaction, with its progress, under the Space's lock.
-"""
+"""Background job: reclassify stored touches after source names change."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ from headwater.spaces.reclassifications import (
 queries = Queries(__name__, "reclassification.sql")
 
 BATCH_ROWS = 2_000
-"""Of touchpoints, and of page views. Small, because the Space is locked."""
+"""Of each kind. Small, because the Space is locked."""
 STATEMENT_TIMEOUT = "20s"
 
 _URL_AT = {"touchpoints": 4, "views": 3}
@@ -56,7 +53,7 @@ log = structlog.get_logger()
 
 
 class _Stored(NamedTuple):
-    """A touch, or a page view that could make one, with a changed name."""
+    """A touch or a possible one, with a changed name."""
 
     id: int
     contact_id: int
@@ -87,9 +84,9 @@ Apply = Callable[[SpaceRules, Iterator[_Stored]], _Changes]
 
 
 def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Reclassify the next batch of a Space. Return whether there was one. Needs an autocommit connection.
+    """Reclassify the next batch; return whether there was one. Needs an autocommit connection.
 
-    After an error, the batch is retried row by row, and a failing row is left unchanged.
+    After an error, rows are retried one by one, and a failing row stays unchanged.
     """
     try:
         return _reclassify(connection, space_id, limit)
@@ -131,7 +128,6 @@ RECLASSIFICATION_DUTY = Duty(
 
 
 def _shorten(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: int) -> WorkPiece:
-    """Shorten a batch to `limit` rows of each kind."""
     values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
     row = connection.execute(queries["last_id"], values | {"most": limit}).fetchone()
     assert row is not None
@@ -151,7 +147,7 @@ class _Names(NamedTuple):
         return cls(frozenset(names), frozenset(networks), sources)
 
     def find(self, url: str, source: str | None = None) -> str | None:
-        """Return the changed name in a link or source, if any."""
+        """Return the changed name, if any."""
         if (value := name_in(url)) in self.values:
             return value
         if not self.networks:
@@ -163,7 +159,6 @@ class _Names(NamedTuple):
 def _read(
     connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
 ) -> Iterator[_Stored]:
-    """Yield touches and page views with a changed name."""
     names = _Names.read(piece.names, sources)
     values = {
         "space_id": space_id,
@@ -198,7 +193,7 @@ def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
 
 
 def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
-    """Return a page view, or None if it can't make a touch."""
+    """None if it can't make a touch."""
     view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:
@@ -252,7 +247,6 @@ def _change_touchpoint(changes: _Changes, stored: _Stored, touch: ClassifiedTouc
 
 
 def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> None:
-    """Store the changes, and add the new sources to contacts and later events."""
     connection.execute(DRAW_REVISION, {"space_id": space_id})
     changed = [touch.id for touch in changes.touchpoints]
     keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)

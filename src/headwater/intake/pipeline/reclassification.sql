@@ -2,11 +2,11 @@
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: bound_waiting
--- SET instead of a function, so that a cluster passes it on to its nodes.
+-- SET, so that a cluster passes it on to its nodes.
 SET LOCAL lock_timeout = {patience};
 
 -- name: last_id
--- The last id of a batch with at most %(most)s touchpoints and page views.
+-- The end of a batch of at most %(most)s rows of each kind.
 SELECT least(
     (SELECT t.id FROM touchpoints t
      WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
@@ -17,7 +17,7 @@ SELECT least(
     %(until_id)s::bigint);
 
 -- name: touchpoints
--- Touchpoints not made by page views, with a link with parameters or a source among the networks.
+-- Touchpoints without a page view, with link parameters or one of the networks.
 SELECT t.id, t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.sent, t.url,
        t.referrer_host, t.source_id, t.source_rule, g.account_id, g.account_name, g.campaign_id,
        g.campaign_name, g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword
@@ -31,7 +31,7 @@ WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
   AND NOT t.by_hit AND (t.url ~ '[?#]' OR t.source_id = ANY(%(networks)s::smallint[]));
 
 -- name: views
--- Page views that could make a touchpoint, with parameters, and whether they made one.
+-- Page views with parameters that could make a touchpoint.
 SELECT h.id, h.contact_id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.url,
        h.referrer_host, h.touch::text,
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL

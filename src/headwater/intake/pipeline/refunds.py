@@ -41,12 +41,12 @@ class KnownOrder(NamedTuple):
 
 
 _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
-"""The idempotency key of a refund from the WooCommerce plugin, which contains the order's id."""
+"""The key of a WooCommerce plugin's refund, which contains the order's id."""
 
 
 def read_refund_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
-    """Return the refund that a business record or the WooCommerce plugin sends as a negative event. As an
-    event, it would be a duplicate of the order, or count on top of the webhook's report.
+    """Return the refund sent as a negative event by a business record or the WooCommerce plugin. As an event,
+    it would be a duplicate, or count twice.
     """
     amount = Decimal(event.amount or 0)
     order_id = _refunded_order(event, Sender(arrival.sender))
@@ -69,20 +69,18 @@ def _refunded_order(event: AcceptedEvent, sender: Sender) -> str | None:
 
 
 def list_order_ids(batch: Batch) -> set[str]:
-    """Return the ids of orders with events or refunds in the batch."""
     order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     events = (item.event for item in batch.items if item.event is not None)
     return order_ids | {key[1] for event in events if (key := order_key(event))}
 
 
 def list_refunded_orders(batch: Batch) -> set[str]:
-    """Return the ids of orders with refunds, including earlier ones."""
+    """Includes earlier refunds."""
     order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     return order_ids | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
 
 
 def settle_refunds(batch: Batch) -> None:
-    """Process refund reports, and add the resulting refunds as events."""
     if not batch.parsed.refunds and not batch.refunds:
         return
     changed: dict[str, OrderRefunds] = {}
@@ -102,7 +100,7 @@ def settle_refunds(batch: Batch) -> None:
 
 
 def _list_batch_orders(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
-    """Yield the batch's orders by id, those from the business last."""
+    """Yield the batch's orders, those from the business last."""
     orders = [
         (key[1], item)
         for item in batch.items
@@ -137,7 +135,7 @@ def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOr
 
 
 def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
-    """Return the order's reports found by any of its ids, and register all ids."""
+    """Find an order's reports by any id, and register all ids."""
     existing = (batch.refunds[name] for name in order_ids if name in batch.refunds)
     refunds = next(existing, None) or OrderRefunds(order_ids[0], [])
     for name in order_ids:
@@ -153,7 +151,7 @@ def _add_report(
     accepted: AcceptedRefund,
     in_batch: dict[str, KnownOrder],
 ) -> None:
-    """Add a report to an order. If it changes nothing, record a duplicate."""
+    """A report that changes nothing is a duplicate."""
     sender = Sender(arrival.sender)
     currency = _normalise_currency(batch, accepted.currency)
     new = [
@@ -175,7 +173,6 @@ def _add_report(
 def _add_events(
     batch: Batch, refunds: OrderRefunds, order: KnownOrder | None, arrivals: dict[int, InboxRow]
 ) -> None:
-    """Add an order's new refunds to the batch's events."""
     if order is None:
         waits = not all(refund.is_event for refund in refunds.counted)
         now = batch.arrivals[-1].received_at
@@ -226,5 +223,5 @@ def _make_money(batch: Batch, amount: Decimal | None, currency: str | None) -> O
 
 
 def _normalise_currency(batch: Batch, currency: str | None) -> str | None:
-    """Return the currency, or None if it is the Space's."""
+    """None means the Space's currency."""
     return None if currency == batch.space.currency else currency

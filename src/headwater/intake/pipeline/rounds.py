@@ -1,6 +1,4 @@
-"""Iterate over Spaces with waiting rows, a few at a time, so that a worker sees new rows and skips Spaces
-that others emptied.
-"""
+"""Iterate over Spaces with waiting rows a few at a time, to see new rows and skip empty Spaces."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from psycopg import Connection
 from headwater.intake.inbox.queue import last_waiting_space, next_waiting_spaces
 
 MAX_SPACES = 32
-"""Per poll. With one row each they take about 50 ms, and a poll less than 1 ms."""
+"""Per poll, which takes less than 1 ms."""
 
 # Two workers, in the order of ids; a dot is an empty Space, which is not seen:
 #
@@ -26,7 +24,7 @@ MAX_SPACES = 32
 
 
 class Rounds:
-    """A worker's position. `ended` receives the Spaces of a finished round."""
+    """`ended` receives the Spaces of a finished round."""
 
     def __init__(self, ended: Callable[[set[int]], object]) -> None:
         self._ended = ended
@@ -36,7 +34,6 @@ class Rounds:
         """Of this round."""
 
     def poll(self, connection: Connection[Any]) -> list[int]:
-        """Return the next Spaces with waiting rows; empty if none exist."""
         after = _draw(connection) if self._after is None else self._after
         spaces = next_waiting_spaces(connection, after, MAX_SPACES)
         missing = MAX_SPACES - len(spaces)
@@ -51,10 +48,9 @@ class Rounds:
         return spaces
 
     def jump(self) -> None:
-        """Continue from a random position, because another worker is here."""
+        """Another worker is here: continue at a random position."""
         self._after = None
 
 
 def _draw(connection: Connection[Any]) -> int:
-    """Return a random position among the Spaces with waiting rows."""
     return random.randrange(last_waiting_space(connection) + 1)  # noqa: S311 - no secret

@@ -1,6 +1,4 @@
-"""The pipeline's decisions, in the order of `batch_runner.process`. Pure; items are processed in order of
-arrival.
-"""
+"""The pipeline's decisions, in the order of `batch_runner.process`. Pure."""
 
 from __future__ import annotations
 
@@ -137,9 +135,7 @@ def _add_item(
     occurred_at: int,
     claim: AcceptedEvent | AcceptedPerson | None = None,
 ) -> Item:
-    """Add an item with an identity and a time (ms since 1970). `claim` may join the browser's past to a
-    contact.
-    """
+    """Add an item, with its time in ms since 1970."""
     sender = Sender(arrival.sender)
     trusted, warnings = without_junk(identifiers, parsed.space.junk)
     seen_with = trusted.fingerprint is not None and trusted.ip is not None
@@ -162,7 +158,7 @@ def _add_item(
 
 
 def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
-    """Identify a business record by phone if it has no other identifier."""
+    """Identify a business record by phone alone."""
     identity = item.identity
     if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
         return
@@ -173,7 +169,7 @@ def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> Non
 
 
 def match_and_merge(batch: Batch) -> None:
-    """Find, create and merge contacts one by one, because results affect later items. Identifiers that a page
+    """Find, create and merge contacts one by one, because results affect later items. Identifiers that pages
     may not add are dropped with a warning.
     """
     digits = list_phone_digits(batch)
@@ -191,7 +187,6 @@ def match_and_merge(batch: Batch) -> None:
 
 
 def describe_contacts(batch: Batch) -> None:
-    """Fill profiles from events, page views and merged contacts."""
     directory, profiles, zone = batch.directory, batch.profiles, batch.space.zone
     for item, merges in batch.timeline():
         for merge in merges:
@@ -241,7 +236,7 @@ def read_views(batch: Batch) -> None:
 
 
 def group_companies(batch: Batch) -> None:
-    """Assign companies. A survivor keeps its own or takes the merged contact's."""
+    """A survivor keeps its company or takes the merged contact's."""
     by_external_id = batch.space.company_identity_mode == "external_id"
     for item, merges in batch.timeline():
         for merge in merges:
@@ -272,7 +267,7 @@ def _find_employer(batch: Batch, item: Item) -> Company | None:
 
 
 def walk_paths(batch: Batch) -> None:
-    """Decide which touches become touchpoints, and the sources before each event."""
+    """Decide which touches become touchpoints, and the sources of events."""
     for item, merges in batch.timeline():
         for merge in merges:
             batch.path(merge.survivor).absorb(batch.path(merge.loser))

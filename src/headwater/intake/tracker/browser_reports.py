@@ -21,7 +21,7 @@ from headwater.sources.addresses import read_address
 
 MAX_ITEMS = 50
 MAX_AGO = 7 * 86_400_000
-"""A week in milliseconds: how long browsers keep items they couldn't send."""
+"""A week: how long browsers keep unsent items, in milliseconds."""
 LONGEST_COOKIE = {**dict.fromkeys(COOKIES, 255), "fbc": 1024}
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,255}")
@@ -32,7 +32,7 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, kw_only=True)
 class BrowserReport:
-    """The fields of a report that apply to all items."""
+    """Fields that apply to all items."""
 
     token: str | None = None
     fingerprint: str | None = None
@@ -72,7 +72,7 @@ def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserRepo
 
 
 def _read_landing(value: Any, now: float) -> AcceptedLanding | None:
-    """Return the landing page view, or None if invalid: it is optional."""
+    """Return the landing page view, or None if invalid."""
     try:
         landing = msgspec.convert(value, _Landing)
     except msgspec.ValidationError:
@@ -85,7 +85,7 @@ def _read_landing(value: Any, now: float) -> AcceptedLanding | None:
 
 
 def _read_cookies(cookies: dict[str, Any]) -> dict[str, str]:
-    """Return the valid cookies. Others are ignored, because another script may have set them."""
+    """Return the valid cookies; others may be set by other scripts."""
     return {
         name: value
         for name, longest in LONGEST_COOKIE.items()
@@ -109,10 +109,10 @@ _decode_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Body:
-    """A body to validate once its site is known."""
+    """A body whose site isn't known yet."""
 
     def __init__(self, body: bytes) -> None:
-        """Decode a body. Raises Invalid without naming a field, because the site isn't known."""
+        """Raises Invalid without naming a field, because the site isn't known."""
         try:
             self._members = decode_typed(body, _decode_members, name_fields=False)
         except msgspec.ValidationError:
@@ -146,7 +146,7 @@ _REPORT_FIELDS = frozenset(_ReportPayload.__struct_fields__)
 
 @lru_cache(maxsize=1024)
 def language_tag(text: str | None) -> str | None:
-    """Return the first language of an Accept-Language header or a browser's list, as a tag."""
+    """Return the first language of an Accept-Language header or browser list."""
     match = _LANGUAGE.fullmatch((text or "").split(",")[0].split(";")[0].strip())
     if match is None:
         return None
@@ -162,8 +162,6 @@ def _subtag(text: str) -> str:
 
 @dataclass(frozen=True)
 class Browser:
-    """The browser that sent a report, from the report and the request."""
-
     token: str | None
     fingerprint: str | None
     ip: str | None
@@ -178,7 +176,7 @@ class Browser:
     landing: AcceptedLanding | None = None
 
     def visitor(self) -> dict[str, str]:
-        """Return the visitor's identifiers. An address counts only with a fingerprint."""
+        """An address identifies only with a fingerprint."""
         identifiers = {"trk_token": self.token} if self.token else {}
         if self.fingerprint and self.ip:
             identifiers |= {"fingerprint": self.fingerprint, "ip": self.ip}

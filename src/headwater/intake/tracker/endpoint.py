@@ -1,7 +1,7 @@
-"""Receive browsers' reports in plain ASGI like other high-traffic endpoints.
+"""Receive browsers' reports in plain ASGI.
 
 Access depends on the page's origin, because the site key is public. Bodies are text/plain to avoid preflight
-requests; preflights are answered anyway.
+requests.
 """
 
 from __future__ import annotations
@@ -55,14 +55,12 @@ Headers = dict[bytes, bytes]
 
 @dataclass(frozen=True)
 class ItemResults:
-    """The results of a report's items, and the rows of the valid ones."""
-
     results: list[dict[str, Any]]
     rows: Sequence[bytes]
     kinds: Sequence[str]
     senders: Sequence[Sender]
     faults: Sequence[tuple[RefusalReason, str]] = ()
-    """The reasons of refused items, with the fields at fault."""
+    """Reasons of refused items, with the wrong fields."""
 
 
 class HitsEndpoint(Endpoint):
@@ -82,7 +80,7 @@ class HitsEndpoint(Endpoint):
             refuse_encoding(_get_text(headers, b"content-encoding"))
             body = Body(await read_body(receive, MAX_BODY))
         except Problem as problem:
-            # Let any origin read this response: a script that can't would retry forever.
+            # Any origin may read this: a script that can't would retry forever.
             return _add_grant(problem_answer(problem), origin)
         site = await self._admit(body.site(), origin)
         try:
@@ -109,7 +107,7 @@ class HitsEndpoint(Endpoint):
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
-        """Return the report's site. Raises Unauthorized or Forbidden, and records either."""
+        """Return the report's site. Raises Unauthorized or Forbidden."""
         try:
             _check_origin(origin)
             site = await self._sites.site(key)
@@ -134,9 +132,7 @@ class HitsEndpoint(Endpoint):
         self._sites.refusals.note(site.caller.space_id, site.id, reason, detail)
 
     def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
-        """Count items against the sender's share of the Space's limit. Raises RateLimited. Runs before
-        validation, which costs more.
-        """
+        """Charge the sender's share of the limit before validation. Raises RateLimited."""
         limit = self._ingest.keys.limit(site.caller, REPORTING)
         sender = address_subject(address)
         try:
@@ -185,13 +181,13 @@ class HitsEndpoint(Endpoint):
 
 
 def _check_origin(origin: str) -> None:
-    """Raise Forbidden unless it is a page's origin. Opaque origins are checked with the site."""
+    """Raise Forbidden unless it can be a page's origin."""
     if origin != OPAQUE and sent_host(origin) is None:
         raise Forbidden("A report needs the Origin header of a page.")
 
 
 def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
-    """Return the results of a bot's items: only its number of page views is stored."""
+    """Only the number of page views is stored."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))
@@ -239,7 +235,7 @@ def _make_body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
 
 
 def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
-    """Return the token as a cookie of the page's own domain, if our host belongs to it.
+    """Set the token as a cookie of the page's domain, if our host belongs to it.
 
     Set by the server, because Safari limits cookies set by scripts to seven days. Not HttpOnly, because
     trkToken() reads it.
@@ -254,7 +250,7 @@ def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, byt
 
 
 def grant(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return headers that let the origin's pages read the response and use cookies."""
+    """Let the origin's pages read the response and use cookies."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-credentials", b"true"),
@@ -269,9 +265,7 @@ def _add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
-    """Answer a preflight request. Any page may send JSON: the origin is checked with the report, which has
-    the site.
-    """
+    """Allow any page to send JSON: the report's origin is checked with its site."""
     origin = _get_text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
     if sent_host(origin) is not None:

@@ -1,4 +1,4 @@
-"""Validate the items of a browser's report one by one, and turn them into inbox rows. Pure."""
+"""Validate the items of a browser's report one by one. Pure."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _decode_type = msgspec.json.Decoder(_Type).decode
 
 
 def describe_fault(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
-    """Return why an item was refused, and its type with the first wrong field."""
+    """Return why an item was refused, and its type and field."""
     fields = list(invalid.errors)
     is_clock = isinstance(invalid, WrongClock) or fields == ["ago"]
     reason = RefusalReason.CLOCK if is_clock else RefusalReason.INVALID
@@ -169,7 +169,7 @@ class AcceptedItem(NamedTuple):
 
 
 def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
-    """Return an item's inbox row. Raises Invalid naming every wrong field."""
+    """Return an item's inbox row. Raises Invalid with all wrong fields."""
     try:
         kind = _decode_type(raw).type
     except msgspec.DecodeError:
@@ -193,8 +193,8 @@ def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> Acc
 
 
 def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
-    """Return who vouches for a person's fields: the business, with a valid signature. An invalid one raises
-    Invalid, so that the business notices.
+    """Return who vouches for a person's fields: the business, if signed. Raises Invalid for a wrong
+    signature.
     """
     signature = SIGNATURE_FORM.accept(raw, now)
     if signature is None:
@@ -209,7 +209,6 @@ def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: floa
 
 
 def _make_claim(browser: Browser, site: ActiveSite) -> dict[str, Any]:
-    """Return the limits on identifying as a known contact."""
     rule = SIGNED_ONLY if site.signed_only else None
     return {"address_key": browser.address_key, "join_rule": rule}
 
@@ -231,7 +230,7 @@ _REQUEST_FIELDS = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user
 
 
 def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
-    """Return an event's row. Fields of the request override the page's, which are untrusted."""
+    """Return an event's row. Fields of the request override the untrusted page's."""
     item = WHEN_FORM.accept(raw, now)
     members = _decode_members(raw)
     for name in _REQUEST_FIELDS:
@@ -251,7 +250,6 @@ def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, now: float) ->
 
 
 def _check_amount(amount: str, site: ActiveSite) -> None:
-    """Raise Invalid for an amount that pages may not report."""
     if not site.accepts_amounts:
         raise Invalid.of("amount", "is not accepted from pages of this site.")
     if Decimal(amount) < 0:

@@ -27,8 +27,8 @@ _HEADERS = [
 
 
 def make_script(script: str, endpoint: str) -> bytes:
-    """Return the script served at path `script` that reports to path `endpoint`. It finds the endpoint
-    relative to its own URL, so that a proxy can move both.
+    """Return the script served at `script`. It finds `endpoint` relative to its own URL, so that a proxy can
+    move both.
     """
     source = files("headwater.intake.tracker").joinpath("tracker.js").read_text(encoding="utf-8")
     minified = cast("str", jsmin(source))

@@ -1,5 +1,5 @@
-"""Limit a sender to a share of the Space's rate limit, so that one sender can't block all visitors. Counted
-in memory per process, because it need not be exact.
+"""Limit senders to a share of the Space's rate limit, so that one can't block all visitors. Counted in memory
+per process: it need not be exact.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from headwater.intake.tracker.browser_reports import MAX_ITEMS
 SHARES_PER_LIMIT = 10
 """A sender's share is 1/SHARES_PER_LIMIT."""
 MOST_SENDERS = 50_000
-"""Counted separately per minute; further senders share one count."""
+"""Further senders share one count."""
 MINUTE = 60
 
 
@@ -20,9 +20,7 @@ class Shares:
         self._used: dict[tuple[int, str], int] = {}
 
     def take(self, space_id: int, sender: str, items: int, limit: int, now: float) -> None:
-        """Count a sender's items. Raises RateLimited above its share of `limit`, which is at least one full
-        report.
-        """
+        """Raises RateLimited above the sender's share of `limit`, at least one full report."""
         if self._minute != int(now // MINUTE):
             self._minute = int(now // MINUTE)
             self._used.clear()
