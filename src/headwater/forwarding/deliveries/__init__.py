@@ -1,1 +1,1 @@
-"""Queue, send, retry and record deliveries of events to ad platforms."""
+"""Queue, send and retry deliveries to ad platforms."""

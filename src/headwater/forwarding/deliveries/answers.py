@@ -47,7 +47,7 @@ class DeliveryAttempt(Struct, frozen=True):
 
 
 class DeliveryDetail(DeliveryAnswer, frozen=True):
-    """A delivery with its attempts, what was sent and what the platform answered."""
+    """A delivery with its attempts, request and response."""
 
     request: Annotated[
         dict[str, Any] | None, Meta(description="The event's part of the request, without personal data.")

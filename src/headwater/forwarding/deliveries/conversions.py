@@ -1,6 +1,4 @@
-"""Load conversions to send: the event, the person's current data, and the credited click by the usual
-attribution query.
-"""
+"""Load conversions: the event, current data of the person, and the credited click."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = AN
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return a destination's waiting deliveries among these ids, in two round trips."""
+    """Return waiting deliveries among these ids, in two round trips."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     waiting = await fetch_all(cursor, queries["waiting"], values)
@@ -109,10 +107,10 @@ def _make_person(row: dict[str, Any]) -> ConvertedPerson:
 
 
 def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
-    """Return values that can't be click ids or cookies, and aren't sent."""
+    """Return values that can't be click ids or cookies."""
     return tuple(value for group in groups for name, value in group.items() if not can_be(name, value))
 
 
 def click_ids(url: str | None) -> dict[str, str]:
-    """Return the click ids of a URL: lower-case parameter to the exact value."""
+    """By lower-case parameter, unchanged values."""
     return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

@@ -1,6 +1,6 @@
 -- name: waiting
--- Waiting deliveries with their event (NULL once deleted) and the person's current data. An erasure counts
--- from its request, also under the id of a contact merged since.
+-- With their event (NULL once deleted) and the person's current data. An erasure counts from its request,
+-- also under a contact merged since.
 SELECT d.id, d.attempts, extract(epoch FROM d.queued_at)::float8 AS queued_at, d.dedup_id,
        e.id AS event_id, e.event_name, l.label AS configured_name,
        floor(extract(epoch FROM e.event_time) * 1000)::bigint AS event_time,

@@ -20,7 +20,7 @@ call_seconds = Histogram(
 
 
 def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
-    """Count deliveries by outcome or status. Deliveries postponed without an attempt aren't counted."""
+    """Postponed deliveries without an attempt don't count."""
     outcomes = Tally(record.outcome or record.status for record in records)
     for outcome, number in outcomes.items():
         if outcome is not None:
@@ -28,5 +28,5 @@ def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
 
 
 def count_call(platform: str, status: int | None) -> None:
-    """Count a call by status class, or `none` without a response."""
+    """Count a call by status class, `none` without a response."""
     calls.labels(platform, "none" if status is None else f"{status // 100}xx").inc()

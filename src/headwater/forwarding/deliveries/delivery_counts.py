@@ -1,5 +1,5 @@
-"""Count deliveries: by day and status, waiting, and by cause. Cost is bounded: the database maintains daily
-counts, and other counts stop at a limit.
+"""Count deliveries by day, waiting, and by cause. The database maintains daily counts; others stop at a
+limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.http.inputs.timerange import TimeRange
 queries = Queries(__name__, "delivery_counts.sql")
 
 MOST_COUNTED = 10_000
-"""The limit for counts of waiting deliveries and of a cause."""
+"""For waiting deliveries and causes."""
 MOST_DAYS = 31
 """Days including today with counts."""
 
@@ -34,7 +34,7 @@ _CAUSES = msgspec.json.encode(
 
 
 class DayCount(NamedTuple):
-    """A destination's deliveries of one status, on the day they were written."""
+    """Deliveries of one status, by the day they were written."""
 
     destination_id: int
     day: date
@@ -47,7 +47,7 @@ class Waiting:
     number: int
     """Up to MOST_COUNTED."""
     lag_seconds: float | None
-    """Time since the oldest was due; None if nothing waits."""
+    """Since the oldest was due."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Cause:
     latest: int
     """The id of the latest one."""
     error: str | None
-    """The error of the latest failed or expired one."""
+    """Of the latest failed or expired one."""
 
 
 async def count_by_day(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int], start: datetime, zone: str
 ) -> list[DayCount]:
-    """Count deliveries written since `start`, by day in a time zone."""
+    """Count deliveries since `start`, by day in a time zone."""
     values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start, "zone": zone}
     cursor = await connection.execute(queries["days"], values)
     return [DayCount(*row) for row in await cursor.fetchall()]
@@ -77,9 +77,7 @@ async def count_by_day(
 async def find_span(
     connection: AsyncConnection, space_id: int, destination_id: int, time: TimeRange
 ) -> tuple[int, int]:
-    """Return the first and last id of a destination's deliveries in a period within the last MOST_DAYS, to
-    bound lists.
-    """
+    """Return the id range of a period within the last MOST_DAYS."""
     values = {"space_id": space_id, "destination_id": destination_id, "start": time.start, "end": time.end}
     first, last = await fetch_one(connection, queries["span"], values)
     return (first, last) if first is not None else (0, 0)
@@ -100,7 +98,7 @@ async def count_waiting(
 
 
 async def count_causes(connection: AsyncConnection, space_id: int, destination_id: int) -> list[Cause]:
-    """Return why a destination's deliveries failed, most frequent cause first."""
+    """Return why deliveries failed, most frequent cause first."""
     values = {"space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED, "causes": _CAUSES}
     cursor = connection.cursor(row_factory=class_row(Cause))
     causes = await fetch_all(cursor, queries["causes"], values)

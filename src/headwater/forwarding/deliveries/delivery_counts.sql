@@ -1,5 +1,5 @@
 -- name: days
--- By destination, day in a time zone, and status.
+-- By day in a time zone.
 SELECT c.destination_id, (c.quarter AT TIME ZONE %(zone)s)::date, c.status, sum(c.deliveries)::bigint
 FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = ANY(%(destination_ids)s::bigint[])
@@ -8,14 +8,13 @@ GROUP BY 1, 2, 3
 HAVING sum(c.deliveries) > 0;
 
 -- name: span
--- The first and last id of a destination's deliveries in a period.
 SELECT min(c.first_id), max(c.last_id)
 FROM delivery_counts c
 WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter >= %(start)s AND c.quarter < %(end)s;
 
 -- name: waiting
--- Waiting deliveries, counted up to %(most)s, and how long the oldest has been due.
+-- Counted up to %(most)s.
 SELECT d.id, waiting.number,
        greatest(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds
 FROM unnest(%(destination_ids)s::bigint[]) AS d (id)
@@ -33,7 +32,7 @@ WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter < now() - make_interval(days => %(days)s);
 
 -- name: causes
--- Causes of failed deliveries, each counted up to %(most)s, with the latest error.
+-- Each cause counted up to %(most)s, with the latest error.
 SELECT cause.status, cause.reason, counted.number, counted.latest,
        (SELECT d.error FROM deliveries d
         WHERE d.space_id = %(space_id)s AND d.id = counted.latest) AS error

@@ -106,7 +106,7 @@ async def list_deliveries(
     statement = queries["page"].format(
         only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
     )
-    # Not prepared: a generic plan, without the limit and rare values, may not stop early.
+    # A generic plan, without limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return page_of(await cursor.fetchall(), per_page, at, to_key)
 
@@ -114,7 +114,7 @@ async def list_deliveries(
 async def count_deliveries(
     connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, most: int
 ) -> dict[str, int]:
-    """Count deliveries by status, at most the latest `most`."""
+    """Count by status, at most the latest `most`."""
     statement = queries["count"].format(only=delivery_filter.conditions())
     bound = {"space_id": space_id, "most": most, **vars(delivery_filter)}
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -122,7 +122,7 @@ async def count_deliveries(
 
 
 async def list_event_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:
-    """Return the JSON of an event's deliveries. Raises NotFound if the event never existed."""
+    """Return JSON. Raises NotFound if the event never existed."""
     values = {"space_id": space_id, "event_id": event_id}
     row = await fetch_one(connection, queries["knows_event"], values)
     if not row[0]:
@@ -132,7 +132,7 @@ async def list_event_deliveries(connection: AsyncConnection, space_id: int, even
 
 
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
-    """Return the JSON of a delivery with its attempts. Raises NotFound."""
+    """Return JSON with the attempts. Raises NotFound."""
     values = {"space_id": space_id, "delivery_id": delivery_id}
     row = await fetch_optional(connection, queries["fetch"], values)
     if row is None:
@@ -143,8 +143,8 @@ async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id
 async def replay(
     connection: AsyncConnection, space_id: int, destination_id: int, request: ReplayRequest
 ) -> ReplayResult:
-    """Requeue up to MOST_REPLAYED finished deliveries of a destination, under the same ids. Eligibility is
-    decided again. Raises NotFound.
+    """Requeue up to MOST_REPLAYED finished deliveries under the same ids. Eligibility is decided again.
+    Raises NotFound.
     """
     destination = await fetch_destination(connection, space_id, destination_id)
     age = registry.PLATFORMS[destination.platform].limits.age
@@ -166,8 +166,8 @@ async def replay(
 def wait_until_sent(
     connection: Connection[Any], space_id: int, timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait up to `timeout` seconds until nothing is due at the Space's active destinations. Return whether
-    that is so. Needs an autocommit connection.
+    """Wait up to `timeout` seconds until nothing is due at active destinations. Return whether that is so.
+    Needs an autocommit connection.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -1,6 +1,5 @@
 -- name: page
--- Deliveries as lines of JSON, newest first. {only} is the filter, chosen so that its index is used. A
--- deleted event has no name.
+-- {only} is a filter that can use its index. A deleted event has no name.
 SELECT (SELECT row_to_json(line)::text FROM (
             SELECT d.id, d.destination_id, d.platform, d.event_id, d.event_name, d.dedup_id,
                    d.status, d.reason, d.attempts, iso_utc(d.due_at) AS due_at, d.touchpoint_id,
@@ -22,7 +21,7 @@ FROM (
 ORDER BY d.id DESC;
 
 -- name: count
--- Count by status, at most the latest %(most)s.
+-- At most the latest %(most)s.
 SELECT d.status, count(*)
 FROM (
     SELECT d.status FROM deliveries d
@@ -57,7 +56,7 @@ FROM (
 ) line;
 
 -- name: replay
--- Requeue finished deliveries, oldest first because they soonest become too old. {only} is the filter.
+-- Oldest first, because they soonest become too old. {only} is the filter.
 WITH chosen AS (
     SELECT d.id
     FROM deliveries d
@@ -75,7 +74,7 @@ FROM chosen
 WHERE d.space_id = %(space_id)s AND d.id = chosen.id;
 
 -- name: too_old
--- Events too old for the platform, counted up to %(limit)s.
+-- Counted up to %(limit)s.
 SELECT count(*) FROM (
     SELECT
     FROM deliveries d
@@ -86,7 +85,6 @@ SELECT count(*) FROM (
 ) old;
 
 -- name: any_due
--- Whether a delivery is due at an active destination.
 SELECT EXISTS (
     SELECT FROM destinations t
     JOIN deliveries d ON d.space_id = %(space_id)s AND d.destination_id = t.id

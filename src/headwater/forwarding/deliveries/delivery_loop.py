@@ -1,8 +1,6 @@
-"""Send the deliveries of one destination: one call at a time, with current data, recorded before the next
-call.
+"""Send the deliveries of one destination, one call at a time, recorded before the next.
 
-If the process is killed, deliveries stay queued. Those the platform already accepted are sent again with the
-same id.
+After a crash, deliveries that the platform already accepted are sent again with the same id.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ from headwater.spaces.encryption import Unsealable
 
 BEAT_SECONDS = 5.0
 MOST_EVENTS = 1_000
-"""Per call, even if a platform takes more, to bound memory."""
+"""Per call, to bound memory."""
 
 log = structlog.get_logger()
 
@@ -61,13 +59,11 @@ class DeliveryServices:
     """By platform, the origin of its API."""
     sealing_key: bytes
     clock: Callable[[], float]
-    """Unix seconds, for due times. Leases use the database's clock."""
+    """Unix seconds for due times; leases use the database's clock."""
     random: Callable[[], float] = field(default=random.random)
 
 
 class _Target(NamedTuple):
-    """A destination with its platform, for a few calls."""
-
     platform: Platform
     destination: Destination
     failures: int
@@ -85,7 +81,7 @@ class _Part(NamedTuple):
 
 
 class DeliveryLoop:
-    """Sends to one destination until nothing is due, it must wait, or the process stops."""
+    """Runs until nothing is due, the destination must wait, or the process stops."""
 
     def __init__(self, services: DeliveryServices, lease: DestinationLease, stopping: asyncio.Event) -> None:
         self._services, self._lease, self._stopping = services, lease, stopping
@@ -117,7 +113,7 @@ class DeliveryLoop:
                     await self._write(leased.platform, CallRecord(now, [], destination=target))
                     return
                 failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
-                # After a failure, one event tests the destination; then batches grow.
+                # After a failure, probe with one event; then batches grow.
                 size = min(size * 2 or (1 if failures else most), most)
                 probing = size < most or failures > 0
                 ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
@@ -125,7 +121,7 @@ class DeliveryLoop:
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
-        """Return the destination, or a suspension with the reason."""
+        """Return the destination, or why it is suspended."""
         key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
             return DestinationSuspension("This version of Headwater does not know the platform.")
@@ -142,7 +138,7 @@ class DeliveryLoop:
         return _Target(platform, destination, leased.failures)
 
     async def _send_all(self, target: _Target, ids: list[int]) -> bool:
-        """Send deliveries in as many calls as needed. Return whether to continue."""
+        """Return whether to continue."""
         groups = [ids]
         while groups:
             ids = groups.pop(0)
@@ -218,7 +214,7 @@ class DeliveryLoop:
 def _prepare(
     pending: Sequence[PendingDelivery], target: _Target, now: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
-    """Return the parts of a call, and the deliveries not to send."""
+    """Return the parts of a call, and deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
     for delivery in pending:
@@ -253,7 +249,7 @@ def _build(delivery: PendingDelivery, conversion: Conversion, target: _Target) -
 def _redact(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return platform.redact(content)
-    except Exception:  # a sent delivery must be recorded, or it would be sent forever
+    except Exception:  # an unrecorded delivery would be sent forever
         log.exception("part not redacted", platform=platform.name)
         return None
 
@@ -262,7 +258,7 @@ def _call_record(
     now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
     mask = _make_mask(target, parts, call)
-    # Without a response, the error is our own and contains at most the host.
+    # Without a response, the error contains at most the host.
     mask_text = mask.without_values if call.answer is None else mask.text
     state = outcome.destination
     if isinstance(state, DestinationSuspension):
@@ -292,7 +288,7 @@ def _call_record(
 
 
 def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
-    """Return a mask for all values that the platform may quote."""
+    """Mask all values that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
     for part in parts:
         values.update(personal_values(part.conversion, part.content, part.redacted))

@@ -1,6 +1,4 @@
-"""Decide whether to send a delivery, at the time of sending: opt-outs, erasures and changes since the event
-count. Pure.
-"""
+"""Decide whether to send a delivery, with opt-outs, erasures and changes until now. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from headwater.forwarding.platforms.platform import Platform
 RETRY_SECONDS = 72 * 3600.0
 """Time limit for retries."""
 AGE_MARGIN = 60.0
-"""Stop sending this many seconds before a platform's age limit, so that the call arrives in time. Limits on
-future events get the same margin, because clocks differ.
+"""Stop sending this many seconds before a platform's age limit, because calls take time. Likewise for future
+events, because clocks differ.
 """
 
 
@@ -27,10 +25,10 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     queued_at: float
     """Unix seconds."""
     conversion: Conversion | None
-    """None if the event was deleted. Its click is the last paid touch on any platform."""
+    """None if deleted. Its click is the last paid touch on any platform."""
     do_not_capi: bool = False
     erased: bool = False
-    """The person was erased, or an erasure was requested."""
+    """Erased, or to be erased."""
 
     def ends_at(self, platform: Platform) -> float:
         """Return the Unix time of the last possible attempt."""
@@ -39,7 +37,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """Return the Unix time when the platform starts to accept the event."""
+        """Return when the platform starts to accept the event."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
@@ -55,7 +53,7 @@ class Expired(NamedTuple):
 
 
 class Later(NamedTuple):
-    """The event is in the future: decide again at this Unix time."""
+    """Decide again at this Unix time: the event is in the future."""
 
     at: float
 
@@ -87,7 +85,6 @@ def decide(delivery: PendingDelivery, platform: Platform, destination: Destinati
 def _find_exclusion(
     delivery: PendingDelivery, conversion: Conversion, platform: Platform, destination: Destination
 ) -> SkipReason | None:
-    """Return why it goes to no platform, or not to this destination."""
     if delivery.erased:
         return SkipReason.ERASED
     if delivery.do_not_capi:
@@ -100,7 +97,7 @@ def _find_exclusion(
 
 
 def keep_credited_click(conversion: Conversion, platform: Platform) -> Conversion:
-    """Remove the click if it isn't the platform's: only the last paid touch counts."""
+    """Remove the click if it isn't the platform's: the last paid touch counts."""
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion
     return msgspec.structs.replace(conversion, click=None)

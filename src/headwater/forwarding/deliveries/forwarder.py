@@ -1,5 +1,5 @@
-"""Run a task per destination with due deliveries, so that a slow or dead destination doesn't delay others.
-Leases divide destinations among processes.
+"""Run a task per destination with due deliveries, so that slow ones don't delay others. Leases divide them
+among processes.
 """
 
 from __future__ import annotations
@@ -28,16 +28,14 @@ GRACE_SECONDS = 8.0
 """Time for running calls when the process stops."""
 MOST_TASKS = 200
 FAULT_SECONDS = 30.0
-"""Pause of a destination after an error in our own code."""
+"""After an error in our own code."""
 CLOCK_SECONDS = 60.0
 
 log = structlog.get_logger()
 
 
 class DatabaseClock:
-    """The database's time, read regularly and advanced locally, so that machines agree on due times even if
-    their clocks differ or jump.
-    """
+    """The database's time, advanced locally, so that machines agree even if their clocks differ or jump."""
 
     def __init__(self, moment: float) -> None:
         self._moment, self._at = moment, time.monotonic()
@@ -54,7 +52,7 @@ class DatabaseClock:
 
 
 class Forwarder:
-    """Sends deliveries of all Spaces until stopped or idle."""
+    """Runs until stopped or idle."""
 
     def __init__(
         self, services: DeliveryServices, stopping: asyncio.Event, linger: float = LINGER_SECONDS
@@ -63,7 +61,7 @@ class Forwarder:
         self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Poll for due deliveries. If the database fails, retry with growing pauses."""
+        """If the database fails, retry with growing pauses."""
         busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:
@@ -90,7 +88,6 @@ class Forwarder:
             await self._poll()
 
     async def _poll(self) -> None:
-        """Start a task for every destination that needs one."""
         clock = self._services.clock
         self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
         async with self._services.database.connection() as connection:

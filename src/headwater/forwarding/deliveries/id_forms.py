@@ -1,5 +1,5 @@
-"""Validate click ids and cookies by the table in id_forms.txt. Values like `undefined` or unfilled macros
-would only be refused, so they are never sent.
+"""Validate click ids and cookies by id_forms.txt. Platforms would refuse values like `undefined` or unfilled
+macros.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from headwater.people.identity.junk import Junk
 
 _JUNK = Junk()
 _IN_PARTS = {"fbc": 3, "fbp": 3, "rdt_uuid": 1}
-"""Cookies with dotted parts, and the index of the first random part."""
+"""Cookies with dotted parts, and the first random part."""
 _MACRO = re.compile(r"_{1,2}[A-Z][A-Z_]*_{1,2}", re.ASCII)
 
 
@@ -30,7 +30,7 @@ def sendable(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def can_be(name: str, value: str) -> bool:
-    """Return whether a value can be the click id or cookie `name` (lower case)."""
+    """`name` is in lower case."""
     form = FORMS.get(name)
     if form is not None and not form.fullmatch(value):
         return False

@@ -1,5 +1,3 @@
-"""Gauges of deliveries and destinations, read from the database."""
-
 from __future__ import annotations
 
 from prometheus_client.core import GaugeMetricFamily, Metric

@@ -1,5 +1,5 @@
-"""The outbox: a delivery per new event and destination, written in the event's transaction. Deliveries
-certain not to be sent are skipped here, so that users see them immediately.
+"""The outbox: a delivery per event and destination, written in the event's transaction. Deliveries certain
+not to be sent are skipped here, for users to see.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from headwater.forwarding.platforms.models import SkipReason
 queries = Queries(__name__, "outbox.sql")
 
 NAMESPACE = UUID("58445d59-2e22-4960-acea-3073ed606a85")
-"""Namespace for delivery ids of events without an idempotency key. Must never change: platforms use the ids
-to recognize repeats.
-"""
+"""Must never change: platforms recognize repeats by ids in this namespace."""
 
 
 _WITHDRAWAL = ("withdraw", "forget_attempts")
-"""Statements that end a deleted event's deliveries, in order."""
+"""In order."""
 
 
 class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +38,7 @@ class OutboxDestination(msgspec.Struct, frozen=True, gc=False):
 
 
 class NewDelivery(msgspec.Struct, omit_defaults=True, frozen=True, gc=False):
-    """A new delivery; skipped if it has a reason."""
+    """Skipped if it has a reason."""
 
     destination_id: int
     event_id: int
@@ -58,15 +56,14 @@ def queue_deliveries(
     events: Collection[StoredEvent],
     targets: Collection[OutboxDestination],
 ) -> None:
-    """Queue new events for every destination, or record why they aren't sent."""
     if events and targets:
         deliveries = rows(make_deliveries(space_id, events, targets))
         connection.execute(queries["queue"], {"space_id": space_id, "deliveries": deliveries})
 
 
 def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
-    """Move the deliveries of replaced events to their replacements. A platform never gets an event twice: a
-    delivered one isn't sent again, and a retried one keeps its id.
+    """Move deliveries of replaced events to their replacements. A delivered event isn't sent again, and one
+    that may have been received keeps its id.
     """
     moves = [
         {
@@ -85,7 +82,7 @@ def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: C
 
 
 async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """End a deleted event's deliveries, and delete their content, in the caller's transaction."""
+    """End a deleted event's deliveries and delete their content, in the caller's transaction."""
     values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
     for name in _WITHDRAWAL:
         await connection.execute(queries[name], values)
@@ -112,12 +109,12 @@ def make_deliveries(
 
 
 def make_dedup_id(space_id: int, event_id: int) -> str:
-    """Return the constant delivery id of an event without an idempotency key."""
+    """Return a constant id for an event without an idempotency key."""
     return str(uuid5(NAMESPACE, f"{space_id}:{event_id}"))
 
 
 def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
-    """Return why an event is certain not to be sent, or None."""
+    """Return why the event is certain not to be sent."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
     if target.status == "paused":

@@ -1,6 +1,5 @@
 -- name: queue
--- Insert deliveries; those with a reason are finished. A replacement event may already have the deliveries of
--- the one it replaced.
+-- Those with a reason are finished. A replacement event may already have deliveries.
 INSERT INTO deliveries (space_id, destination_id, event_id, dedup_id, status, reason, finished_at)
 SELECT %(space_id)s, r.destination_id, r.event_id, r.dedup_id,
        CASE WHEN r.reason IS NULL THEN 'queued' ELSE 'skipped' END, r.reason,
@@ -10,8 +9,7 @@ FROM json_to_recordset(%(deliveries)s::json)
 ON CONFLICT (space_id, event_id, destination_id) DO NOTHING;
 
 -- name: hand_over
--- Move deliveries to a replacement event under the same dedup id, unless it already has one for the
--- destination.
+-- Under the same dedup id, unless the replacement already has a delivery.
 UPDATE deliveries d SET event_id = %(successor_id)s
 WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
   AND d.status = ANY(%(statuses)s)
@@ -20,8 +18,7 @@ WHERE d.space_id = %(space_id)s AND d.event_id = %(event_id)s
                     AND known.destination_id = d.destination_id);
 
 -- name: withdraw
--- End the deliveries of a deleted or replaced event, and clear their content, which a later erasure couldn't
--- find.
+-- Also clear their content, which a later erasure couldn't find.
 UPDATE deliveries d
 SET status = CASE WHEN d.status IN ('queued', 'retrying') THEN 'skipped' ELSE d.status END,
     reason = CASE WHEN d.status IN ('queued', 'retrying') THEN %(reason)s ELSE d.reason END,

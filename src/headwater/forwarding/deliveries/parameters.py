@@ -1,4 +1,4 @@
-"""Parameters of the delivery endpoints, and members of a replay."""
+"""Parameters of delivery endpoints and replays."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
-    """Read the filter of a destination's deliveries; the query collects errors."""
+    """The query collects errors."""
     return DeliveryFilter(destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query))
 
 
@@ -63,7 +63,7 @@ def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) 
 
 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Return the page size and position. Raises Invalid with all errors."""
+    """Return the page size and position. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
     at = cursors.read_from(query)
     query.finish()

@@ -1,4 +1,4 @@
-"""Find destinations and deliveries that are due, and record outcomes."""
+"""Find due destinations and deliveries, and record outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headwater.forwarding.destinations.leases import DestinationKey, Destination
 queries = Queries(__name__, "queue.sql")
 
 OUTAGE = 2
-"""After this many failed calls in a row, the destination is down rather than an event invalid."""
+"""After this many failed calls in a row, the destination is down."""
 
 
 StatusChange = Literal["held", "recovered"]
@@ -26,14 +26,14 @@ StatusChange = Literal["held", "recovered"]
 
 
 class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery's result after a call, or a decision without one."""
+    """The result of a call or decision for a delivery."""
 
     id: int
     status: str | None = None
     """None keeps the status."""
     reason: str | None = None
     outcome: str | None = None
-    """For the log of attempts; None if not sent."""
+    """None if not sent."""
     tried: int = 0
     due_at: float | None = None
     error: str | None = None
@@ -42,15 +42,13 @@ class DeliveryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallRecord(NamedTuple):
-    """The result of a call, or of decisions without one."""
-
     now: float
     deliveries: Sequence[DeliveryRecord]
     http_status: int | None = None
     answer: str | None = None
     destination: DestinationBackoff | DestinationSuspension | None = None
     called: bool = True
-    """Whether a call was made. Without `destination`, it succeeded."""
+    """Without `destination`, the call succeeded."""
 
 
 async def read_clock(connection: AsyncConnection) -> float:
@@ -60,20 +58,20 @@ async def read_clock(connection: AsyncConnection) -> float:
 
 
 async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
-    """Return destinations of all Spaces with due deliveries and no lease."""
+    """Return unleased destinations with due deliveries."""
     cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
     return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return Spaces with due deliveries at destinations without a lease."""
+    """Return their Spaces."""
     return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
 
 
 async def next_ids(
     connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
 ) -> list[int]:
-    """Return due deliveries: longest due first, or fewest attempts first when `probing`."""
+    """Longest due first, or fewest attempts first when `probing`."""
     values = {**lease.values(), "now": now, "limit": limit}
     cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]
@@ -82,7 +80,7 @@ async def next_ids(
 async def record(
     connection: AsyncConnection, lease: DestinationLease, call: CallRecord
 ) -> StatusChange | None:
-    """Record the outcomes and the destination's state. Return its status change. Raises LeaseLostError."""
+    """Record the outcomes. Return the destination's status change. Raises LeaseLostError."""
     failures = await leases.lock_leased(connection, lease)
     values = {
         **lease.key.values(),

@@ -3,7 +3,7 @@
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: destinations_due
--- For the operator: unleased destinations with due deliveries, one index probe per destination.
+-- For the operator: unleased, with due deliveries; one index probe each.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -21,8 +21,7 @@ WHERE d.status = 'active' AND d.wait_until <= now()
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= now());
 
 -- name: figures
--- For the operator, by platform: due and later deliveries, the age of the oldest due, held and waiting
--- destinations.
+-- For the operator, by platform.
 SELECT t.platform, sum(w.due)::bigint, sum(w.later)::bigint, max(w.age)::float8,
        count(*) FILTER (WHERE t.status = 'held'),
        count(*) FILTER (WHERE t.status = 'active' AND t.wait_until > now())
@@ -45,7 +44,7 @@ ORDER BY d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: probes
--- Fewest attempts first: an event that makes the platform fail must not be the probe.
+-- Fewest attempts first: an event that makes the platform fail is no probe.
 SELECT d.id FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)
@@ -53,7 +52,7 @@ ORDER BY d.attempts, d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: record
--- Store outcomes, except of deliveries that another process ended. NULL keeps the status.
+-- Except deliveries that another process ended. NULL keeps the status.
 UPDATE deliveries d
 SET status = coalesce(r.status, d.status), reason = r.reason, attempts = d.attempts + r.tried,
     due_at = coalesce(to_timestamp(r.due_at), d.due_at), error = r.error,
@@ -67,8 +66,8 @@ WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s AND d.
   AND d.status IN ('queued', 'retrying');
 
 -- name: forget_erased
--- Clear content of people whose erasure was requested meanwhile. `record` has locked the deliveries, so an
--- erasure is either seen here or clears them itself later.
+-- Of people whose erasure was requested meanwhile. `record` has locked the deliveries, so an erasure is
+-- either seen here or clears them later.
 UPDATE deliveries d SET request = NULL, answer = NULL, error = NULL
 FROM events e
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[])
@@ -87,7 +86,7 @@ JOIN deliveries d ON d.space_id = %(space_id)s AND d.id = r.id
 WHERE r.outcome IS NOT NULL;
 
 -- name: wake
--- The destination recovered: make postponed deliveries due.
+-- The destination recovered.
 UPDATE deliveries d SET due_at = to_timestamp(%(now)s)
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status = 'retrying' AND d.due_at > to_timestamp(%(now)s);

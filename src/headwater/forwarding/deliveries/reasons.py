@@ -1,4 +1,4 @@
-"""Delivery statuses and skip reasons in words, with remedies."""
+"""Delivery statuses and skip reasons in words."""
 
 from __future__ import annotations
 

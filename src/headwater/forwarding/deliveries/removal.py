@@ -14,13 +14,12 @@ queries = Queries(__name__, "removal.sql")
 
 
 async def remove_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Remove a destination, its tokens and its queued deliveries. Raises NotFound."""
+    """Also remove its tokens and queued deliveries. Raises NotFound."""
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})
 
 
 async def remove_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event, if it exists, and withdraw its deliveries."""
     await delete_event(connection, space_id, event_id)
     await withdraw_deliveries(connection, space_id, event_id)

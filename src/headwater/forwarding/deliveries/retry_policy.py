@@ -1,4 +1,4 @@
-"""Decide what follows from a platform's verdict, for deliveries and their destination. Pure."""
+"""Decide what follows from a platform's verdict. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from headwater.forwarding.platforms.models import (
 LADDER = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
 """Seconds until the next attempt, by number of attempts."""
 LONGEST_WAIT = 1800.0
-"""The longest pause of a destination, in seconds. A probe costs an event one attempt."""
+"""Seconds. A probe costs an event an attempt."""
 JITTER = 0.2
-"""The largest random addition, as a fraction of the step."""
+"""As a fraction of the step."""
 MOST_REQUESTED = 7200.0
-"""The longest extra wait a platform can request, in seconds."""
+"""Extra seconds that a platform can request."""
 
 Status = Literal["delivered", "failed", "retrying", "expired"]
 
@@ -48,7 +48,7 @@ class DeliveryResult(NamedTuple):
 
 
 class DestinationBackoff(NamedTuple):
-    """Don't send to the destination until this Unix time."""
+    """Pause until this Unix time."""
 
     until: float
     failures: int
@@ -56,7 +56,7 @@ class DestinationBackoff(NamedTuple):
 
 
 class DestinationSuspension(NamedTuple):
-    """Don't send until a user has renewed the credentials."""
+    """Hold until a user renews the credentials."""
 
     reason: str
 
@@ -72,12 +72,11 @@ class CallContext:
     """From 0 to 1."""
 
     def pause(self, step: float, requested: float | None) -> float:
-        """Return the seconds to wait: at least the step, and what the platform requested within limits."""
+        """Return the seconds to wait: the step, or more if the platform requested it."""
         jittered = step * (1 + JITTER * self.random())
         return jittered if requested is None else max(jittered, min(requested, step + MOST_REQUESTED))
 
     def requested_pause(self, verdict: CallDeferred) -> float | None:
-        """Return the seconds requested in the header or body."""
         in_header = read_retry_after(self.retry_after, self.now)
         pauses = [pause for pause in (in_header, verdict.wait_seconds) if pause is not None]
         return max(pauses, default=None)
@@ -87,13 +86,12 @@ class CallContext:
 class CallOutcome:
     results: list[DeliveryResult] = field(default_factory=list[DeliveryResult])
     resend: list[list[int]] = field(default_factory=list[list[int]])
-    """Groups of deliveries to send immediately in separate calls."""
+    """Groups to send immediately."""
     destination: DestinationBackoff | DestinationSuspension | None = None
     """None if it is healthy."""
 
 
 def judge(verdict: Verdict, attempts: Sequence[DeliveryAttempt], context: CallContext) -> CallOutcome:
-    """Return what follows from the verdict on these deliveries."""
     match verdict:
         case CallAccepted():
             return CallOutcome([DeliveryResult(attempt.id, "delivered") for attempt in attempts])
@@ -154,7 +152,7 @@ def _drop_outside(errors: Mapping[int, str], count: int) -> dict[int, str]:
 def _retry(
     attempt: DeliveryAttempt, error: str, context: CallContext, requested: float | None
 ) -> DeliveryResult:
-    """Schedule another attempt before the delivery's deadline, or let it expire."""
+    """Retry before the deadline, or expire."""
     step = step_after(attempt.attempts + 1)
     due = context.now + context.pause(step, requested)
     if due > attempt.ends_at:
@@ -166,12 +164,12 @@ def _retry(
 
 
 def step_after(attempts: int) -> float:
-    """Return the seconds to wait after this many attempts, without jitter."""
+    """Seconds without jitter."""
     return climb(LADDER, attempts)
 
 
 def read_retry_after(text: str | None, now: float) -> float | None:
-    """Return the seconds in a Retry-After header (number or date), or None if invalid or past."""
+    """Return the seconds of a Retry-After header, or None if invalid or past."""
     value = (text or "").strip()
     if value.isascii() and value.isdigit():
         seconds = float(value) if len(value) < 300 else math.inf

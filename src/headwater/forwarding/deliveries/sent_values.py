@@ -1,4 +1,4 @@
-"""Collect personal values of a call, to mask them when the platform quotes them. Pure."""
+"""Collect personal values of a call, to mask them in responses. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.models import Conversion
 def personal_values(
     conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
-    """Yield the person's values, and all values of the part that `redacted` hides."""
+    """Yield the person's values, and values hidden by `redacted`."""
     person = conversion.person
     known = (
         person.email,

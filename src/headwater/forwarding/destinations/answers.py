@@ -59,7 +59,7 @@ class DeliveryCounts(Struct, frozen=True):
 
 
 class DestinationAnswer(Struct, frozen=True):
-    """An account of an ad platform that events are forwarded to. Secrets are never shown."""
+    """An ad platform account that events are forwarded to. Secrets are never shown."""
 
     id: int
     platform: str
@@ -106,7 +106,7 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
 
 
 def describe_destination(stored: DestinationRow) -> DestinationAnswer:
-    """Return a destination for the API, with only the names of its secrets."""
+    """Only the names of secrets are returned."""
     platform = registry.PLATFORMS[stored.platform]
     mapping = effective(platform, stored.event_names, stored.event_labels)
     return DestinationAnswer(

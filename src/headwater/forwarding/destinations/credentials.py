@@ -1,4 +1,4 @@
-"""Seal and open the tokens of destinations: one JSON object per row."""
+"""Seal and open the tokens of destinations."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes |
 def unseal_destination(
     key: bytes, row: tuple[int, int], columns: DestinationColumns, platform: Platform, url: str
 ) -> Destination:
-    """Return a destination at `url`. `row` is the id of its Space and its own. Raises msgspec.ValidationError
-    for settings the platform no longer accepts, and Unsealable.
+    """Return a destination; `row` is its Space's id and its own. Raises msgspec.ValidationError for settings
+    no longer accepted, and Unsealable.
     """
     space_id, destination_id = row
     return Destination(

@@ -1,6 +1,4 @@
-"""Test a destination with one made-up conversion in the platform's test or validation mode, on the path of
-real ones.
-"""
+"""Test a destination with a made-up conversion in the platform's test mode."""
 
 from __future__ import annotations
 
@@ -55,9 +53,8 @@ async def check_destination(
     settings: Settings,
     key: bytes,
 ) -> tuple[DestinationCheck, Any]:
-    """Test the destination with these ids (Space, destination), and store the result. Return it with the
-    settings. `begin` starts a transaction; none is open during the call. Raises NotFound, or Invalid if
-    tokens can't be opened.
+    """Test a destination by ids (Space, own), and store the result. Return it with the settings. `begin`
+    starts a transaction; none is open during the call. Raises NotFound, or Invalid if tokens can't be opened.
     """
     async with begin() as connection:
         platform, destination = await open_destination(connection, *ids, settings, key)
@@ -87,8 +84,8 @@ async def try_destination(
 
 
 def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
-    """Return a made-up conversion a minute before `now` (Unix seconds), a purchase if the destination sends
-    those, or None if it sends nothing.
+    """Return a conversion a minute before `now` (Unix seconds), preferably a purchase, or None if nothing is
+    sent.
     """
     names = sorted(EVENT_NAMES, key=lambda name: name != "purchase")
     own_names = destination.event_names
@@ -132,7 +129,7 @@ def _make_result(call: PlatformCall, platform: Platform, destination: Destinatio
         return DestinationCheck(ok=True, http_status=call.answer.status, message=message, remedy=None)
     message, remedy = _describe_error(call.verdict), _find_remedy(call, platform, destination)
     if call.answer is None:
-        # Without a response, the message is our own and has no secrets.
+        # Without a response, the message has no secrets.
         return _make_failure(message, remedy)
     mask = Mask([*destination.secrets.values(), call.token or ""])
     return DestinationCheck(

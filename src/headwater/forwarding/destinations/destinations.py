@@ -1,6 +1,6 @@
-"""Create, list, change, pause, resume and remove destinations. Their tokens are encrypted and never returned.
+"""Manage destinations. Their tokens are encrypted and never returned.
 
-Changes that start or stop queueing lock the Space first, like the pipeline, so that a batch sees one state.
+Changes that start or stop queueing lock the Space, so that a batch sees one state.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ class DestinationRow:
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """Create a destination read by `inputs.read_new`; `key` seals its secrets. Raises NotFound, or Invalid at
-    the limit.
-    """
+    """`key` seals the secrets. Raises NotFound, or Invalid at the limit."""
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
@@ -87,7 +85,7 @@ async def create_destination(
 async def list_destinations(
     connection: AsyncConnection, space_id: int, most_counted: int | None = None
 ) -> list[DestinationRow]:
-    """Return a Space's destinations, oldest first, with counts up to `most_counted`."""
+    """Oldest first, with counts up to `most_counted`."""
     return await _read(connection, space_id, None, most_counted)
 
 
@@ -110,9 +108,7 @@ async def change_destination(
     *,
     as_text: bool = False,
 ) -> DestinationRow:
-    """Change the fields in a body; `as_text` if settings were typed as text. Raises NotFound, or Invalid
-    naming every wrong field.
-    """
+    """`as_text` if settings were typed as text. Raises NotFound, or Invalid naming every wrong field."""
     columns = await _lock(connection, space_id, destination_id)
     secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
     change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
@@ -128,14 +124,14 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Stop sending. New deliveries are skipped, queued ones wait. Raises NotFound."""
+    """New deliveries are skipped, queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
 async def resume_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Resume after a pause or a hold. Raises NotFound."""
+    """After a pause or a hold. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "resume")
 
 
@@ -151,7 +147,7 @@ async def open_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
 ) -> tuple[Platform, Destination]:
     """Return a destination ready to send, and its platform. Raises NotFound, or Invalid if the installation's
-    secret changed and the tokens can't be opened.
+    secret changed.
     """
     columns = await _lock(connection, space_id, destination_id)
     platform = registry.PLATFORMS[columns.platform]
@@ -172,7 +168,7 @@ async def note_test(
     message: str,
     remedy: str | None,
 ) -> None:
-    """Store a test's result; `message` must not contain secrets."""
+    """`message` must not contain secrets."""
     values = {"space_id": space_id, "destination_id": destination_id, "ok": ok, "remedy": remedy}
     message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
     await connection.execute(queries["note_test"], values | {"message": message})
@@ -210,7 +206,7 @@ async def _read(
 
 
 def _open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """Return the stored tokens, or none if they can't be opened and must be entered again."""
+    """Return no tokens if they can't be opened."""
     try:
         return open_secrets(key, space_id, destination_id, sealed)
     except Unsealable:

@@ -3,20 +3,20 @@ SELECT count(*) FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.status <> 'removed';
 
 -- name: create
--- Secrets are sealed once the id is known.
+-- Secrets need the id.
 INSERT INTO destinations (space_id, platform, name, all_events, settings, event_names)
 VALUES (%(space_id)s, %(platform)s, %(name)s, %(all_events)s, %(settings)s, %(event_names)s)
 RETURNING id;
 
 -- name: put_secrets
--- Store tokens, and clear the last test, which used the old ones.
+-- The last test used the old tokens.
 UPDATE destinations d
 SET secrets = %(secrets)s, secret_names = %(names)s,
     tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: list
--- Oldest first. Deliveries are counted by status up to %(most)s, to bound the cost.
+-- Counted by status up to %(most)s, to bound the cost.
 SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.settings,
        d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
        iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,
@@ -39,7 +39,6 @@ WHERE d.space_id = %(space_id)s AND d.status <> 'removed'
 ORDER BY d.id;
 
 -- name: lock
--- Lock a destination to change or open it.
 SELECT d.platform, d.settings, d.secrets, d.event_names, d.all_events
 FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status <> 'removed'
@@ -54,7 +53,7 @@ SET name = coalesce(%(name)s, d.name), all_events = coalesce(%(all_events)s, d.a
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: forget_test
--- It used the old settings or event names.
+-- It used the old setup.
 UPDATE destinations d
 SET tested_at = NULL, test_ok = NULL, test_message = NULL, test_remedy = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;

@@ -1,4 +1,4 @@
-"""Names of our events at a destination: its own, or the platform's default. Pure."""
+"""Names of events at a destination: its own, or the platform's. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater.events.accepted import CUSTOM_NAMES, STANDARD_NAMES
 from headwater.forwarding.platforms.platform import Platform
 
 OwnNames = Mapping[str, str | None]
-"""By event name, the platform's name or id; None to not send the event."""
+"""The platform's name or id; None to not send."""
 
 
 class SentName(Struct, frozen=True):
@@ -25,7 +25,7 @@ class SentName(Struct, frozen=True):
 
 
 def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
-    """Return the names of all standard events, and of custom events with a label or mapping."""
+    """Return names of standard events, and of custom events with a label or mapping."""
     custom = [name for name in CUSTOM_NAMES if name in labels or name in own]
     return [
         SentName(name, platform.sent_as(name, own, labels.get(name)), name in own)
@@ -34,9 +34,7 @@ def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> l
 
 
 def warnings(platform: Platform, mapped: list[SentName]) -> list[str]:
-    """Return warnings about events that share a platform name. A person with two of them under different ids
-    counts twice.
-    """
+    """Warn of events that share a platform name: a person with two of them counts twice."""
     ours: dict[str, list[str]] = {}
     for name in mapped:
         if name.sent_as is not None:

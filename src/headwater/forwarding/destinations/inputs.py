@@ -1,6 +1,4 @@
-"""Validate destinations against their platform's requirements. Every wrong field is named. Errors never quote
-values, which may be tokens. Pure.
-"""
+"""Validate destinations. Errors never quote values, which may be tokens. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ def find_platform(name: object) -> Platform:
 
 
 def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
-    """Read a new destination. `as_text` converts values typed as text. Raises Invalid."""
+    """`as_text` converts typed values. Raises Invalid."""
     platform = find_platform(body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
     members |= {name: {} for name in ("settings", "secrets", "event_names")}
@@ -58,7 +56,7 @@ def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platfor
 def read_change(
     platform: Platform, body: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool = False
 ) -> DestinationChange:
-    """Read changes to a destination with these secrets. Raises Invalid."""
+    """Raises Invalid."""
     members = {name: body[name] for name in FIELDS if name in body}
     if not members:
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
@@ -115,7 +113,7 @@ def _read_name(value: object, errors: Errors) -> str:
 def _read_settings(
     platform: Platform, settings: dict[str, Any], errors: Errors, *, as_text: bool
 ) -> dict[str, Any]:
-    """Return all settings, with defaults. With `as_text`, empty means absent."""
+    """With defaults. With `as_text`, empty means absent."""
     fields = {setting.name: setting for setting in msgspec.structs.fields(platform.settings)}
     _refuse_unknown("settings", settings, fields, errors)
     values: dict[str, Any] = {}
@@ -174,7 +172,7 @@ def _read_secrets(
 def _read_event_names(
     platform: Platform, event_names: dict[str, Any], errors: Errors
 ) -> dict[str, str | None]:
-    """Return own names; empty, like null, means not sent."""
+    """Empty and null mean not sent."""
     pattern = platform.name_pattern
     _refuse_unknown("event_names", event_names, EVENT_NAMES, errors)
     names: dict[str, str | None] = {}

@@ -1,7 +1,6 @@
 """Leases of destinations, and their state: healthy, waiting or held.
 
-The sending process holds the lease with a token. A killed process's lease expires; a slow process finds
-another token and stores nothing.
+A killed process's lease expires; a slow process finds another token and stores nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class LeasedDestination(DestinationColumns):
 
 
 async def take_lease(connection: AsyncConnection, key: DestinationKey, now: float) -> DestinationLease | None:
-    """Lease a destination. Return None if it is leased, waiting or not active."""
+    """Return None if leased, waiting or not active."""
     lease = DestinationLease(key, uuid4())
     row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": now})
     return None if row is None else lease
@@ -53,15 +52,13 @@ async def take_lease(connection: AsyncConnection, key: DestinationKey, now: floa
 async def keep_lease(
     connection: AsyncConnection, lease: DestinationLease, now: float
 ) -> LeasedDestination | None:
-    """Renew a lease, and return the destination's current columns. Return None if the lease is lost, or
-    sending must stop.
-    """
+    """Renew a lease. Return None if lost, or if sending must stop."""
     cursor = connection.cursor(row_factory=class_row(LeasedDestination))
     return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Renew a lease during a call, even if the destination changed."""
+    """During a call, even if the destination changed."""
     await connection.execute(queries["renew"], lease.values())
 
 
@@ -71,7 +68,7 @@ async def release_lease(connection: AsyncConnection, lease: DestinationLease) ->
 
 
 async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> int:
-    """Lock a leased destination for the transaction; return consecutive failures. Raises LeaseLostError."""
+    """Lock for the transaction; return consecutive failures. Raises LeaseLostError."""
     row = await fetch_optional(connection, queries["lock"], lease.values())
     if row is None:
         raise LeaseLostError
@@ -79,18 +76,18 @@ async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> i
 
 
 async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
-    """Record a successful call. Return whether the destination was held before."""
+    """Record a success. Return whether the destination was held."""
     row = await fetch_optional(connection, queries["mark_well"], lease.values())
     return row is not None and row[0]
 
 
 async def postpone(connection: AsyncConnection, lease: DestinationLease, until: float, failures: int) -> None:
-    """Pause a destination until a Unix time, after `failures` consecutive failures."""
+    """Pause until a Unix time."""
     values = {**lease.values(), "until": until, "failures": failures}
     await connection.execute(queries["postpone"], values)
 
 
 async def suspend(connection: AsyncConnection, lease: DestinationLease, reason: str) -> bool:
-    """Hold a destination until a user resumes it. Return whether it was active."""
+    """Hold until a user resumes. Return whether it was active."""
     suspended = await connection.execute(queries["suspend"], {**lease.values(), "reason": reason})
     return suspended.rowcount > 0

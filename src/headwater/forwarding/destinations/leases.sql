@@ -1,5 +1,5 @@
 -- name: take
--- Lease a destination unless another process holds it or it waits.
+-- Unless another process holds it or it waits.
 UPDATE destinations d
 SET lease = %(token)s, leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
@@ -8,7 +8,7 @@ WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s
 RETURNING d.id;
 
 -- name: keep
--- Renew the lease, and return the current columns, unless sending must stop.
+-- Unless sending must stop.
 UPDATE destinations d
 SET leased_until = now() + %(lease)s
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
@@ -25,7 +25,7 @@ UPDATE destinations d SET lease = NULL, leased_until = NULL
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s;
 
 -- name: lock
--- Lock the destination to record a call, if the lease is still ours.
+-- If the lease is still ours.
 SELECT d.failures FROM destinations d
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.lease = %(token)s
 FOR NO KEY UPDATE;
@@ -44,7 +44,7 @@ UPDATE destinations d SET wait_until = to_timestamp(%(until)s), failures = %(fai
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: suspend
--- The platform rejected the credentials: deliveries stay queued until a user resumes.
+-- Deliveries stay queued until a user resumes.
 UPDATE destinations d
 SET status = 'held', status_reason = %(reason)s, held_since = least(d.held_since, now())
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s AND d.status = 'active';

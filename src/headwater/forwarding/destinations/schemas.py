@@ -92,7 +92,7 @@ def body_of_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """Return the schema for one platform. Objects without required members are optional."""
+    """Objects without required members are optional."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in members.items() if schema.get("required")],

@@ -1,4 +1,4 @@
-"""Get short-lived access tokens for a destination's secrets, cached until shortly before they expire."""
+"""Short-lived access tokens, cached until shortly before they expire."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ log = structlog.get_logger()
 
 class HttpSender(Protocol):
     async def send(self, call: EgressRequest) -> EgressResponse:
-        """Send a request, and return the response of any status. Raises EgressError."""
+        """Return a response of any status. Raises EgressError."""
         ...
 
 
 class _AccessToken(NamedTuple):
     secrets: dict[str, str]
-    """The secrets it was issued for; new ones need a new token."""
+    """New secrets need a new token."""
     text: str
     until: float
 
@@ -64,7 +64,7 @@ class AccessTokens:
         return text
 
     def has(self, destination: Destination) -> bool:
-        """Return whether a token is cached, which may be revoked."""
+        """It may be revoked."""
         return (destination.space_id, destination.id) in self._tokens
 
     def forget(self, destination: Destination) -> None:

@@ -1,4 +1,4 @@
-"""Format amounts for the platforms: JSON numbers or text."""
+"""Amounts as JSON numbers or text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from decimal import Decimal
 
 
 def as_number(amount: Decimal) -> int | float:
-    """Return a JSON number: 149.9 for 149.9000, 20 for 20.00."""
+    """149.9 for 149.9000, 20 for 20.00."""
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
 def as_text(amount: Decimal) -> str:
-    """Return plain digits without an exponent: 149.9 for 149.9000, 0 for -0.00."""
+    """149.9 for 149.9000, 0 for -0.00; no exponent."""
     return f"{amount.normalize() or Decimal(0):f}"

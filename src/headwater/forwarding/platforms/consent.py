@@ -1,4 +1,4 @@
-"""Interpret a person's consent to the use of their data for ads. Pure."""
+"""Consent to the use of data for ads. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from headwater.forwarding.platforms.models import Conversion
 
 
 def is_refused(conversion: Conversion) -> bool:
-    """Return whether the person refuses ad use of their data."""
     return conversion.consent.ad_user_data is False
 
 

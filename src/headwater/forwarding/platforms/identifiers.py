@@ -1,6 +1,6 @@
-"""Normalize and hash identifiers (SHA-256) in the forms platforms compare. Pure.
+"""Normalize and hash identifiers (SHA-256) for platforms. Pure.
 
-A value that is already a hash is sent unchanged, because the hash of a hash matches no profile.
+A value that is already a hash is sent unchanged.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _GOOGLE_MAIL = frozenset({"gmail.com", "googlemail.com"})
 _LONGEST_PHONE = 64
 
 Form = Callable[[str], str | None]
-"""Returns the text to hash, or None if nothing is left."""
+"""Returns the text to hash, or None."""
 
 
 def already_hashed(text: str) -> str | None:
-    """Return the text in lower case if it is a hex SHA-256, else None."""
+    """Return a hex SHA-256 in lower case, else None."""
     trimmed = text.strip()
     return trimmed.lower() if _HASH.fullmatch(trimmed) else None
 
 
 def hashed(text: str) -> str:
-    """Return the hex SHA-256 of a text, unless it already is one."""
+    """Return the hex SHA-256, unless the text already is one."""
     return already_hashed(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def hash_in_form(text: str | None, form: Form) -> str | None:
-    """Return a value's hash in a platform's form, or None."""
+    """Return the hash in a platform's form, or None."""
     if text is None:
         return None
     if known_hash := already_hashed(text):
@@ -46,8 +46,8 @@ def hash_in_form(text: str | None, form: Form) -> str | None:
 
 
 def plain_email(text: str) -> str | None:
-    """Return an address trimmed and in lower case, or None if invalid. International domains stay as written:
-    another spelling has another hash.
+    """Return a trimmed, lower-case address, or None. International domains stay as written, because spellings
+    have different hashes.
     """
     try:
         return parse_written_email(text)
@@ -56,9 +56,7 @@ def plain_email(text: str) -> str | None:
 
 
 def google_email(text: str) -> str | None:
-    """Return an address like `plain_email`, without dots and `+…` at Google's mail domains, where they don't
-    matter.
-    """
+    """Like `plain_email`, without dots and `+…` at Google's mail domains."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -69,7 +67,7 @@ def google_email(text: str) -> str | None:
 
 
 def reddit_email(text: str) -> str | None:
-    """Return an address like `plain_email`, without `+…` and with only letters and digits before the @."""
+    """Like `plain_email`, without `+…` and signs before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -80,8 +78,8 @@ def reddit_email(text: str) -> str | None:
 def read_phone(text: str, region: str | None) -> str | None:
     """Return a number in E.164 with `+`, or None. `region` (ISO 3166-1 alpha-2) is the default country.
 
-    Doesn't check that the number is in use, because numbering plans change. Rejects local numbers without an
-    area code, which would match someone else.
+    Numbers may be out of use, because numbering plans change. Local numbers without an area code would match
+    someone else.
     """
     if len(text) > _LONGEST_PHONE:
         return None
@@ -95,7 +93,7 @@ def read_phone(text: str, region: str | None) -> str | None:
 
 
 def phone_with_plus(e164: str) -> str | None:
-    """Return `+`, country code and number: the form most platforms hash."""
+    """The form most platforms hash."""
     return e164.strip() or None
 
 
@@ -105,26 +103,24 @@ def phone_digits(e164: str) -> str | None:
 
 
 def meta_name(text: str) -> str | None:
-    """Normalize a name for Meta, Pinterest and Snapchat: lower case without punctuation, any script."""
+    """For Meta, Pinterest and Snapchat: lower case without punctuation, any script."""
     letters = (sign for sign in text.lower() if unicodedata.category(sign)[0] not in "PS")
     return " ".join("".join(letters).split()) or None
 
 
 def google_name(text: str) -> str | None:
-    """Normalize a name for Google and TikTok: trimmed, lower case."""
+    """For Google and TikTok: trimmed, lower case."""
     return text.strip().lower() or None
 
 
 def meta_place(text: str) -> str | None:
-    """Normalize a city, state or country for Meta, Pinterest and Snapchat: lower case, no spaces or
-    punctuation.
-    """
+    """For Meta, Pinterest and Snapchat: lower case, no spaces or punctuation."""
     name = meta_name(text)
     return name.replace(" ", "") if name else None
 
 
 def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
-    """Return lists of a person's hashes for Meta, Pinterest and Snapchat."""
+    """For Meta, Pinterest and Snapchat."""
     hashes = {
         "em": hash_in_form(person.email, plain_email),
         "ph": hash_in_form(person.phone, phone_digits),

@@ -1,6 +1,4 @@
-"""Conversions, destinations, skip reasons and verdicts. Pure. HTTP requests and responses are in
-base/egress/models.py.
-"""
+"""Conversions, destinations, skip reasons and verdicts. Pure."""
 
 from __future__ import annotations
 
@@ -41,16 +39,16 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
     occurred_at: int
     """Milliseconds since 1970."""
     source: str | None
-    """A built-in source; None for a network the Space added."""
+    """None for a network that the Space added."""
     ids: dict[str, str] = {}
-    """Click ids of its URL: lower-case parameter to the exact value."""
+    """By lower-case parameter, unchanged values."""
     cookies: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     """Invalid ids and cookies. Never sent, but masked."""
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """The person in plain text. Platforms normalize and hash it."""
+    """In plain text; platforms normalize and hash it."""
 
     email: str | None = None
     """Trimmed and lower-case."""
@@ -67,7 +65,7 @@ class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that could be sent, with its person and credited click."""
+    """An event with its person and credited click."""
 
     event_id: int
     dedup_id: str
@@ -94,12 +92,12 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     click: Click | None = None
 
     def click_id(self, *names: str) -> str | None:
-        """Return the first of these click ids, from the credited touchpoint or else the event's URL."""
+        """Return the first of these, from the touchpoint or else the event's URL."""
         ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
         return next((ids[name] for name in names if name in ids), None)
 
     def cookie(self, name: str) -> str | None:
-        """Return a cookie of the event, else of the credited touchpoint."""
+        """The event's, else the touchpoint's."""
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 
@@ -110,18 +108,18 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     platform: str
     url: str
-    """The origin of the platform's API, without a trailing slash."""
+    """Of the platform's API, without a trailing slash."""
     settings: Any
     """An instance of the platform's settings."""
     secrets: dict[str, str] = {}
     """Never logged or shown."""
     event_names: dict[str, str | None] = {}
-    """Overrides of the platform's names or ids; None to not send an event."""
+    """Own names or ids; None to not send."""
     all_events: bool = False
     access_token: str | None = None
     """For platforms that issue short-lived tokens."""
     test: bool = False
-    """Use the platform's test or validation mode, so that nothing counts."""
+    """Use the test or validation mode, so that nothing counts."""
 
     def __repr__(self) -> str:
         return f"Destination({self.platform} {self.space_id}/{self.id})"
@@ -150,7 +148,7 @@ class CredentialsRefused(msgspec.Struct, frozen=True):
 
     error: str
     account: bool = False
-    """The account or pixel is the problem: unknown, or inaccessible for the token."""
+    """The account or pixel is unknown, or inaccessible for the token."""
 
 
 class PartlyAccepted(msgspec.Struct, frozen=True):
@@ -158,13 +156,13 @@ class PartlyAccepted(msgspec.Struct, frozen=True):
 
     errors: dict[int, str]
     others_taken: bool
-    """Whether the others were accepted; otherwise the call was rejected because of these."""
+    """Otherwise the call was rejected because of these."""
     retryable: dict[int, str] = {}
     """By position, errors that a retry may solve."""
 
 
 class Bisect(msgspec.Struct, frozen=True):
-    """The call was rejected because of events it doesn't name."""
+    """Events that weren't named made the call fail."""
 
     error: str
 

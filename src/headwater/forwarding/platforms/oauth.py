@@ -11,7 +11,7 @@ from headwater.forwarding.platforms.responses import by_status, error_text, read
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
-# Temporary errors of token endpoints (RFC 6749 defines the first two).
+# Temporary errors (the first two from RFC 6749).
 _LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
 
 
@@ -20,9 +20,7 @@ def exchange(url: str, **fields: str) -> EgressRequest:
 
 
 def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
-    """Return the token and its lifetime in seconds, or a verdict. Refused secrets hold the destination,
-    because no event is invalid.
-    """
+    """Return the token and its lifetime in seconds, or a verdict. Refused secrets hold the destination."""
     body = read_object(answer)
     if body is None:
         return CallDeferred(f"The token endpoint answered HTTP {answer.status} without JSON.")

@@ -18,7 +18,7 @@ _ENVELOPE = 1000
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """Return fields that have a value: platforms expect absent rather than empty fields."""
+    """Platforms expect absent rather than empty fields."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
@@ -31,7 +31,7 @@ def event_seconds(conversion: Conversion) -> int:
 
 
 def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict[str, Any]:
-    """Return `currency` and `value` in the platform's form, or nothing without an amount."""
+    """Return `currency` and `value`, or nothing without an amount."""
     if conversion.amount is None:
         return {}
     return present(currency=conversion.currency, value=form(conversion.amount))
@@ -50,6 +50,6 @@ def bearer(token: str | None) -> dict[str, str]:
 
 
 def count_within(parts: Sequence[Mapping[str, Any]], size: int) -> int:
-    """Return how many first parts, at least one, fit in `size` bytes."""
+    """Return how many first parts, at least one, fit."""
     ends = accumulate(len(msgspec.json.encode(part)) + 1 for part in parts)
     return max(1, sum(end <= size - _ENVELOPE for end in ends))

@@ -1,4 +1,4 @@
-"""The interface of an ad platform: everything that differs between platforms, without I/O."""
+"""The interface of an ad platform, without I/O."""
 
 from __future__ import annotations
 
@@ -28,17 +28,16 @@ class Limits:
     age: float
     """Seconds after which events are rejected."""
     ahead: float = 0
-    """Seconds that an event may be in the future. 0 if the platform publishes no limit; the event then waits.
-    """
+    """Seconds that an event may be in the future; 0 if unpublished."""
     size: int | None = None
     """Bytes of a call's body."""
 
 
 class Platform(ABC):
-    """A server-side conversion API. Each folder has one subclass, whose single instance has no state."""
+    """A server-side conversion API, one stateless instance per folder."""
 
     name: ClassVar[str]
-    """The name of the folder, in commands and in HEADWATER_<NAME>_URL."""
+    """Also in commands and HEADWATER_<NAME>_URL."""
     title: ClassVar[str]
     url: ClassVar[str]
     """The default origin of its API."""
@@ -52,25 +51,23 @@ class Platform(ABC):
     limits: ClassVar[Limits]
 
     event_names: ClassVar[Mapping[str, str]] = {}
-    """Our event names to the platform's. Empty if accounts have their own ids: then only mapped events are
-    sent.
-    """
+    """Empty if accounts have their own ids: then only mapped events are sent."""
     free_names: ClassVar[bool] = False
-    """It accepts any event name, so custom events use the Space's label."""
+    """Any event name is accepted, so custom events use the Space's label."""
     name_pattern: ClassVar[str | None] = None
-    """The pattern of names in mappings, if they are ids."""
+    """If names are ids."""
     name_rule: ClassVar[str] = ""
-    """The pattern in words, to follow `The name …`."""
+    """In words, to follow `The name …`."""
 
     kept_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of a part that aren't personal, and are stored."""
+    """Fields that aren't personal, and are stored."""
     kept_urls: ClassVar[frozenset[str]] = frozenset()
     """Fields with a URL, stored without its query."""
     quoted_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields of responses that repeat request values, which are masked before storage."""
+    """Fields of responses that repeat request values, which are masked."""
 
     test_code: ClassVar[str | None] = None
-    """The setting with the test code, if test events would count without one."""
+    """The setting with the code without which test events count."""
     test_code_place: ClassVar[str] = ""
     """Where users find the test code."""
 
@@ -84,13 +81,13 @@ class Platform(ABC):
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """Return the verdict of a response to a call with `count` parts."""
+        """`count` is the number of parts in the call."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return why this platform can't take a conversion, or None. Common rules (opt-out, mapping,
-        attribution, age) are checked before.
+        """Return why this platform can't take a conversion, after the common rules (opt-out, mapping,
+        attribution, age).
 
-        Without a consent setting, events of people who refused aren't sent: the platform has no field for it.
+        Without a consent setting, events of people who refused aren't sent.
         """
         settings = destination.settings
         sends_refused = isinstance(settings, ConsentSettings) and settings.consent_denied == "limit"
@@ -101,7 +98,6 @@ class Platform(ABC):
         return self.missing(conversion, destination)
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return a reason if a required field is missing."""
         return None
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
@@ -114,35 +110,35 @@ class Platform(ABC):
         return mask_fields(part, self.kept_fields, self.kept_urls)
 
     def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
-        """Return the request for a short-lived access token at a Unix time, or None if the secrets include a
-        token. Raises ValueError with a message for the operator.
+        """Return the request for a short-lived token at a Unix time, or None if not needed. Raises ValueError
+        for the operator.
         """
         return None
 
     def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
-        """Return the access token and its lifetime in seconds, or a verdict."""
+        """Return the token and its lifetime in seconds, or a verdict."""
         return oauth.read_token(answer)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Return what is wrong with the secrets as a whole, for the operator, or None."""
+        """Return what is wrong with the secrets as a whole, for the operator."""
         return None
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return why a test event is impossible or would count, for the operator, or None."""
+        """Return why a test event is impossible or would count, for the operator."""
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
 
     def find_name(self, conversion: Conversion, destination: Destination) -> str | None:
-        """Return the platform's name or id for a conversion, or None to not send it."""
+        """None means not sent."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 
     def sent_as(
         self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
     ) -> str | None:
-        """Return the name or id that events are sent as: the destination's own, else the platform's default.
-        `label` is the Space's name. None means not sent.
+        """Return the destination's own name or id, else the platform's. `label` is the Space's name. None
+        means not sent.
         """
         if event_name in own_names:
             return own_names[event_name] or None

@@ -1,4 +1,4 @@
-"""Read platforms' responses: JSON bodies, verdicts by status, and error texts without secrets. Pure."""
+"""Read platforms' responses. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_ERROR = 500
 MOST_READ = 16 * 1024
 """Characters of an error searched for secrets."""
 
-# Text like a token or a person's id. Matching starts at a word start only, for linear time.
+# Text like a token or a person's id. Matches start at words only, for linear time.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{24,}")
 _SHORTEST_QUOTED = 3
 """Shorter quoted values identify no person."""
@@ -31,16 +31,16 @@ _SHORTEST_QUOTED = 3
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
 _ABOUT_CONTENT = frozenset({400, 413, 422})
-"""Other client errors affect every event, such as an unknown account."""
+"""Others affect every event, such as an unknown account."""
 
 
 def succeeded(answer: EgressResponse) -> bool:
-    """Return whether the status is a success; the body may still have errors."""
+    """The body may still have errors."""
     return 200 <= answer.status < 300
 
 
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
-    """Return the body as a JSON object, {} if empty, or None for other content, such as HTML."""
+    """Return a JSON object, {} for an empty body, None for other content."""
     if not answer.body.strip():
         return {}
     try:
@@ -56,15 +56,15 @@ def is_number(value: Any) -> TypeGuard[int]:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list; [] for other values."""
+    """Return the objects of a list; [] for other values."""
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
 def error_text(*parts: Any) -> str:
-    """Join parts into one bounded line without text like personal data or tokens. Callers also mask all
-    values sent before storing it.
+    """Join parts into a bounded line without text like personal data or tokens. Callers also mask values they
+    sent.
     """
     text = ": ".join(str(part) for part in parts if part not in (None, ""))
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
@@ -90,10 +90,10 @@ def refused(error: str, count: int) -> Verdict:
 
 
 def by_status(answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
-    """Return the verdict for a body without an error. `confirmed` means that the body confirms acceptance in
-    the platform's own way.
+    """Return the verdict for a body without an error. `confirmed`: it confirms acceptance in the platform's
+    own way.
 
-    Without it, a success may come from a proxy or captive portal. Retrying is safe, because platforms
+    Without that, a success may come from a proxy or captive portal. Retrying is safe, because platforms
     deduplicate by id.
     """
     status = answer.status
@@ -109,10 +109,9 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
 
 
 def unreadable(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict for a body that isn't a JSON object.
+    """Return the verdict for anything but a JSON object.
 
-    A success may come from a proxy. Retrying is safe, because platforms deduplicate by id. A truncated body
-    becomes readable with fewer events.
+    A success may come from a proxy; a retry is safe. A truncated body becomes readable with fewer events.
     """
     if succeeded(answer):
         error = f"HTTP {answer.status} with a body that cannot be read."

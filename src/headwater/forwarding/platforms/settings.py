@@ -1,4 +1,4 @@
-"""Settings shared by platforms, and rules for settings: a pattern with its description. Pure."""
+"""Settings and rules shared by platforms. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RULE = "rule"
 
 
 def matching(pattern: str, rule: str, example: str) -> Meta:
-    """Return a rule for text matching a pattern. `rule` completes `The setting …`, followed by an example."""
+    """Return a rule for a pattern. `rule` completes `The setting …`, followed by an example."""
     words = f"{rule}, such as {example}."
     return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 
@@ -27,7 +27,6 @@ def digits(least: int, most: int, example: str) -> Meta:
 
 
 def code(least: int, most: int, example: str, signs: str = "") -> Meta:
-    """Return a rule for a number of letters, digits and signs."""
     kinds = ["letters", "digits", *signs]
     allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
     rule = f"must be {least} to {most} {allowed}, without spaces"
@@ -68,7 +67,7 @@ LimitedDataUse = Annotated[
 
 
 class PlatformSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A platform's settings without secrets. Every field needs Meta(description=…)."""
+    """Every field needs Meta(description=…)."""
 
 
 class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
@@ -78,17 +77,16 @@ class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
 
 
 class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
-    """For platforms whose consent field is limited data use, which can be set for all events."""
+    """For platforms with limited data use, which can be set for all events."""
 
     limited_data_use: LimitedDataUse = "denied"
 
     def limits(self, conversion: Conversion) -> bool:
-        """Return whether the event is sent for limited data use."""
         return self.limited_data_use == "always" or is_limited(conversion)
 
 
 def describe_rule(setting: Any) -> str:
-    """Return the rule of a setting's type in words."""
+    """Return the rule of a type in words."""
     info = inspect.type_info(setting)
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):

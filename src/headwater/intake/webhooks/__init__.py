@@ -1,1 +1,1 @@
-"""Inbound webhooks: verify, map and accept events from other services."""
+"""Inbound webhooks from other services."""

@@ -1,7 +1,6 @@
 """Store, list and replay the latest deliveries of webhooks.
 
-A delivery is stored before its event is accepted. The other way round, a person erased in between would
-return with the delivery.
+A delivery is stored before its event, otherwise a person erased in between would return with it.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ async def process_message(
     message: WebhookRequest,
     draft: Draft | None = None,
 ) -> WebhookOutcome:
-    """Return the outcome of a verified message. Makes the draft unless given."""
+    """Return the outcome of a verified message."""
     draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
         return _mask(draft, {})
@@ -75,7 +74,7 @@ async def process_message(
 
 
 def _mask(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
-    """Remove personal data from the detail, which may contain a topic from the body."""
+    """Mask personal data: a topic in the detail may come from the body."""
     mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
     return replace(outcome, detail=mask.text(outcome.detail))
 
@@ -83,7 +82,7 @@ def _mask(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome
 async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
-    """Store a delivery, delete the oldest beyond the limit, and return its id."""
+    """Store a delivery, drop the oldest beyond the limit, and return the id."""
     kept = KEPT if columns["believed"] else KEPT_REFUSED
     values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **columns}
     row = await fetch_one(connection, queries["begin"], values)
@@ -94,7 +93,7 @@ async def begin_delivery(
 def make_delivery_columns(
     reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
 ) -> dict[str, Any]:
-    """Return a delivery's columns before its event is accepted. An unverified body isn't stored."""
+    """Return a delivery's columns before its event is accepted. Omits an unverified body."""
     kept = list_needed_headers(reader)
     headers = {name: text for name, text in message.headers.items() if name in kept}
     accepted = outcome.status is Status.ACCEPTED
@@ -130,7 +129,7 @@ async def finish_delivery(
 
 
 async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
-    """Delete a delivery that failed temporarily; the sender will retry it."""
+    """The sender will retry it."""
     await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
 
 
@@ -149,11 +148,10 @@ async def list_deliveries(
 async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
 ) -> tuple[WebhookOutcome, int | None]:
-    """Process a stored delivery again with the webhook's current settings. Return the outcome and the
-    receipt.
+    """Process a stored delivery with the webhook's current settings. Return the outcome and the receipt.
 
-    An accepted delivery keeps its idempotency key, so that its event is a duplicate. Raises NotFound, and
-    Conflict if the body wasn't stored.
+    The idempotency key of an accepted delivery stays, so that its event is a duplicate. Raises NotFound, and
+    Conflict without a stored body.
     """
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
@@ -180,16 +178,14 @@ async def replay_delivery(
 
 
 def make_inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
-    """Return the kinds and payloads of an outcome's inbox rows."""
+    """Return the kinds and payloads of an outcome's rows."""
     rows = [("event", outcome.event), ("refund", outcome.refund)]
     encoded = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
     return [kind for kind, _ in encoded], [payload for _, payload in encoded]
 
 
 async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:
-    """Replay a webhook's refused and paused deliveries, oldest first, and count the outcomes. Raises
-    NotFound.
-    """
+    """Replay refused and paused deliveries, oldest first. Count the outcomes. Raises NotFound."""
     await fetch_webhook(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     outcomes: Counter[Status] = Counter()
@@ -202,7 +198,7 @@ async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: 
 async def summarize_deliveries(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
 ) -> dict[int, DeliverySummary]:
-    """Return the counts and the latest of the stored deliveries, by webhook."""
+    """Return counts and the latest delivery, by webhook."""
     cursor = connection.cursor(row_factory=class_row(DeliverySummary))
     values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
     rows = await fetch_all(cursor, queries["summarize"], values)
@@ -226,5 +222,5 @@ def _find_key(outcome: WebhookOutcome) -> str | None:
 
 
 def _to_text(body: bytes) -> str:
-    """Return the body as text that PostgreSQL can store."""
+    """Return text that PostgreSQL can store."""
     return body.decode("utf-8", "replace").replace("\0", "�")

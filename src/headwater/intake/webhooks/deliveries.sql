@@ -7,7 +7,7 @@ VALUES (%(space_id)s, %(webhook_id)s, %(received_at)s, %(headers)s, %(body)s, %(
 RETURNING id;
 
 -- name: trim
--- Keep the latest, separately for verified and unverified deliveries.
+-- Keep the latest verified, and the latest unverified deliveries.
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
   AND d.believed = %(believed)s
@@ -17,7 +17,7 @@ WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
                ORDER BY older.id DESC OFFSET %(kept)s LIMIT 1);
 
 -- name: finish
--- No row if the delivery was erased meanwhile.
+-- Unless erased meanwhile.
 UPDATE webhook_deliveries d
 SET status = %(status)s, detail = %(detail)s, receipt_id = %(receipt_id)s,
     dedup_key = %(dedup_key)s, is_test = %(is_test)s
@@ -36,7 +36,7 @@ ORDER BY d.id DESC
 LIMIT %(limit)s;
 
 -- name: hold
--- Lock a delivery for a replay, so that an erasure comes before or after it.
+-- Locked, so that an erasure comes before or after the replay.
 SELECT d.id, d.webhook_id, d.received_at, d.status, d.detail, d.receipt_id, d.dedup_key,
        d.headers, d.body
 FROM webhook_deliveries d

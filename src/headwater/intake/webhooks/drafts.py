@@ -1,4 +1,4 @@
-"""Draft events in a separate thread: mappings are programs of tenants and must not block the event loop."""
+"""Draft events in a thread: mappings are tenants' programs and must not block the event loop."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ Draft = EventDraft | WebhookOutcome
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="mappings")
 _turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-"""A lock per Space, so that one Space's deliveries don't queue ahead of others."""
+"""Locks, so that one Space's deliveries don't queue ahead of others."""
 
 
 async def make_draft(space_id: int, reader: ReadContext, message: WebhookRequest) -> Draft:
-    """Return the draft of a message's event, or an outcome without one. Uses no connection, because it may
-    wait for other messages.
-    """
+    """Return a draft, or an outcome without an event. Needs no connection, because it may wait."""
     turn = _turns.get(space_id)
     if turn is None:
         turn = _turns[space_id] = asyncio.Lock()

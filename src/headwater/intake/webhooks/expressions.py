@@ -34,7 +34,7 @@ DEEPEST = 100
 
 _QUOTED = 20
 _EXACT_DIGITS = 15
-"""Decimal digits that a float preserves; the package parses numbers as floats."""
+"""A float preserves this many decimal digits; the package parses floats."""
 _TOO_DEEP = "is nested too deeply."
 
 
@@ -44,8 +44,8 @@ class Expression:
     _headers: frozenset[str]
 
     def find(self, document: MappingInput, budget: StepBudget | None = None) -> Any:
-        """Return the value in a document, or None if missing or blank. Raises ValueError with a rule such as
-        "must be a number.", or if evaluation exceeds the budget.
+        """Return the value, or None if missing or blank. Raises ValueError with a rule such as "must be a
+        number.", or beyond the budget.
         """
         interpreter = Interpreter(document.headers, budget or StepBudget())
         try:
@@ -61,7 +61,7 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Compile an expression. Raises ValueError with the position of the error."""
+    """Raises ValueError with the position of the error."""
     if len(text) > LONGEST:
         raise ValueError(f"must be at most {LONGEST} characters long.")
     headers: set[str] = set()
@@ -74,7 +74,7 @@ def parse(text: str) -> Expression:
 
 def _parse_tree(text: str) -> Node:
     try:
-        # The package accepts text in backticks, with only a warning.
+        # The package only warns of text in backticks.
         with warnings.catch_warnings():
             warnings.simplefilter("error", PendingDeprecationWarning)
             return cast("Node", Parser().parse(text).parsed)
@@ -94,9 +94,7 @@ def _parse_tree(text: str) -> Node:
 
 
 def _check_tree(node: Node, headers: set[str], depth: int) -> Node:
-    """Return the tree with exact numbers, and add its headers to `headers`. Raises ValueError for static
-    errors.
-    """
+    """Return the tree with exact numbers, and collect its headers. Raises ValueError for static errors."""
     if depth == 0:
         raise ValueError(_TOO_DEEP)
     children: list[Any] = node["children"]

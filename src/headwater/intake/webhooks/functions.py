@@ -1,6 +1,6 @@
-"""Headwater's JMESPath functions for money, times, text and URLs of shops and payment services. Pure.
+"""JMESPath functions for money, times, text and URLs of shops and payment services. Pure.
 
-A missing value returns null, so that its field is left out. A value of the wrong kind raises ValueError.
+They return null for a missing value, and raise ValueError for a wrong kind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.sources.resolve import SourceParameters, resolve
 
 _MAX_PARAMETERS = 200
 
-# Currencies with no decimals, or three. Stripe counts ISK and UGX in hundredths.
+# Without decimals, or with three. Stripe counts ISK and UGX in hundredths.
 _NO_MINOR_UNIT = frozenset(
     "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a table
 )
@@ -28,7 +28,7 @@ _THOUSANDTHS = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 
 
 def _skip_blank(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to return null if its first argument is blank."""
+    """Return null if the first argument is blank."""
 
     @wraps(function)
     def call(value: Any, *more: Any) -> Any:
@@ -103,7 +103,7 @@ def _url_host(value: Any) -> str | None:
 
 
 def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]) -> Function:
-    """Return a function with the cost of parsing URLs."""
+    """A function with the cost of parsing URLs."""
     return Function(_skip_blank(function), takes, steps=steps, characters_a_step=20)
 
 

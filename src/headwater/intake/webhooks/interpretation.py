@@ -1,5 +1,5 @@
-"""Decide the outcome of a delivery from its signature, topic and mapping. Pure, in two halves, because a
-refund may need the buyer of its order to be looked up in between.
+"""Decide the outcome of a delivery. Pure, in two halves, because the buyer of a refunded order may have to be
+looked up in between.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ _LONGEST_QUOTED = 80
 
 @dataclass(frozen=True)
 class EventDraft:
-    """A delivery that creates an event or a refund."""
-
     topic: str
     event_name: str | None
     """None for a pure refund."""
@@ -57,9 +55,7 @@ class EventDraft:
 
 
 def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookRequest) -> WebhookRequest:
-    """Return the signed part of a message, or all of it if the webhook needs no signature. Raises
-    UnverifiedRequest.
-    """
+    """Return the signed part of a message. Raises UnverifiedRequest."""
     provider = PROVIDERS[reader.type]
     if provider.not_json(message) is not None:
         return message
@@ -72,7 +68,7 @@ def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookR
 
 
 def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | WebhookOutcome:
-    """Return the draft of a message's event, or an outcome without one."""
+    """Return the draft of an event, or an outcome without one."""
     provider = PROVIDERS[reader.type]
     purpose = provider.not_json(message)
     if purpose is not None:
@@ -96,7 +92,6 @@ def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | We
 def _ignore_tests(
     reader: ReadContext, document: MappingInput, draft: EventDraft
 ) -> EventDraft | WebhookOutcome:
-    """Return the draft, or the outcome of a test order that doesn't count."""
     is_test = draft.mapped.is_test
     if is_test is None:
         is_test = PROVIDERS[reader.type].is_test(document)
@@ -108,7 +103,7 @@ def _ignore_tests(
 def _make_draft(
     reader: ReadContext, document: MappingInput, topic: str, message: WebhookRequest
 ) -> EventDraft | None:
-    """Return the draft of a topic, or None if it is ignored. Raises Invalid."""
+    """Return a topic's draft, or None if it is ignored. Raises Invalid."""
     provider = PROVIDERS[reader.type]
     event_name = (dict(provider.events) | reader.settings.events).get(topic)
     if event_name == "":
@@ -130,7 +125,7 @@ def _make_draft(
 def _find_refund(
     reader: ReadContext, document: MappingInput, topic: str, now: float
 ) -> AcceptedRefund | None:
-    """Return the refund in a delivery. A mapping of order_id applies to it, too. Raises Invalid."""
+    """Return a delivery's refund. A mapping of order_id applies, too. Raises Invalid."""
     mapping = reader.settings.mapping
     order_id_expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
     try:
@@ -153,8 +148,8 @@ def _explain_ignored(provider: Provider, topic: str) -> str:
 
 
 def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
-    """Return the outcome of a draft. `buyer` identifies the contact who placed the order, if the draft has an
-    order but no contact; empty if unknown.
+    """Return the outcome of a draft. `buyer` identifies the contact of the order if the draft doesn't; empty
+    if unknown.
     """
     if draft.event_name is None:
         detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
@@ -178,7 +173,7 @@ def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutco
 
 
 def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutcome:
-    """Return the outcome of a message without lookups; a buyer is assumed where needed."""
+    """Return the outcome without lookups, assuming a buyer where needed."""
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return draft
@@ -192,7 +187,7 @@ def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:
 
 
 def list_needed_headers(reader: ReadContext) -> frozenset[str]:
-    """Return the headers to store with a delivery, because reading it needs them."""
+    """Return the headers to store, because reading a delivery needs them."""
     names = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
     expressions = [*reader.settings.mapping.values(), reader.settings.topic or ""]
     for text in filter(None, expressions):

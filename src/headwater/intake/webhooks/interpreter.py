@@ -1,7 +1,7 @@
 """Evaluate expressions in a bounded number of steps. Pure.
 
-A JMESPath expression can double a list with every few characters. So visiting a node, adding a list item, and
-every hundred characters of text cost a step from a budget shared by all fields of a delivery.
+An expression can double a list with every few characters. So nodes, list items and every hundred characters
+of text cost steps from a budget shared by a delivery's fields.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class StepBudget:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Use steps. Raises ValueError if too few are left."""
+        """Raises ValueError if too few are left."""
         self._left -= steps
         if self._left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
-        """Use the steps for a value, including nested values if `deep`."""
+        """`deep` includes nested values."""
         waiting = [value]
         while waiting:
             part = waiting.pop()

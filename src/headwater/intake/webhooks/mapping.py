@@ -1,8 +1,7 @@
 """Map a delivery's body to an event payload. Pure.
 
-A provider has expressions by topic, which a webhook's settings override. The result is validated like any
-payload. An optional field that can't be stored (a phone number of 100 digits) is left out and reported, so
-that no purchase is lost. Without its essential fields there is no event.
+A provider has expressions by topic; a webhook's settings override them. Optional fields that can't be stored
+are left out and reported, so that no purchase is lost. Essential fields are required.
 """
 
 from __future__ import annotations
@@ -30,13 +29,11 @@ from headwater.spaces.currencies import parse_currency
 from headwater.spaces.custom_fields import DATE_SLOTS, NUMBER_SLOTS, slot_name
 
 BUYER_OF_ORDER = "buyer_of_order"
-"""A mapping target: the order whose buyer the event is about if no field identifies one. For a negative
-amount, the refunded order.
-"""
+"""A target: the order whose buyer the event is about, or which is refunded."""
 REFERRER = "referrer"
-"""A mapping target: the page that the visit came from."""
+"""A target: the page that led to the visit."""
 TEST_ORDER, WITHOUT_VISIT = "test_order", "without_visit"
-"""Mapping targets: whether it is a test order, and whether it was made without a visit."""
+"""Targets: whether it is a test order, or without a visit."""
 
 _COMPUTED = {"event_name"}
 _INDISPENSABLE = {"event_name", "event_time", "amount", "order_id", "idempotency_key"}
@@ -56,7 +53,7 @@ VISIT_FIELDS = (
     "trk_type",
     "checkout_token",
 )
-"""Fields that an order has only if it was made in a visit."""
+"""Fields that come from a visit."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -68,7 +65,7 @@ def _keep(value: Any) -> Any:
 
 
 def _to_code(value: Any) -> str:
-    """Return a company id or name as text. Fractions are refused like in the API: 42.0 isn't company 42."""
+    """Return an id or name as text. Fractions are refused: 42.0 isn't company 42."""
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
     raise ValueError("must be text or a whole number.")
@@ -100,7 +97,7 @@ def _make_converters() -> dict[str, Callable[[Any], Any]]:
 
 
 DESTINATIONS: Mapping[str, Callable[[Any], Any]] = _make_converters()
-"""By mapping target, the function that converts a value."""
+"""Functions that convert values, by target."""
 
 
 @dataclass
@@ -110,19 +107,19 @@ class MappedPayload:
     """The order whose buyer it is about, or which is refunded."""
     referrer: str | None = None
     is_test: bool | None = None
-    """None if unmapped: the type of webhook decides. Likewise is_without_visit."""
+    """None: the type of webhook decides, likewise below."""
     is_without_visit: bool | None = None
     left_out: list[str] = field(default_factory=list[str])
 
     @property
     def order_of_buyer(self) -> str | None:
-        """The order whose buyer must be looked up, because no field identifies one."""
+        """Set if the buyer must be looked up."""
         is_known = self.payload.keys() & {"email", "trk_token", "fingerprint"}
         return None if is_known or self.returns_money else self.order
 
     @property
     def returns_money(self) -> bool:
-        """True for a negative amount of an identified order."""
+        """True for a negative amount of a known order."""
         amount = self.payload.get("amount")
         is_upsell = (
             self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
@@ -131,7 +128,7 @@ class MappedPayload:
         return amount is not None and amount < 0 and names_order and not is_upsell
 
     def without_visit(self) -> MappedPayload:
-        """Return it without fields of a visit, which may be copied from another order."""
+        """Return it without fields of a visit, maybe copied from another order."""
         visit_fields = {*VISIT_FIELDS}
         if self.payload.keys() & {"email", "phone", "tracking_id"}:
             visit_fields.add("trk_token")
@@ -142,9 +139,7 @@ class MappedPayload:
 def find_expressions(
     topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: WebhookSettings
 ) -> dict[str, str]:
-    """Return a topic's expressions by field. A topic without a table uses its parent's: `order` for
-    `order.completed`.
-    """
+    """Return a topic's expressions, by default its parent's: `order` for `order.completed`."""
     base = topic
     while base not in ready_made and "." in base:
         base = base.rpartition(".")[0]
@@ -160,7 +155,7 @@ def find_expressions(
 
 
 def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
-    """Return the mapped fields. Raises Invalid if an essential field is invalid."""
+    """Raises Invalid if an essential field is invalid."""
     check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:
@@ -184,9 +179,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
 
 
 def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEvent:
-    """Return the event of a payload. Errors of omitted fields go to `mapped.left_out`. Raises Invalid if it
-    makes no event.
-    """
+    """Return the event; errors of omitted fields go to `mapped.left_out`. Raises Invalid."""
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
@@ -202,7 +195,7 @@ def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:
 
 
 def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
-    """Return the event without invalid optional fields. Raises `invalid` if it makes no event."""
+    """Return the event without invalid optional fields. Raises `invalid`."""
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:
         raise invalid
@@ -216,7 +209,7 @@ def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, now: float) ->
 
 
 def make_key(kind: str, identity: str) -> str:
-    """Return the idempotency key of a sender's id, hashed if too long."""
+    """Return an idempotency key, hashed if too long."""
     key = f"{kind}:{identity}"
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
@@ -224,7 +217,7 @@ def make_key(kind: str, identity: str) -> str:
 
 
 def to_refund(mapped: MappedPayload, default_key: str, now: float) -> AcceptedRefund:
-    """Return the refund for a negative amount. Raises Invalid."""
+    """Return the refund of a negative amount. Raises Invalid."""
     payload, check = mapped.payload, Check()
     at = check(parse_event_time, "event_time", payload.get("event_time"), now)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)

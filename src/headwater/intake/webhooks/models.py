@@ -18,11 +18,11 @@ class WebhookSettings:
     signature_header: str | None = None
     """In lower case; only for generic webhooks."""
     topic: str | None = None
-    """The expression for the topic of a generic body."""
+    """Finds the topic of a generic body."""
     events: dict[str, str] = field(default_factory=dict[str, str])
-    """By topic, the event name; empty ignores the topic."""
+    """By topic; an empty event name ignores it."""
     mapping: dict[str, str] = field(default_factory=dict[str, str])
-    """By `field` or `field@topic`, an expression; empty leaves the field out."""
+    """By `field` or `field@topic`; an empty expression omits the field."""
     takes_tests: bool = False
     """Count test orders."""
 
@@ -107,7 +107,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class DeliverySummary:
-    """Counts of a webhook's stored deliveries, and the latest one."""
+    """Counts of stored deliveries, and the latest one."""
 
     webhook_id: int
     accepted: int
@@ -124,4 +124,4 @@ class DeliverySummary:
 
 
 class UnverifiedRequest(Exception):
-    """The signature is missing or wrong. The message explains it."""
+    """The signature is missing or wrong."""

@@ -16,7 +16,7 @@ LONGEST_ID = 255
 
 
 def find(document: MappingInput, expression: str) -> Any:
-    """Return an expression's value in a delivery, or None if missing or blank."""
+    """Return an expression's value, or None if missing or blank."""
     return parse(expression).find(document)
 
 
@@ -57,7 +57,7 @@ def ids(*values: Any) -> tuple[str, ...]:
 def report(
     order_ids: tuple[str, ...], at: int, currency: Any, statements: list[MoneyBack]
 ) -> AcceptedRefund | None:
-    """Return the report, or None without an order or any statement."""
+    """Return the report, or None if there is nothing to report."""
     if not order_ids or not (statements or len(order_ids) > 1):
         return None
     code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None

@@ -1,6 +1,6 @@
 """POST /webhooks/{token} receives deliveries. The token is the credential.
 
-Success means that the event is on disk, so a sender can safely retry. Idempotency keys drop repeated events.
+Success means that the event is on disk. Idempotency keys drop repeats.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ async def _read(request: HttpRequest) -> WebhookRequest:
 def _verify(
     webhook: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
 ) -> tuple[WebhookRequest, WebhookOutcome | None]:
-    """Return the signed part of a message, and an outcome if it is unverified. Raises Unavailable if the
-    signing secret can't be unsealed.
+    """Return the signed part of a message, and an outcome if unverified. Raises Unavailable if the secret
+    can't be unsealed.
     """
     try:
         return check_signature(webhook.reader, webhook.secret(sealing_key), message), None
@@ -88,7 +88,7 @@ def _verify(
 
 
 async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
-    """Charge the Space's rate limit before storing or reading anything."""
+    """Charge the rate limit before anything else."""
     limit = services(request).keys.limit(webhook.caller, inbox.limit)
     counted = Request(webhook.caller.space_id, limit, 1, [])
     try:
@@ -100,9 +100,7 @@ async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> 
 async def _accept(
     shared: Services, inbox: Inbox, webhook: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
-    """Store an outcome's rows, and return the first receipt. If that fails, delete the delivery, because the
-    sender will retry.
-    """
+    """Store the rows, and return the first receipt. On failure, delete the delivery: senders retry."""
     kinds, rows = make_inbox_rows(outcome)
     if not rows:
         return None

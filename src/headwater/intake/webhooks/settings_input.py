@@ -44,7 +44,7 @@ def check_type(kind: str, *, has_secret: bool) -> None:
 def read_settings(
     kind: str, pairs: Mapping[str, str], before: WebhookSettings | None = None
 ) -> WebhookSettings:
-    """Apply the pairs to `before`. Raises Invalid naming every bad key."""
+    """Apply pairs to `before`. Raises Invalid naming every bad key."""
     settings = before or WebhookSettings()
 
     def take(key: str, text: str) -> None:
@@ -106,6 +106,6 @@ def _check_mapping(name: str, text: str) -> None:
 
 
 def _check_expression(text: str) -> None:
-    """Raise ValueError unless it compiles. An empty expression leaves a field out."""
+    """Raise ValueError unless it compiles. Empty leaves a field out."""
     if text:
         parse(text)

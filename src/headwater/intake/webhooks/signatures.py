@@ -1,6 +1,6 @@
-"""Verify signatures by the senders' documented schemes. Pure.
+"""Verify senders' signatures. Pure.
 
-All are HMAC-SHA256 over the raw body. They differ in the signed prefix, the encoding and the header.
+All are HMAC-SHA256 over the raw body; prefix, encoding and header differ.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ STANDARD_SIGNATURE = "webhook-signature"
 
 
 def check_timestamped(secret: bytes, message: WebhookRequest, header: str, tolerance: int) -> None:
-    """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. There are several v1 while a secret is rotated;
-    other names are ignored. Raises UnverifiedRequest, also if older than `tolerance` seconds.
+    """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. There are several v1 while a secret is rotated.
+    Raises UnverifiedRequest, also if older than `tolerance` seconds.
     """
     pairs = [part.strip().partition("=") for part in _get_header(message, header).split(",")]
     times = [value for name, _, value in pairs if name == "t"]
@@ -41,9 +41,9 @@ def check_timestamped(secret: bytes, message: WebhookRequest, header: str, toler
 
 
 def check_standard(secret: bytes, message: WebhookRequest, tolerance: int) -> None:
-    """Verify Standard Webhooks: `v1,<base64>` over `<id>.<seconds>.<body>`. There are several, separated by
-    blanks, while a secret is rotated. A secret is `whsec_` and the base64 key. Raises UnverifiedRequest, also
-    if more than `tolerance` seconds off.
+    """Verify Standard Webhooks: `v1,<base64>` over `<id>.<seconds>.<body>`, several while a secret is
+    rotated. A secret is `whsec_` and a base64 key. Raises UnverifiedRequest, also if more than `tolerance`
+    seconds off.
     """
     delivery_id, at = _get_header(message, STANDARD_ID), _get_header(message, STANDARD_TIME)
     versions = [part.partition(",") for part in _get_header(message, STANDARD_SIGNATURE).split()]
@@ -73,7 +73,7 @@ def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
 
 
 def check_any_form(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Verify the body's HMAC in hex, optionally after `sha256=`, or in base64. Raises UnverifiedRequest."""
+    """Verify an HMAC in hex, optionally after `sha256=`, or base64. Raises UnverifiedRequest."""
     digest = hmac.digest(secret, message.body, "sha256")
     signatures = [_get_header(message, header).strip().removeprefix("sha256=")]
     in_hex = _any_equal([signatures[0].lower()], digest.hex())

@@ -1,4 +1,4 @@
-"""Convert values of a delivery to exact numbers and text. Pure.
+"""Convert values to exact numbers and text. Pure.
 
 Raises ValueError with the rest of the sentence "The <field> …".
 """
@@ -16,7 +16,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """Return a number, from a number or text. Raises ValueError."""
+    """Raises ValueError."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -27,7 +27,7 @@ def to_number(value: Any) -> Decimal:
 
 
 def to_text(value: Any) -> str:
-    """Return text, from text or a number. Raises ValueError."""
+    """Raises ValueError."""
     if isinstance(value, str):
         return value
     if is_number(value):
@@ -74,8 +74,6 @@ EXPRESSION = ValueKind("an expression after &", callable)
 
 @dataclass(frozen=True)
 class Function:
-    """A function of expressions, with the kinds of its arguments."""
-
     call: Callable[..., Any]
     takes: tuple[ValueKind, ...]
     least: int | None = None
@@ -83,15 +81,15 @@ class Function:
     repeats: bool = False
     """The last argument may be repeated."""
     deep: bool = False
-    """Its cost grows with nested values, not only with length."""
+    """Its cost grows with nested values."""
     lazy: bool = False
-    """It receives an iterator that evaluates arguments on demand."""
+    """It gets an iterator that evaluates arguments on demand."""
     steps: int = 0
-    """Steps per call, in addition to the arguments' cost."""
+    """Per call, in addition to arguments."""
     characters_a_step: int = 100
     """Characters of text per step."""
     reads_headers: bool = False
-    """It receives the delivery's headers first; its argument must be a literal."""
+    """It gets the headers first; its argument must be a literal."""
 
     def kind(self, index: int) -> ValueKind:
         return self.takes[min(index, len(self.takes) - 1)]
@@ -103,7 +101,7 @@ class Function:
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")
 
     def check_kinds(self, name: str, arguments: list[Any]) -> None:
-        """Raise ValueError, without quoting values, for arguments of a wrong kind."""
+        """Raise ValueError without quoting values."""
         for index, argument in enumerate(arguments):
             if not self.kind(index).fits(argument):
                 raise ValueError(f"cannot be evaluated: {self._usage(name)}.")

@@ -30,8 +30,6 @@ SCOPE = "events:write"
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook to create; `secret` is the sender's signing secret."""
-
     type: str
     name: str
     settings: WebhookSettings
@@ -53,7 +51,7 @@ class ActiveWebhook:
 
     id: int
     caller: Caller
-    """With the rights of a key that sends events."""
+    """Has the rights of a key that sends events."""
     reader: ReadContext
     token_hash: bytes
     sealed: bytes | None
@@ -67,9 +65,7 @@ class ActiveWebhook:
 async def create_webhook(
     connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
 ) -> tuple[str, int]:
-    """Create a webhook; return its token and id. `key` seals its secret. Raises Invalid for a bad name, and
-    NotFound.
-    """
+    """Create a webhook; return its token and id. `key` seals its secret. Raises Invalid, NotFound."""
     token = secrets.token_urlsafe(32)
     token_hash = hash_secret(token)
     values = {
@@ -88,13 +84,13 @@ async def create_webhook(
 async def list_webhooks(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None = None
 ) -> list[Webhook]:
-    """Return a Space's webhooks, including revoked ones, oldest first. Raises NotFound."""
+    """Return webhooks, oldest first, including revoked ones. Raises NotFound."""
     await fetch_space(connection, space_id)
     return await _read(connection, space_id, webhook_ids)
 
 
 async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
-    """Return the names of a Space's webhooks, including revoked ones, oldest first."""
+    """Oldest first, including revoked ones."""
     cursor = connection.cursor(row_factory=class_row(WebhookName))
     return await fetch_all(cursor, queries["names"], {"space_id": space_id})
 
@@ -118,14 +114,14 @@ async def change_webhook(
 async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
-    """Pause or resume a webhook. While paused, deliveries are stored but not processed. Raises NotFound."""
+    """While paused, deliveries are stored but not processed. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Revoke a webhook; repeating it changes nothing. Raises NotFound."""
+    """Repeating it changes nothing. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id}
     await connection.execute(queries["revoke"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
@@ -145,7 +141,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
-    """Return the identifier of an order's contact, in payload fields, or {}."""
+    """Return the payload field that identifies an order's contact, or {}."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}

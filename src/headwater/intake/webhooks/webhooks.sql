@@ -27,7 +27,6 @@ SET signature_header = %(signature_header)s, topic = %(topic)s, event_names = %(
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: revoke
--- Keeps the time of an earlier revocation.
 UPDATE webhooks w SET revoked_at = least(w.revoked_at, now())
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s
 RETURNING w.id;
@@ -39,7 +38,7 @@ SET paused_at = CASE WHEN %(paused)s THEN coalesce(w.paused_at, %(now)s) END
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL;
 
 -- name: credentials
--- Lock the credentials until they are replaced.
+-- Locked until replaced.
 SELECT w.token_hash, w.secret FROM webhooks w
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL
 FOR UPDATE;
@@ -49,13 +48,13 @@ UPDATE webhooks w SET secret = %(secret)s
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: change_address
--- A new URL needs the secret sealed again.
+-- The secret is sealed for the URL.
 UPDATE webhooks w
 SET token_hash = %(token_hash)s, hint = %(hint)s, secret = %(secret)s
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: find
--- Find the webhook and Space of a token.
+-- The token selects the Space.
 SELECT w.space_id, w.id, w.type, w.secret, w.signature_header, w.topic, w.event_names, w.mapping,
        w.takes_tests, w.paused_at IS NOT NULL AS paused,
        s.subscription = 'active' AS active,
@@ -66,9 +65,9 @@ JOIN spaces s ON s.id = w.space_id
 WHERE w.token_hash = %(token_hash)s AND w.revoked_at IS NULL;
 
 -- name: buyer
--- Find the identifier of an order's contact: email, else token. Browser events count only if no other sender
--- reported the order. The conditions match the indexes events_order and events_browser_order. Order ids have
--- no statistics, so materialize: the planner must not walk events in order.
+-- The email or token of an order's contact. Browser events count only if no other sender reported the order.
+-- The conditions match the indexes events_order and events_browser_order. Materialized, because order ids
+-- have no statistics: the planner must not walk events in order.
 WITH placed AS MATERIALIZED (
     SELECT e.id, e.contact_id, false AS by_browser FROM events e
     WHERE e.space_id = %(space_id)s AND e.order_id = %(order_id)s

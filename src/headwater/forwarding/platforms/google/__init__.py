@@ -1,7 +1,7 @@
 """Google: Data Manager API, for ads on Google and YouTube. Pure.
 
-A part is an event that refers to its conversion action. A call lists the actions as destinations; with only
-one, events omit the reference.
+Events refer to conversion actions, which a call lists as destinations; with only one, they omit the
+reference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SECRETS = {
 
 
 class Google(Platform):
-    """Conversion actions of a Google Ads account. The access token is in a header."""
+    """Conversion actions of a Google Ads account; the token is in a header."""
 
     name = "google"
     title = "Google Ads"
@@ -60,7 +60,7 @@ class Google(Platform):
     )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """A click id is enough, and is the only identifier allowed without consent."""
+        """A click id is enough; without consent, nothing else is allowed."""
         if _find_click(conversion):
             return None
         if is_refused(conversion):
@@ -87,7 +87,6 @@ class Google(Platform):
         )
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
-        """Return how many first parts have at most MOST_ACTIONS conversion actions."""
         actions: set[str] = set()
         for position, part in enumerate(parts):
             actions.update(part["destinationReferences"])
@@ -136,7 +135,7 @@ def _drop_references(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_click(conversion: Conversion) -> dict[str, str]:
-    """Return the most precise click id, of the credited touchpoint or the event's URL."""
+    """Return the most precise click id, of the touchpoint or the event's URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
         for name in _CLICK_IDS:
@@ -146,7 +145,7 @@ def _find_click(conversion: Conversion) -> dict[str, str]:
 
 
 def _make_identifiers(conversion: Conversion) -> list[dict[str, str]]:
-    # Google uses names and addresses only with a postal code, which is unknown.
+    # Google uses names and addresses only with a postal code.
     email = hash_in_form(conversion.person.email, google_email)
     phone = hash_in_form(conversion.person.phone, phone_with_plus)
     return [

@@ -1,7 +1,7 @@
 """Responses of Google's Data Manager API. Pure.
 
-One invalid event makes Google reject the call, naming the invalid fields. HTTP 200 means accepted, not
-matched to a click.
+One invalid event makes Google reject the call, naming its fields. HTTP 200 means accepted, not matched to a
+click.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
-    """Return whether the events were accepted. A validation-only call may return an empty object, but not an
-    empty body.
-    """
+    """A validation-only call may return an empty object, but not an empty body."""
     request_id = body.get("requestId")
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
 

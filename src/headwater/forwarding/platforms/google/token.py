@@ -1,6 +1,4 @@
-"""Access tokens of Google's Data Manager API, for a signed request of a service account or a user's refresh
-token. Pure.
-"""
+"""Google's access tokens, for a service account or a user's refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ _NEEDED = "Give service_account_json, or all of client_id, client_secret and ref
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return why these secrets can't be exchanged for a token, or None."""
+    """Return why the secrets can't be exchanged."""
     if secrets.get(_ACCOUNT):
         try:
             _signer(_account(secrets[_ACCOUNT]))
@@ -39,7 +37,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination, now: float) -> EgressRequest:
-    """Return the request for an access token at a Unix time. Raises ValueError."""
+    """Return the token request at a Unix time. Raises ValueError."""
     secrets = destination.secrets
     if problem := secrets_problem(secrets):
         raise ValueError(problem)
@@ -62,7 +60,7 @@ def _assertion(text: str, now: int) -> str:
     claims = {
         "iss": account["client_email"],
         "scope": SCOPE,
-        # The server that accepts it, even through another host.
+        # The issuer, even through another host.
         "aud": account.get("token_uri") or TOKEN_URL,
         "iat": now,
         "exp": now + LIFE,

@@ -26,8 +26,8 @@ _SECRETS = {
 
 
 class LinkedIn(Platform):
-    """Conversion rules of an ad account. LinkedIn has no consent field, so events of people who refused
-    aren't sent. The token is in a header.
+    """Conversion rules of an ad account; the token is in a header. LinkedIn has no consent field, so events
+    of people who refused aren't sent.
     """
 
     name = "linkedin"
@@ -95,7 +95,7 @@ def _make_user_ids(conversion: Conversion) -> list[dict[str, str]]:
 
 
 def _make_user_info(conversion: Conversion) -> dict[str, Any]:
-    """Return both names in plain text, or neither: LinkedIn rejects one alone."""
+    """Return both names or neither: LinkedIn rejects one alone."""
     person = conversion.person
     if not person.first_name or not person.last_name:
         return {}

@@ -1,4 +1,4 @@
-"""Access tokens of LinkedIn: given, or issued for a refresh token. Pure."""
+"""LinkedIn's access tokens: given, or for a refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_tok
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return why calls can't have a token, or None."""
+    """Return why there can't be a token."""
     if all(secrets.get(name) for name in _REFRESHING):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
@@ -26,7 +26,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination) -> EgressRequest | None:
-    """Return the request for an access token, or None if the secrets have one. Raises ValueError."""
+    """Return the token request, or None if the secrets have a token. Raises ValueError."""
     if problem := secrets_problem(destination.secrets):
         raise ValueError(problem)
     if not destination.secrets.get("refresh_token"):

@@ -20,13 +20,13 @@ CLICK_LIFE = 90 * 86_400_000
 """Milliseconds after which Meta rejects a click id."""
 
 _NEEDS_AMOUNT = "Purchase"
-# Any of these can identify a person; a user agent or country can't.
+# Any of these identifies a person; a user agent or country doesn't.
 _IDENTIFIERS = frozenset({"em", "ph", "external_id", "client_ip_address", "fbc", "fbp"})
 _COOKIE = re.compile(r"fb\.[0-9]\.([0-9]{10,13})\..+", re.DOTALL)
 
 
 class Meta(Platform):
-    """Events of a dataset (pixel). The token is in the URL."""
+    """Events of a dataset (pixel); the token is in the URL."""
 
     name = "meta"
     title = "Meta Ads"
@@ -89,7 +89,7 @@ class Meta(Platform):
             event_name=self.find_name(conversion, destination),
             event_time=event_seconds(conversion),
             event_id=conversion.dedup_id,
-            # Events on a page have both; server events, such as renewals, have neither.
+            # Events on a page have both; server events have neither.
             action_source="website" if on_page else "system_generated",
             event_source_url=conversion.url,
             user_data=_make_user_data(conversion),
@@ -130,9 +130,7 @@ def _make_limited_data_use(conversion: Conversion, settings: MetaSettings) -> di
 
 
 def _make_fbc(conversion: Conversion) -> str | None:
-    """Return the click in Meta's cookie, else one built from the click id and time. Click ids stay unchanged
-    and never get a new time.
-    """
+    """Return the click in Meta's cookie, else from the click id and time, which never change."""
     cookie = conversion.cookie("fbc")
     written = _COOKIE.fullmatch(cookie) if cookie else None
     if written and _is_recent(int(written[1].ljust(13, "0")), conversion):
@@ -141,7 +139,7 @@ def _make_fbc(conversion: Conversion) -> str | None:
     if click is not None and (id_ := click.ids.get("fbclid")):
         clicked_at = click.occurred_at
     elif id_ := conversion.url_click_ids.get("fbclid"):
-        # The time of the click is unknown; use the event's.
+        # The time of the click is unknown.
         clicked_at = conversion.event_time
     else:
         return None

@@ -1,6 +1,6 @@
 """Responses of the Meta Conversions API. Pure.
 
-One invalid event makes Meta reject the call without naming it. Error codes are more precise than the status.
+One invalid event makes Meta reject the call without naming it. Codes are more precise than the status.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from headwater.forwarding.platforms.responses import (
 PERMANENT = frozenset({3, 100, 105, 294})
 THROTTLED = frozenset({4, 17, 80003})
 CREDENTIALS = frozenset({190, 200})
-"""The token is invalid, or has no access to the dataset."""
+"""An invalid token, or no access to the dataset."""
 NO_SUCH_DATASET = 33
-"""Subcode of 100: the dataset doesn't exist, or the token has no access."""
+"""Subcode of 100: no such dataset, or no access."""
 PAUSE_WHEN_THROTTLED = 300.0
-"""Seconds. Meta counts calls per hour, and doesn't return a wait time."""
+"""Seconds. Meta counts calls per hour, without a wait time."""
 
 _CLEAR_STATUSES = frozenset({401, 403, 413})
 """Statuses that are clear without an error code."""

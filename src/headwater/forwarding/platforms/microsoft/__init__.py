@@ -41,7 +41,7 @@ _IDENTIFIERS = frozenset({"msclkid", "em", "ph", "externalId"})
 
 
 class Microsoft(Platform):
-    """Events of a UET tag. The token is in a header."""
+    """Events of a UET tag; the token is in a header."""
 
     name = "microsoft"
     title = "Microsoft Advertising"
@@ -71,9 +71,7 @@ class Microsoft(Platform):
     quoted_fields = frozenset({"attemptedValue"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Microsoft needs a click id, email, phone number or external id; an IP address with user agent isn't
-        enough.
-        """
+        """Needs a click id, email, phone number or external id."""
         present_fields = _make_user(conversion, destination.settings).keys()
         return None if present_fields & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
@@ -111,7 +109,7 @@ class Microsoft(Platform):
 
 
 def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
-    """Return a page load if the event has a URL, otherwise a named event."""
+    """A page load needs a URL; others are named events."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
     event_name = conversion.event_name if name == PAGE_LOAD else name
@@ -140,7 +138,7 @@ def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str,
 
 
 def canonical_email(text: str) -> str | None:
-    """Return an address like `plain_email`, without dots and `+…` before the @."""
+    """Like `plain_email`, without dots and `+…` before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -149,5 +147,5 @@ def canonical_email(text: str) -> str | None:
 
 
 def _external_id(text: str | None) -> str | None:
-    """Return the unhashed id, or None for an email address."""
+    """None for an email address."""
     return None if text is None or "@" in text else text

@@ -1,5 +1,5 @@
-"""Responses of Microsoft: the number of received events, and an error per invalid event, whose quoted value
-is removed because it may be personal.
+"""Responses of Microsoft: the number of received events, and an error per invalid event, without its quoted
+value, which may be personal.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:
 
 
 def _is_sound(body: dict[str, Any]) -> bool:
-    """Return whether the body has no errors except warnings."""
     details = objects(get_nested(body, "error", "details"))
     return body.get("error") is None or (bool(details) and all(map(_is_warning, details)))
 

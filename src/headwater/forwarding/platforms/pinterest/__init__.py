@@ -24,7 +24,7 @@ from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 
 class Pinterest(Platform):
-    """Events of an ad account. The token is in a header."""
+    """Events of an ad account; the token is in a header."""
 
     name = "pinterest"
     title = "Pinterest Ads"
@@ -69,7 +69,7 @@ class Pinterest(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Pinterest needs an email address, or an IP address with user agent."""
+        """Needs an email address, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if "em" in present_fields or present_fields >= {"client_ip_address", "client_user_agent"}:
             return None
@@ -104,7 +104,6 @@ class Pinterest(Platform):
 
 
 def _format_opt_out(conversion: Conversion) -> bool | None:
-    """Return whether the person opted out, or None if unknown."""
     if is_limited(conversion):
         return True
     return False if conversion.consent.ad_user_data else None

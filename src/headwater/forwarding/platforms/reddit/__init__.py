@@ -25,7 +25,7 @@ _IDENTIFIERS = frozenset({"email", "phone_number", "external_id", "uuid"})
 
 
 class Reddit(Platform):
-    """Events of a Reddit pixel. The token is in a header."""
+    """Events of a Reddit pixel; the token is in a header."""
 
     name = "reddit"
     title = "Reddit Ads"
@@ -75,7 +75,7 @@ class Reddit(Platform):
     test_code_place = "Events Manager, Event Testing"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Reddit needs an identifier, or an IP address with user agent."""
+        """Needs an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion, destination.settings).keys()
         if conversion.click_id("rdt_cid") or present_fields & _IDENTIFIERS:
             return None

@@ -1,6 +1,4 @@
-"""Responses of Snap. Bodies are undocumented, so the status decides, unless the body isn't an object or has
-an error.
-"""
+"""Responses of Snap. Bodies are undocumented, so the status decides unless there is an error."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _IDENTIFIERS = frozenset({"email", "phone", "external_id", "ttclid", "ttp"})
 
 
 class TikTok(Platform):
-    """Events of a pixel. The token is in a header."""
+    """Events of a pixel; the token is in a header."""
 
     name = "tiktok"
     title = "TikTok Ads"
@@ -67,7 +67,7 @@ class TikTok(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """TikTok needs an identifier, or an IP address with user agent."""
+        """Needs an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if present_fields & _IDENTIFIERS or present_fields >= {"ip", "user_agent"}:
             return None
@@ -118,6 +118,6 @@ def _make_user(conversion: Conversion) -> dict[str, Any]:
 
 
 def _make_properties(conversion: Conversion) -> dict[str, Any]:
-    # With an unknown currency TikTok rejects the whole call; a converted value would be wrong.
+    # An unknown currency makes TikTok reject the call.
     value = value_fields(conversion, as_number) if conversion.currency in CURRENCIES else {}
     return value | present(order_id=conversion.order_id)

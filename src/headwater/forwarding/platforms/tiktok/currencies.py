@@ -1,4 +1,4 @@
-"""Currencies that TikTok accepts, from its app events library."""
+"""Currencies in TikTok's app events library."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Responses of TikTok's Events API. Pure.
 
-Errors are HTTP 200 with a non-zero code in the body; the status only counts without a code.
+Errors are HTTP 200 with a non-zero code in the body.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     text = error_text(f"Code {code}", body.get("message"))
     taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
-        # Accepted events aren't named. Smaller calls find the others, and TikTok drops repeats by id.
+        # Accepted events aren't named. Smaller calls find the others; TikTok drops repeats by id.
         return Bisect(text)
     if code in {OK, PARTLY}:
-        # With an error status, such as a gateway's 502, nothing was accepted.
+        # A gateway's 502 means that nothing was accepted.
         return taken
     return _judge(code, text, answer, count)
 
@@ -51,7 +51,7 @@ def _judge(code: int, text: str, answer: EgressResponse, count: int) -> Verdict:
     if code == THROTTLED:
         return CallDeferred(text)
     if code == FORBIDDEN or code // 100 == THROTTLED // 100:
-        # An invalid or expired token, or no permission for this pixel.
+        # An invalid token, or no permission for this pixel.
         return CredentialsRefused(text)
     if code == INVALID or code // 1000 == INVALID // 1000:
         return refused(text, count)

@@ -1,4 +1,4 @@
-"""The types of webhooks. A module of this package that defines a Provider adds a type."""
+"""The types of webhooks: a Provider in a module of this package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Calendly: https://developer.calendly.com/api-docs, webhook subscriptions.
 
-Rescheduling cancels a booking and creates another, which gets its own topic because it isn't a new booking.
+A rescheduled booking has its own topic, because it isn't new.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any service that can post JSON, read by the webhook's own settings."""
+"""Any service that can post JSON, read by the webhook's settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headwater.intake.webhooks.signatures import (
 from headwater.intake.webhooks.values import to_text
 
 ANYTHING = "*"
-"""The topic of all deliveries, unless settings have a topic expression."""
+"""The topic of all deliveries without a topic expression."""
 DEFAULT_HEADER = "x-signature"
 TOLERANCE_SECONDS = 300
 
@@ -30,16 +30,14 @@ def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) ->
 
 
 def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
-    """Return whether the message uses the Standard Webhooks scheme, which also signs the delivery id."""
+    """Return whether it uses the Standard Webhooks scheme, which signs the delivery id."""
     header = settings.signature_header or STANDARD_SIGNATURE
-    # Others may use the header for a signature of their own form.
+    # Others use the header for their own signatures.
     return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")
 
 
 def _believed(message: WebhookRequest, settings: WebhookSettings) -> WebhookRequest:
-    """Remove an unsigned delivery id: with new ids, an attacker could turn one captured delivery into many
-    events.
-    """
+    """Remove an unsigned delivery id: with new ids, a captured delivery would become many events."""
     if _is_standard(message, settings):
         return message
     headers = {name: text for name, text in message.headers.items() if name != STANDARD_ID}
@@ -65,7 +63,6 @@ _TEST_MARKS = ("test", "is_test", "test_mode", "testmode", "sandbox")
 
 
 def _is_test(document: MappingInput) -> bool:
-    """Return whether the body has a common test mark."""
     if find(document, "livemode") is False:
         return True
     return any(find(document, mark) is True for mark in _TEST_MARKS)

@@ -1,4 +1,4 @@
-"""The definition of a webhook type, and tables shared by types."""
+"""Definition of a webhook type, with shared tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SecretMaker(StrEnum):
     """The side that creates the signing secret."""
 
     SENDER = "sender"
-    """Shown on the sender's admin pages, and pasted here."""
+    """Shown by the sender, and pasted here."""
     OURS = "ours"
     """Created here, and pasted at the sender."""
 
@@ -48,35 +48,28 @@ class Provider:
     check: Callable[[bytes, WebhookRequest, WebhookSettings], None]
     """Raises UnverifiedRequest unless the message is signed."""
     topic: Callable[[MappingInput, WebhookSettings], str | None]
-    """Returns the topic, or None. A detail that changes its meaning, such as an order's status, follows after
-    a dot.
-    """
+    """Returns the topic or None. Details like an order's status follow after a dot."""
     identity: Callable[[MappingInput, str], str | None]
-    """Returns the sender's id of the occurrence, which is signed and equal in every retry; None to use the
-    body's hash.
-    """
+    """Returns the sender's id, signed and equal in every retry; None to hash the body."""
     events: Mapping[str, str]
-    """By topic, the event name; other topics are ignored."""
+    """By topic; others are ignored."""
     fields: Mapping[str, Fields]
     """By topic or parent topic."""
     headers: frozenset[str] = frozenset()
     """Headers needed to read a delivery."""
     refuses_unmappable: bool = False
-    """Answer 422 if the body can't be mapped. A shop or payment service would resend it, then stop sending
-    anything.
-    """
+    """Answer 422 for unmappable bodies. Shops and payment services would resend them, then stop sending."""
     believed: Callable[[WebhookRequest, WebhookSettings], WebhookRequest] = lambda message, _: message
-    """Returns the verified message without unsigned headers that could change its event."""
+    """Returns the message without unsigned headers that could change its event."""
     money_topics: frozenset[str] = frozenset()
     """Topics, or parent topics, that only report refunds."""
     money_back: Callable[[MappingInput, str, float], AcceptedRefund | None] = find_no_refund
-    """Returns the refund in a delivery received at a Unix time. Raises ValueError for an invalid amount."""
+    """Returns the refund of a delivery received at a Unix time. Raises ValueError."""
     is_test: Callable[[MappingInput], bool] = lambda _: False
-    """Returns whether it is a test order or from a test mode."""
     has_no_visitor: Callable[[MappingInput], bool] = lambda _: False
-    """Returns whether the order was made without a visit: a renewal, or entered by staff."""
+    """Returns whether the order has no visit: a renewal, or entered by staff."""
     not_json: Callable[[WebhookRequest], str | None] = lambda _: None
-    """Returns the purpose of an unsigned non-JSON message, such as a ping."""
+    """Returns the purpose of an unsigned non-JSON message, like a ping."""
 
 
 def first(*alternatives: str) -> str:
@@ -85,7 +78,7 @@ def first(*alternatives: str) -> str:
 
 
 def utm_fields(path: str) -> Fields:
-    """Return expressions for attribution parameters in an object, with trk_ or utm_ names."""
+    """Return expressions for trk_ or utm_ parameters in an object."""
     return {
         "trk_source": first(f"{path}.trk_source", f"{path}.utm_source"),
         "trk_network": f"{path}.trk_network",
@@ -98,7 +91,7 @@ def utm_fields(path: str) -> Fields:
 
 
 def listed_fields(path: str, key: str) -> Fields:
-    """Return expressions for our fields in a list of pairs, such as an order's notes."""
+    """Return expressions for our fields in a list of pairs, like an order's notes."""
     names = (
         "trk_token",
         "fingerprint",
@@ -120,7 +113,7 @@ def listed(path: str, key: str, name: str) -> str:
 
 
 def landing_fields(url: str, path: str, key: str) -> Fields:
-    """Return expressions for attribution: from the list, else from the landing page URL."""
+    """Return expressions for attribution, from the list or the landing page URL."""
     return {
         "trk_source": first(
             listed(path, key, "trk_source"), f"url_source({url})", f"url_parameter({url}, 'utm_source')"

@@ -1,6 +1,6 @@
 """Shopify: https://shopify.dev/docs/api/webhooks.
 
-An order is reported when created and when paid. Both have its order id, so they count as one purchase.
+A created and a paid order share the order id, and count once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SOURCES_WITHOUT_VISITOR = frozenset(
         "1354745",
     }
 )
-"""Source names of orders by staff, stores and subscriptions; 1354745 is Shopify's draft order app."""
+"""Sources of orders by staff, stores and subscriptions; 1354745 is Shopify's draft order app."""
 _SETS = (
     "[refund.refund_line_items[:20].subtotal_set, refund.order_adjustments[:20].amount_set,"
     " [order.total_price_set]][] | [?@]"
@@ -50,7 +50,7 @@ _SETS = (
 """Amounts in both currencies."""
 _WORD = re.compile(r"[a-z]+")
 _RENEWS, _RENEWED = frozenset({"recurring", "renewal"}), frozenset({"order", "subscription", "subscriptions"})
-"""Subscription apps tag renewals with a word of each set: `appstle_subscription_recurring_order`."""
+"""Renewal tags have a word of each set: `appstle_subscription_recurring_order`."""
 _NEGATIONS = frozenset({"first", "non", "not", "no"})
 _LANDING = "absolute_url(landing_site, order_status_url)"
 
@@ -64,8 +64,8 @@ def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
 
 
 def _identity(document: MappingInput, topic: str) -> str | None:
-    """Return the object's id for topics that occur once per object. Repeated topics, such as orders/updated,
-    use the body's hash. The event id header isn't signed.
+    """Return the object's id for topics that occur once; others use the body's hash. The event id header
+    isn't signed.
     """
     number = parse("id").find(document)
     return f"{topic}:{number}" if number is not None and topic.endswith(_UNIQUE_TOPICS) else None
@@ -101,7 +101,6 @@ _CUSTOMER: Fields = {
 
 
 def _is_test(document: MappingInput) -> bool:
-    """Return whether it is from a test gateway or mode, or a topic test."""
     if document.headers.get("x-shopify-test", "").lower() == "true":
         return True
     transactions = [*list_objects(document, "transactions"), {"gateway": find(document, "gateway")}]
@@ -115,7 +114,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether it was entered by staff, sold in a store, or a renewal."""
+    """Entered by staff, sold in a store, or a renewal."""
     tags = find(document, "tags")
     listed_tags = tags.split(",") if isinstance(tags, str) else _list_texts(tags)
     return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(
@@ -152,7 +151,7 @@ def _is_void(document: MappingInput) -> bool:
 def _report_refunds(
     document: MappingInput, now: float, order_id: Any, refunds: list[Any], is_void: bool = False
 ) -> AcceptedRefund | None:
-    """Return the refund in an order or a refund. Transactions have ids, so repeated ones count once."""
+    """Return the refund in an order or refund. Transaction ids make repeats count once."""
     statements: list[MoneyBack] = []
     currency: Any = None
     times: list[Any] = []
@@ -171,7 +170,7 @@ def _report_refunds(
 
 
 def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a refund's successful transactions that return or release money."""
+    """Return successful transactions that return or release money."""
     return [
         transaction
         for transaction in list_objects(MappingInput(refund, {}), "transactions")
@@ -181,9 +180,7 @@ def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
-    """Convert a transaction to the shop's currency: with its own shop amount, or the rate of a line of the
-    refund.
-    """
+    """Convert a transaction to the shop's currency, by its shop amount or a rate in the refund."""
     own = MappingInput(transaction, {})
     shop = find(own, "amount_set.shop_money.amount")
     if shop is not None:
@@ -196,15 +193,13 @@ def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> t
 
 
 class _Rate(NamedTuple):
-    """An amount in the buyer's and the shop's currency."""
-
     buyers: Decimal
     shops: Decimal
     currency: str
 
 
 def _read_rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
-    """Return the rates in a refund, by foreign currency."""
+    """Return rates by foreign currency."""
     rates: dict[str, _Rate] = {}
     amounts = MappingInput({"refund": refund, "order": document.body}, {})
     for pair in list_objects(amounts, _SETS):

@@ -1,7 +1,6 @@
 """Stripe: https://docs.stripe.com/webhooks.
 
-A payment causes several Stripe events. Purchases share an order id (the invoice, else the payment intent), so
-that they count once.
+Several events of a payment share an order id (the invoice, else the payment intent), and count once.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def _has_no_visitor(document: MappingInput) -> bool:
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
-    """Return the refund in an event, or further ids of its order."""
+    """Return an event's refund, or further ids of its order."""
     kind = find(document, "data.object.object") or topic.rpartition(".")[0]
     at = moment(now, find(document, "created"))
     if topic.startswith("charge.dispute."):
@@ -146,7 +145,7 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
 
 
 def _list_order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
-    """Return the order's possible ids: the invoice, else the payment intent, else the charge."""
+    """Return the invoice and payment intent, else the charge."""
     own = find(document, "data.object.id") if kind == "invoice" else None
     invoice = own or _find_id(document, "invoice")
     payment = _find_id(document, "payment_intent") or _find_id(document, "payment.payment_intent")
@@ -155,7 +154,7 @@ def _list_order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
 
 
 def _find_id(document: MappingInput, member: str) -> Any:
-    """Return a member's id; the member may be an expanded object."""
+    """Return the id of a member, which may be expanded."""
     return find(document, f"data.object.{member}.id || data.object.{member}")
 
 
@@ -171,7 +170,7 @@ def _list_lost(document: MappingInput) -> list[MoneyBack]:
 
 
 def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
-    """Return a single refund. The charge's own events have the total."""
+    """Return a single refund; the charge's events have totals."""
     status = find(document, "data.object.status")
     if status not in ("succeeded", "failed", "canceled"):
         return []

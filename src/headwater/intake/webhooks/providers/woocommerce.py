@@ -1,7 +1,7 @@
 """WooCommerce: https://developer.woocommerce.com/docs/webhooks.
 
-An order is reported with every change. Its status is part of the topic (order.processing, order.completed),
-and a topic counts once per order.
+Orders are reported with every change. The status is part of the topic (order.processing), which counts once
+per order.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
 
 
 def _attribution(name: str, member: str) -> str:
-    """Return an expression for our order note, else the landing URL, else WooCommerce's attribution."""
+    """Return an expression: our order note, the landing URL, or WooCommerce's attribution."""
     return first(
         listed(*_META, name),
         f"url_parameter({_ENTRY}, '{member}')",
@@ -118,7 +118,7 @@ _SOURCE_TYPE = "_wc_order_attribution_source_type"
 
 
 def _read_notes(document: MappingInput) -> dict[str, str]:
-    """Return the order's notes with plain values; the last of repeated notes."""
+    """Return notes with plain values; the last of repeated ones."""
     notes = list_objects(document, "meta_data")
     return {
         str(note.get("key")): str(note.get("value")).strip().lower()
@@ -134,7 +134,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether it is a renewal, or entered by staff or at a till."""
+    """A renewal, or entered by staff or at a till."""
     notes = _read_notes(document)
     return (
         find(document, "created_via") in _STAFF_SOURCES
@@ -144,7 +144,7 @@ def _has_no_visitor(document: MappingInput) -> bool:
 
 
 def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
-    """Return the order's refunds: a body has all refunds so far."""
+    """Return the order's refunds so far."""
     base, _, status = topic.partition(".")
     if base != "order" or status not in _VOID | _PAID:
         return None
