@@ -112,5 +112,5 @@ def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def click_ids(url: str | None) -> dict[str, str]:
-    """By lower-case parameter, unchanged values."""
+    """Return unchanged click ids by lower-case parameter."""
     return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

@@ -20,7 +20,7 @@ call_seconds = Histogram(
 
 
 def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
-    """Postponed deliveries without an attempt don't count."""
+    """Count deliveries by outcome, except postponed ones without an attempt."""
     outcomes = Tally(record.outcome or record.status for record in records)
     for outcome, number in outcomes.items():
         if outcome is not None:

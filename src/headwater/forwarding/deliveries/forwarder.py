@@ -61,7 +61,7 @@ class Forwarder:
         self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """If the database fails, retry with growing pauses."""
+        """Run until stopped or idle. If the database fails, retry with growing pauses."""
         busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:

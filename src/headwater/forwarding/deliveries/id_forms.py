@@ -30,7 +30,7 @@ def sendable(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def can_be(name: str, value: str) -> bool:
-    """`name` is in lower case."""
+    """Return whether a value is valid for `name`, in lower case."""
     form = FORMS.get(name)
     if form is not None and not form.fullmatch(value):
         return False

@@ -71,7 +71,7 @@ def spaces_due(connection: Connection[Any]) -> list[int]:
 async def next_ids(
     connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
 ) -> list[int]:
-    """Longest due first, or fewest attempts first when `probing`."""
+    """Return due deliveries: longest due first, or fewest attempts first when `probing`."""
     values = {**lease.values(), "now": now, "limit": limit}
     cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]

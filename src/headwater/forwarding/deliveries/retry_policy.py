@@ -164,7 +164,7 @@ def _retry(
 
 
 def step_after(attempts: int) -> float:
-    """Seconds without jitter."""
+    """Return the seconds to wait, without jitter."""
     return climb(LADDER, attempts)
 
 

@@ -106,7 +106,7 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
 
 
 def describe_destination(stored: DestinationRow) -> DestinationAnswer:
-    """Only the names of secrets are returned."""
+    """Return a destination with only the names of its secrets."""
     platform = registry.PLATFORMS[stored.platform]
     mapping = effective(platform, stored.event_names, stored.event_labels)
     return DestinationAnswer(

@@ -69,7 +69,7 @@ class DestinationRow:
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """`key` seals the secrets. Raises NotFound, or Invalid at the limit."""
+    """Create a destination; `key` seals the secrets. Raises NotFound, or Invalid at the limit."""
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
@@ -85,7 +85,7 @@ async def create_destination(
 async def list_destinations(
     connection: AsyncConnection, space_id: int, most_counted: int | None = None
 ) -> list[DestinationRow]:
-    """Oldest first, with counts up to `most_counted`."""
+    """Return destinations, oldest first, with counts up to `most_counted`."""
     return await _read(connection, space_id, None, most_counted)
 
 
@@ -108,7 +108,9 @@ async def change_destination(
     *,
     as_text: bool = False,
 ) -> DestinationRow:
-    """`as_text` if settings were typed as text. Raises NotFound, or Invalid naming every wrong field."""
+    """Change the fields in `body`; `as_text` if settings were typed as text. Raises NotFound, or Invalid
+    naming every wrong field.
+    """
     columns = await _lock(connection, space_id, destination_id)
     secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
     change = read_change(registry.PLATFORMS[columns.platform], body, secrets, as_text=as_text)
@@ -124,14 +126,14 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """New deliveries are skipped, queued ones wait. Raises NotFound."""
+    """Stop sending: new deliveries are skipped, queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
 async def resume_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """After a pause or a hold. Raises NotFound."""
+    """Resume after a pause or a hold. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "resume")
 
 
@@ -168,7 +170,7 @@ async def note_test(
     message: str,
     remedy: str | None,
 ) -> None:
-    """`message` must not contain secrets."""
+    """Store a test's result; `message` must not contain secrets."""
     values = {"space_id": space_id, "destination_id": destination_id, "ok": ok, "remedy": remedy}
     message = message.replace("\0", "")[:LONGEST_TEST_MESSAGE]
     await connection.execute(queries["note_test"], values | {"message": message})

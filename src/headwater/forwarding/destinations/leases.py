@@ -58,7 +58,7 @@ async def keep_lease(
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """During a call, even if the destination changed."""
+    """Renew a lease during a call, even if the destination changed."""
     await connection.execute(queries["renew"], lease.values())
 
 

@@ -92,7 +92,7 @@ def body_of_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """Objects without required members are optional."""
+    """Return a platform's schema. Objects without required members are optional."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in members.items() if schema.get("required")],

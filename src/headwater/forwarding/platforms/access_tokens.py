@@ -64,7 +64,7 @@ class AccessTokens:
         return text
 
     def has(self, destination: Destination) -> bool:
-        """It may be revoked."""
+        """Return whether a token is cached; it may be revoked."""
         return (destination.space_id, destination.id) in self._tokens
 
     def forget(self, destination: Destination) -> None:

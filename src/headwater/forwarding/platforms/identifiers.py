@@ -56,7 +56,7 @@ def plain_email(text: str) -> str | None:
 
 
 def google_email(text: str) -> str | None:
-    """Like `plain_email`, without dots and `+…` at Google's mail domains."""
+    """Normalize like `plain_email`, without dots and `+…` at Google's mail domains."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -67,7 +67,7 @@ def google_email(text: str) -> str | None:
 
 
 def reddit_email(text: str) -> str | None:
-    """Like `plain_email`, without `+…` and signs before the @."""
+    """Normalize like `plain_email`, without `+…` and signs before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -93,7 +93,7 @@ def read_phone(text: str, region: str | None) -> str | None:
 
 
 def phone_with_plus(e164: str) -> str | None:
-    """The form most platforms hash."""
+    """Return the form most platforms hash."""
     return e164.strip() or None
 
 
@@ -103,24 +103,24 @@ def phone_digits(e164: str) -> str | None:
 
 
 def meta_name(text: str) -> str | None:
-    """For Meta, Pinterest and Snapchat: lower case without punctuation, any script."""
+    """Normalize for Meta, Pinterest and Snapchat: lower case without punctuation, any script."""
     letters = (sign for sign in text.lower() if unicodedata.category(sign)[0] not in "PS")
     return " ".join("".join(letters).split()) or None
 
 
 def google_name(text: str) -> str | None:
-    """For Google and TikTok: trimmed, lower case."""
+    """Normalize for Google and TikTok: trimmed, lower case."""
     return text.strip().lower() or None
 
 
 def meta_place(text: str) -> str | None:
-    """For Meta, Pinterest and Snapchat: lower case, no spaces or punctuation."""
+    """Normalize for Meta, Pinterest and Snapchat: lower case, no spaces or punctuation."""
     name = meta_name(text)
     return name.replace(" ", "") if name else None
 
 
 def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
-    """For Meta, Pinterest and Snapchat."""
+    """Return hashes for Meta, Pinterest and Snapchat."""
     hashes = {
         "em": hash_in_form(person.email, plain_email),
         "ph": hash_in_form(person.phone, phone_digits),

@@ -97,7 +97,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
         return next((ids[name] for name in names if name in ids), None)
 
     def cookie(self, name: str) -> str | None:
-        """The event's, else the touchpoint's."""
+        """Return the event's cookie, else the touchpoint's."""
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 

@@ -18,7 +18,7 @@ _ENVELOPE = 1000
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """Platforms expect absent rather than empty fields."""
+    """Return non-empty fields: platforms expect absent rather than empty fields."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 

@@ -81,7 +81,7 @@ class Platform(ABC):
 
     @abstractmethod
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
-        """`count` is the number of parts in the call."""
+        """Return the verdict; `count` is the number of parts in the call."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
         """Return why this platform can't take a conversion, after the common rules (opt-out, mapping,
@@ -130,7 +130,7 @@ class Platform(ABC):
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
 
     def find_name(self, conversion: Conversion, destination: Destination) -> str | None:
-        """None means not sent."""
+        """Return the platform's name or id; None means not sent."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 

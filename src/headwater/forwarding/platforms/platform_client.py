@@ -38,8 +38,8 @@ class PlatformClient:
     async def call(
         self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
     ) -> PlatformCall:
-        """A rejected token is replaced once, because it may be revoked. If the new one fails too, the
-        credentials are wrong.
+        """Send events. A rejected token is replaced once, because it may be revoked. If the new one fails
+        too, the credentials are wrong.
         """
         had_token = self._tokens.has(destination)
         result = await self._call_once(platform, destination, parts, now)

@@ -35,7 +35,7 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 
 
 def succeeded(answer: EgressResponse) -> bool:
-    """The body may still have errors."""
+    """Return whether the status is a success; the body may still have errors."""
     return 200 <= answer.status < 300
 
 

@@ -90,7 +90,7 @@ async def _store_touchpoints(
 
 
 def _read_event(values: dict[str, Any], now: float) -> Any:
-    """Past events aren't forwarded to ad platforms unless the row asks for it."""
+    """Read an event. Past events aren't forwarded to ad platforms unless the row asks for it."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
     return _accept(RECORD_FORM, values, now)

@@ -124,7 +124,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """An empty queue always has room."""
+        """Return whether to refuse more rows. An empty queue always has room."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )

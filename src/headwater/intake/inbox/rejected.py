@@ -38,7 +38,7 @@ class RejectedItem:
 
 
 def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
-    """The caller deletes the rows from the inbox."""
+    """Store rejected rows; the caller deletes them from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
         connection.execute(queries["reject"], values)

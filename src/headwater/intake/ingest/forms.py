@@ -85,7 +85,7 @@ class Check:
         return values
 
     def add(self, name: str, rule: str) -> None:
-        """`rule` completes "The <name> …"."""
+        """Add a field's error. `rule` completes "The <name> …"."""
         self.errors.setdefault(name, []).append(f"The {name} {rule}")
 
 

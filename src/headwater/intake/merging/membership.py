@@ -35,6 +35,6 @@ async def detach_company(connection: AsyncConnection, space_id: int, contact_id:
 async def _set_membership(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Reassigns rows even if nothing changes, so that repeating a request repairs them."""
+    """Set the company and reassign rows, even if unchanged, so that a repeated request repairs them."""
     await set_company(connection, space_id, contact_id, company_id)
     await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

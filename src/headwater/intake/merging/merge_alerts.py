@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
-    """True once per burst."""
+    """Return whether a burst starts now, to warn once per burst."""
     return last_hour - new < threshold <= last_hour
 
 

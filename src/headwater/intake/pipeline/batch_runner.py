@@ -162,7 +162,7 @@ def _make_result(batch: Batch) -> BatchResult:
 def process_space(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, read_ahead: ReadAhead = NOTHING_AHEAD
 ) -> BatchResult:
-    """If the batch fails, isolate and reject the faulty rows."""
+    """Process a batch. If it fails, isolate and reject the faulty rows."""
     try:
         result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:

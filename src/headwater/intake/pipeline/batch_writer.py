@@ -66,7 +66,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Also add their sources to later stored events."""
+    """Store touchpoints, and add their sources to later stored events."""
     add_sources(connection, batch.space.id, batch.late_sources)
     touches = [
         _touchpoint_from_item(batch, item, item.touch) for item in batch.items if item.touch is not None
@@ -75,7 +75,7 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
-    """Also delete touchpoints that are no longer made."""
+    """Store page views, visits, clicks and touchpoints; delete touchpoints no longer made."""
     space_id, views = batch.space.id, batch.views.values()
     browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
     hits = [hit for item in batch.items if (hit := hit_row(item))]
@@ -91,8 +91,8 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Replaced events release their keys first, because a later event may have one. They are deleted after
-    their deliveries are handed over.
+    """Store events. Replaced ones release their keys first, because a later event may have one; they are
+    deleted after their deliveries are handed over.
     """
     batch.events = [event for item in batch.items if (event := _make_event(batch, item))]
     replaced = {event.id for event in batch.replaced}
@@ -137,7 +137,7 @@ def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Replacement events take over deliveries, so they come last."""
+    """Queue deliveries; replacement events last, because they take over deliveries."""
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
     others = [event for event in batch.events if event.id not in successors]
@@ -149,7 +149,7 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Replaced events count as duplicates, for users to see."""
+    """Record duplicates, including replaced events, for users to see."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")

@@ -14,7 +14,7 @@ def idempotency_key(event: AcceptedEvent) -> Key | None:
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """None for upsells, which share their order's id."""
+    """Return the order's key; None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id

@@ -72,7 +72,9 @@ def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) 
 
 
 def _find_spans(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """A merged visit may absorb the next one, so include direct visits up to an hour later."""
+    """Yield spans around page views. A merged visit may absorb the next one, so include direct visits up to
+    an hour later.
+    """
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
         yield moment - HALF_HOUR, moment + HALF_HOUR

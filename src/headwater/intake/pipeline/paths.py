@@ -80,7 +80,7 @@ class ContactPath:
         self._add_known_time(touch.occurred_at)
 
     def add_view(self, view: View) -> None:
-        """Also decide again on the page views it affects."""
+        """Add a page view, and decide again on those it affects."""
         for changed in assign_view(self._visits.setdefault(view.device, []), view):
             if changed.is_direct:
                 self._claim_directly(changed)
@@ -97,7 +97,7 @@ class ContactPath:
         return mark
 
     def absorb(self, other: ContactPath) -> None:
-        """Earlier decisions stay."""
+        """Add a merged contact's path. Earlier decisions stay."""
         for key, times in other._times.items():
             self._times.setdefault(key, []).extend(times)
         self._known_times = sorted(self._known_times + other._known_times)
@@ -134,7 +134,7 @@ class ContactPath:
                 self._decide_directly(view)
 
     def _decide_directly(self, view: View) -> None:
-        """A direct visit makes no touch in the 30 minutes after a known source."""
+        """Decide a direct visit's touch: none in the 30 minutes after a known source."""
         nearest = bisect_left(self._known_times, view.occurred_at - HALF_HOUR)
         follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.occurred_at
         if follows_better and view.is_touch:

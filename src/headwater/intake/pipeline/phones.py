@@ -47,7 +47,7 @@ def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
 
 
 def _accepts_phone(batch: Batch, item: Item, contact: Contact) -> bool:
-    """A page fills only empty values."""
+    """Return whether to accept the number: a page fills only empty values."""
     return item.identity.sender.is_trusted or batch.profiles.get(contact).phone is None
 
 

@@ -193,7 +193,7 @@ def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
 
 
 def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
-    """None if it can't make a touch."""
+    """Return a page view, or None if it can't make a touch."""
     view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:

@@ -75,7 +75,7 @@ def list_order_ids(batch: Batch) -> set[str]:
 
 
 def list_refunded_orders(batch: Batch) -> set[str]:
-    """Includes earlier refunds."""
+    """Return the ids of orders with refunds, also earlier ones."""
     order_ids = {name for _, accepted in batch.parsed.refunds for name in accepted.order_ids}
     return order_ids | {name for refunds in batch.refunds.values() for name in refunds.order_ids}
 
@@ -151,7 +151,7 @@ def _add_report(
     accepted: AcceptedRefund,
     in_batch: dict[str, KnownOrder],
 ) -> None:
-    """A report that changes nothing is a duplicate."""
+    """Add a report; one that changes nothing is a duplicate."""
     sender = Sender(arrival.sender)
     currency = _normalise_currency(batch, accepted.currency)
     new = [
@@ -223,5 +223,5 @@ def _make_money(batch: Batch, amount: Decimal | None, currency: str | None) -> O
 
 
 def _normalise_currency(batch: Batch, currency: str | None) -> str | None:
-    """None means the Space's currency."""
+    """Return None for the Space's currency."""
     return None if currency == batch.space.currency else currency

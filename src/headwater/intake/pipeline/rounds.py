@@ -48,7 +48,7 @@ class Rounds:
         return spaces
 
     def jump(self) -> None:
-        """Another worker is here: continue at a random position."""
+        """Continue at a random position, because another worker is here."""
         self._after = None
 
 

@@ -236,7 +236,7 @@ def read_views(batch: Batch) -> None:
 
 
 def group_companies(batch: Batch) -> None:
-    """A survivor keeps its company or takes the merged contact's."""
+    """Assign companies. A survivor keeps its own or takes the merged contact's."""
     by_external_id = batch.space.company_identity_mode == "external_id"
     for item, merges in batch.timeline():
         for merge in merges:

@@ -112,7 +112,7 @@ class Body:
     """A body whose site isn't known yet."""
 
     def __init__(self, body: bytes) -> None:
-        """Raises Invalid without naming a field, because the site isn't known."""
+        """Decode a body. Raises Invalid without naming a field, because the site isn't known."""
         try:
             self._members = decode_typed(body, _decode_members, name_fields=False)
         except msgspec.ValidationError:
@@ -176,7 +176,7 @@ class Browser:
     landing: AcceptedLanding | None = None
 
     def visitor(self) -> dict[str, str]:
-        """An address identifies only with a fingerprint."""
+        """Return the identifiers. An address identifies only with a fingerprint."""
         identifiers = {"trk_token": self.token} if self.token else {}
         if self.fingerprint and self.ip:
             identifiers |= {"fingerprint": self.fingerprint, "ip": self.ip}

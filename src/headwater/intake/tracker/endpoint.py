@@ -187,7 +187,7 @@ def _check_origin(origin: str) -> None:
 
 
 def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
-    """Only the number of page views is stored."""
+    """Store only a bot's number of page views."""
     results = [{"index": index, "status": "ignored"} for index in range(len(items))]
     hits = sum(map(is_page, items))
     row = msgspec.json.encode(AcceptedBots(site_id=site.id, hits=hits))

@@ -20,7 +20,7 @@ class Shares:
         self._used: dict[tuple[int, str], int] = {}
 
     def take(self, space_id: int, sender: str, items: int, limit: int, now: float) -> None:
-        """Raises RateLimited above the sender's share of `limit`, at least one full report."""
+        """Count items. Raises RateLimited above the sender's share of `limit`, at least one full report."""
         if self._minute != int(now // MINUTE):
             self._minute = int(now // MINUTE)
             self._used.clear()

@@ -18,7 +18,7 @@ LOCKED = "The installation's secret key has changed. Create this webhook again."
 async def change_secret(
     connection: AsyncConnection, space_id: int, webhook_id: int, secret: str, key: bytes
 ) -> None:
-    """Raises NotFound, also for a revoked webhook."""
+    """Replace the signing secret. Raises NotFound, also for a revoked webhook."""
     token_hash, _ = await _fetch_credentials(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     sealed = seal(key, secret, token_hash)

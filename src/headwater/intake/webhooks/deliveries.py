@@ -129,7 +129,7 @@ async def finish_delivery(
 
 
 async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> None:
-    """The sender will retry it."""
+    """Delete a delivery that the sender will retry."""
     await connection.execute(queries["forget"], {"space_id": space_id, "id": delivery_id})
 
 

@@ -61,7 +61,7 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Raises ValueError with the position of the error."""
+    """Compile an expression. Raises ValueError with the position of the error."""
     if len(text) > LONGEST:
         raise ValueError(f"must be at most {LONGEST} characters long.")
     headers: set[str] = set()

@@ -29,13 +29,13 @@ class StepBudget:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Raises ValueError if too few are left."""
+        """Use steps. Raises ValueError if too few are left."""
         self._left -= steps
         if self._left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
-        """`deep` includes nested values."""
+        """Use the steps for a value, with nested values if `deep`."""
         waiting = [value]
         while waiting:
             part = waiting.pop()

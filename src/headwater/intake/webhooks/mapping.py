@@ -119,7 +119,7 @@ class MappedPayload:
 
     @property
     def returns_money(self) -> bool:
-        """True for a negative amount of a known order."""
+        """Return whether it is a negative amount of a known order."""
         amount = self.payload.get("amount")
         is_upsell = (
             self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
@@ -155,7 +155,7 @@ def find_expressions(
 
 
 def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
-    """Raises Invalid if an essential field is invalid."""
+    """Return the mapped fields. Raises Invalid if an essential field is invalid."""
     check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:

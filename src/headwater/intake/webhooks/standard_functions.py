@@ -122,7 +122,7 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
 
 
 def _make_keys(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """Raises ValueError for mixed kinds."""
+    """Return the keys to compare by. Raises ValueError for mixed kinds."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
         raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")

@@ -16,7 +16,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """Raises ValueError."""
+    """Convert a number or text to a number. Raises ValueError."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -27,7 +27,7 @@ def to_number(value: Any) -> Decimal:
 
 
 def to_text(value: Any) -> str:
-    """Raises ValueError."""
+    """Convert text or a number to text. Raises ValueError."""
     if isinstance(value, str):
         return value
     if is_number(value):

@@ -90,7 +90,7 @@ async def list_webhooks(
 
 
 async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
-    """Oldest first, including revoked ones."""
+    """Return names, oldest first, including revoked webhooks."""
     cursor = connection.cursor(row_factory=class_row(WebhookName))
     return await fetch_all(cursor, queries["names"], {"space_id": space_id})
 
@@ -114,14 +114,14 @@ async def change_webhook(
 async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
-    """While paused, deliveries are stored but not processed. Raises NotFound."""
+    """Pause or resume. While paused, deliveries are stored but not processed. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Repeating it changes nothing. Raises NotFound."""
+    """Revoke a webhook; repeating it changes nothing. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id}
     await connection.execute(queries["revoke"], values)
     return await fetch_webhook(connection, space_id, webhook_id)

@@ -60,7 +60,7 @@ class Google(Platform):
     )
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """A click id is enough; without consent, nothing else is allowed."""
+        """Accept a click id alone; without consent, nothing else is allowed."""
         if _find_click(conversion):
             return None
         if is_refused(conversion):

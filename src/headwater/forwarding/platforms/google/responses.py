@@ -70,7 +70,9 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
-    """A validation-only call may return an empty object, but not an empty body."""
+    """Return whether events were accepted. A validation-only call may return an empty object, but not an
+    empty body.
+    """
     request_id = body.get("requestId")
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
 

@@ -71,7 +71,7 @@ class Microsoft(Platform):
     quoted_fields = frozenset({"attemptedValue"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Needs a click id, email, phone number or external id."""
+        """Require a click id, email, phone number or external id."""
         present_fields = _make_user(conversion, destination.settings).keys()
         return None if present_fields & _IDENTIFIERS else SkipReason.NO_IDENTIFIER
 
@@ -109,7 +109,7 @@ class Microsoft(Platform):
 
 
 def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
-    """A page load needs a URL; others are named events."""
+    """Return a page load if there is a URL, else a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
     event_name = conversion.event_name if name == PAGE_LOAD else name
@@ -138,7 +138,7 @@ def _make_user(conversion: Conversion, settings: MicrosoftSettings) -> dict[str,
 
 
 def canonical_email(text: str) -> str | None:
-    """Like `plain_email`, without dots and `+…` before the @."""
+    """Normalize like `plain_email`, without dots and `+…` before the @."""
     if (address := plain_email(text)) is None:
         return None
     user, _, domain = address.rpartition("@")
@@ -147,5 +147,5 @@ def canonical_email(text: str) -> str | None:
 
 
 def _external_id(text: str | None) -> str | None:
-    """None for an email address."""
+    """Return None for an email address."""
     return None if text is None or "@" in text else text

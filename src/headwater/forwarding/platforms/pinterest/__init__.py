@@ -69,7 +69,7 @@ class Pinterest(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Needs an email address, or an IP address with user agent."""
+        """Require an email address, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if "em" in present_fields or present_fields >= {"client_ip_address", "client_user_agent"}:
             return None

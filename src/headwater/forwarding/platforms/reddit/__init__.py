@@ -75,7 +75,7 @@ class Reddit(Platform):
     test_code_place = "Events Manager, Event Testing"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Needs an identifier, or an IP address with user agent."""
+        """Require an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion, destination.settings).keys()
         if conversion.click_id("rdt_cid") or present_fields & _IDENTIFIERS:
             return None

@@ -73,7 +73,7 @@ class Snapchat(Platform):
     kept_urls = frozenset({"event_source_url"})
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Needs an email address, a phone number, or an IP address with user agent."""
+        """Require an email address, a phone number, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if present_fields & {"em", "ph"} or present_fields >= {"client_ip_address", "client_user_agent"}:
             return None

@@ -67,7 +67,7 @@ class TikTok(Platform):
     test_code_place = "Events Manager, Test events"
 
     def missing(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Needs an identifier, or an IP address with user agent."""
+        """Require an identifier, or an IP address with user agent."""
         present_fields = _make_user(conversion).keys()
         if present_fields & _IDENTIFIERS or present_fields >= {"ip", "user_agent"}:
             return None

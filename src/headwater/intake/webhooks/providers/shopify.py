@@ -114,7 +114,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Entered by staff, sold in a store, or a renewal."""
+    """Return whether it was entered by staff, sold in a store, or a renewal."""
     tags = find(document, "tags")
     listed_tags = tags.split(",") if isinstance(tags, str) else _list_texts(tags)
     return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(

@@ -134,7 +134,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """A renewal, or entered by staff or at a till."""
+    """Return whether it is a renewal, or entered by staff or at a till."""
     notes = _read_notes(document)
     return (
         find(document, "created_via") in _STAFF_SOURCES
