@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -251,69 +249,3 @@ def test_a_public_class_stands_in_one_room() -> None:
         for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(), re.MULTILINE):
             rooms.setdefault(name, set()).add(path.relative_to(SOURCE).parent.as_posix())
     assert {name: places for name, places in rooms.items() if len(places) > 1} == {}
-
-
-SPEECH = frozenset({"told", "tell", "asked", "asking", "given", "shown", "found", "said"})
-"""Words that no part of a name may be: a request, a result or a message has a name of its own."""
-NAMED_BY_OTHERS: dict[str, str] = {"NotFound": "HTTP's name of the status 404"}
-"""Names with such a word, each with its reason."""
-
-QUESTION = re.compile(r"(?:What|Whether|How|Why|Who|Whose|Which|Where)\b")
-PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-
-
-def names_in(tree: ast.Module) -> Iterator[str]:
-    """Every name that a module gives to a class, a function, a parameter or a variable."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                yield name
-            case ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
-                yield name
-            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                yield name
-            case ast.alias(asname=str(name)) | ast.ExceptHandler(name=str(name)):
-                yield name
-            case _:
-                pass
-
-
-def spoken(name: str) -> bool:
-    """True when a part of a name, in any of Python's spellings, is one of SPEECH."""
-    return not SPEECH.isdisjoint(part.lower() for part in PART.findall(name))
-
-
-def questions(tree: ast.Module) -> Iterator[str]:
-    """The first lines of docstrings that begin with a question word."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        text = ast.get_docstring(node) if isinstance(node, kinds) else None
-        if text and QUESTION.match(text):
-            yield text.partition("\n")[0]
-
-
-def parsed() -> list[tuple[str, ast.Module]]:
-    return [
-        (str(path.relative_to(SOURCE)), ast.parse(path.read_text())) for path in sorted(SOURCE.rglob("*.py"))
-    ]
-
-
-def test_the_rules_of_words_find_what_they_look_for() -> None:
-    assert all(map(spoken, ["_asked", "SHOWN_ENDS", "NotFound", "wasGiven"]))
-    assert not any(map(spoken, ["foundation", "basket", "forgiven", "retelling"]))
-    tree = ast.parse(
-        '"""Why."""\nclass A:\n  """Whoever."""\n'
-        '  def b(self, c):\n    """What d is."""\n    self.e = f = 1\n'
-    )
-    assert sorted(names_in(tree)) == ["A", "b", "c", "e", "f", "self"]
-    assert list(questions(tree)) == ["Why.", "What d is."]
-
-
-def test_names_are_words_of_the_field() -> None:
-    used = {(place, name) for place, tree in parsed() for name in names_in(tree) if spoken(name)}
-    assert sorted(entry for entry in used if entry[1] not in NAMED_BY_OTHERS) == []
-    assert sorted(NAMED_BY_OTHERS.keys() - {name for _, name in used}) == []
-
-
-def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
-    assert [(place, text) for place, tree in parsed() for text in questions(tree)] == []
