@@ -32,7 +32,7 @@ PAGES = (
     "/models?models=last_touch&models=linear", "/events", "/events?only=channel%3Apaid",
     "/events?only=source%3Ayelp", "/events?credit=unattributed", "/people", "/setup",
     "/data-quality", "/keys", "/paths", "/paths?steps=channel&period=this+year",
-    "/campaigns", "/cohorts", "/ripeness", "/self-reported", "/live", "/sites",
+    "/campaigns", "/cohorts", "/completeness", "/self-reported", "/live", "/sites",
     "/sources", "/orders", "/platforms", "/links", "/share-links", "/notes",
 )  # fmt: skip
 """Every kind of page, and the first with every choice that makes it another report."""

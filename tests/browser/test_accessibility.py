@@ -25,7 +25,7 @@ from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
     "", "?period=today", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported",
-    "/ripeness", "/changes", "/campaigns/changes", "/spend", "/events",
+    "/completeness", "/changes", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",

@@ -97,7 +97,7 @@ def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> N
     base = f"/console/spaces/{space_id}"
     for end in (
         "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/campaigns/changes",
-        "/ripeness", "/self-reported",
+        "/completeness", "/self-reported",
     ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")

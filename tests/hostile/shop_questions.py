@@ -29,7 +29,7 @@ SUMS = (
 )  # fmt: skip
 PAGES = (
     "", "/campaigns", "/campaigns.csv", "/paths", "/cohorts", "/cohorts.csv",
-    "/models", "/events", "/events.csv", "/report.csv", "/ripeness", "/alerts",
+    "/models", "/events", "/events.csv", "/report.csv", "/completeness", "/alerts",
     "/self-reported", "/data-quality", "/live", "/people", "/people?q=hostile", "/orders", "/setup",
     "/spend", "/rates", "/sources", "/links", "/notes", "/fits", "/settings",
 )  # fmt: skip
@@ -112,7 +112,7 @@ def _api_questions(shop: Shop, dice: Random) -> Iterator[tuple[str, dict[str, An
         }  # fmt: skip
     for group in ("day", "week", "month"):
         yield "/reports", {"measures": ["revenue", "events"], "group_by": group, **_months(10)}
-    yield "/reports", {"measures": "revenue", "ripeness": "1", **_months(1)}
+    yield "/reports", {"measures": "revenue", "completeness": "1", **_months(1)}
     for group in ("source", "campaign", "month", "none"):
         yield "/reports/spend", {**_months(11), "group_by": group, "compare": "previous_period"}
     yield "/reports/cohorts", {**_months(11), "group_by": dice.choice(("source", "campaign"))}

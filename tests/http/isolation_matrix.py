@@ -196,7 +196,7 @@ NAMES_NOTHING = {
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
-        "ripeness", "fit", "acquired", "acquired_by",
+        "completeness", "fit", "acquired", "acquired_by",
         "since", "until",
         "name", "columns", "event_name", "timezone", "decimals", "dates", "separator", "encoding",
     },

@@ -73,7 +73,7 @@ def test_it_works(assistant: Assistant) -> None:
         "date_basis": "conversion",
         "left_out_money": [],
         "compared_left_out_money": None,
-        "ripeness": None,
+        "completeness": None,
         "fit": None,
     }
 
@@ -158,7 +158,7 @@ def test_filters_and_limits(assistant: Assistant) -> None:
         ({"measures": ["sales"]}, "The measures must be one of events, conversions"),
         ({"group_by": ["source", "day", "event"]}, "must not have more than 2 values"),
         ({"group_by": ["source", "source"]}, "must not have the same value twice"),
-        ({"order_by": "country"}, "The order_by must be one of the measures or groups"),
+        ({"order_by": "country"}, "The order_by must be one of the requested measures or groups"),
         ({"limit": 1001}, "The limit must be a whole number from 1 to 1000."),
         ({"attribution_window": 31}, "The attribution_window must be one of 0, 1, 7"),
         ({"campaign": "x" * 513}, "campaign"),

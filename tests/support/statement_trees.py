@@ -16,7 +16,7 @@ Volatility = Mapping[str, str]
 PARAMETER = re.compile(r"%\(\w+\)s")
 COMPOSED = re.compile(r"\{(\w*)\}")
 FILLINGS: tuple[dict[str, str], ...] = (
-    {"order": "ASC"},
+    {"order": "ASC", "types": "a text"},
     {"rows": "(1), (2)", "columns": "a = 1", "cleared": "a = 1", "query": "a"},
     {"rows": "SELECT 1 FROM a", "order": "ASC", "joins": "", "money": "", "direction": ""},
 )

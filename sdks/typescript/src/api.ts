@@ -1210,7 +1210,7 @@ export type UncountedMoney = {
   last_day: string;
 };
 
-export type RipeningDay = {
+export type IncompleteDay = {
   day: string;
   /** The figure at the last midnight. */
   value: number;
@@ -1221,13 +1221,13 @@ export type RipeningDay = {
   high: number;
 };
 
-export type ReportRipeness = {
+export type ReportCompleteness = {
   as_of: string;
   horizon_days: number;
   history_days: number;
   reason: string | null;
   share_in: number | null;
-  days: Array<RipeningDay>;
+  days: Array<IncompleteDay>;
 };
 
 export type Hint = {
@@ -1263,7 +1263,7 @@ export type Report = {
   left_out_money: Array<UncountedMoney>;
   compared_left_out_money: Array<UncountedMoney> | null;
   reading: string;
-  ripeness: ReportRipeness | null;
+  completeness: ReportCompleteness | null;
   fit: FitCitation | null;
   hints?: Array<Hint>;
 };
@@ -2082,8 +2082,8 @@ export abstract class Api {
   }
 
   /** Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; ripeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "ripeness": query.ripeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; completeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "completeness": query.completeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
   /** Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause. */

@@ -219,7 +219,7 @@ class ReportQuery:
     order_by: Measure | Group | None = None
     """By default, the first measure."""
     descending: bool = True
-    ripe_on: date | None = None
+    complete_on: date | None = None
     """Estimate incomplete days as of the beginning of this local day."""
     fit: str | None = None
     """The trained model's name; by default the current one."""
@@ -298,8 +298,8 @@ Rule = tuple[str, bool, str]
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
     fitted = query.fit is None or query.goes_by_fit
-    judged = query.ripe_on is None or query.measures[0] in JUDGED
-    rule = f"must begin with one of {', '.join(JUDGED)} for ripeness."
+    judged = query.complete_on is None or query.measures[0] in JUDGED
+    rule = f"must begin with one of {', '.join(JUDGED)} for completeness."
     refuse_broken_rules(
         [
             *common_rules(query),

@@ -1535,7 +1535,7 @@ class UncountedMoney(TypedDict):
     last_day: str
 
 
-class RipeningDay(TypedDict):
+class IncompleteDay(TypedDict):
     day: str
     value: float
     """The figure at the last midnight."""
@@ -1546,13 +1546,13 @@ class RipeningDay(TypedDict):
     high: float
 
 
-class ReportRipeness(TypedDict):
+class ReportCompleteness(TypedDict):
     as_of: str
     horizon_days: int
     history_days: int
     reason: str | None
     share_in: float | None
-    days: list[RipeningDay]
+    days: list[IncompleteDay]
 
 
 class Hint(TypedDict):
@@ -1588,7 +1588,7 @@ class Report(TypedDict):
     left_out_money: list[UncountedMoney]
     compared_left_out_money: list[UncountedMoney] | None
     reading: str
-    ripeness: ReportRipeness | None
+    completeness: ReportCompleteness | None
     fit: FitCitation | None
     hints: NotRequired[list[Hint]]
 
@@ -2761,7 +2761,7 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         order_by: str | None = None,
-        ripeness: Literal[0, 1] | None = None,
+        completeness: Literal[0, 1] | None = None,
         fit: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Report:
@@ -2792,7 +2792,7 @@ class Api:
                     "currency": currency,
                     "limit": limit,
                     "order_by": order_by,
-                    "ripeness": ripeness,
+                    "completeness": completeness,
                     "fit": fit,
                     "custom_field_filters": custom_field_filters,
                 },

@@ -78,7 +78,7 @@ FIRST_CALLS = (
             "attribution_window": 30,
             "query_mode": "profile",
             "date_basis": "conversion",
-            "ripeness": None,
+            "completeness": None,
             "fit": None,
             "reading": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
         },

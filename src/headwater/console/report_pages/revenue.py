@@ -16,10 +16,10 @@ from headwater.console.report_pages.bar import model_title, read_bar
 from headwater.console.report_pages.basis import MADE_OF, REASONS, Basis, HeadlineMeasure, basis_of, titles_of
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
+from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.course import Course, CourseChart
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
-from headwater.console.report_pages.ripeness import load_note
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
@@ -211,8 +211,8 @@ async def render_revenue(page: ReportPage) -> Response:
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(),
         longest_note=LONGEST,
-        ripeness=note,
-        unripe_from=content.course.place_of(note.first_day) if content and note else None,
+        completeness=note,
+        incomplete_from=content.course.place_of(note.first_day) if content and note else None,
     )
 
 

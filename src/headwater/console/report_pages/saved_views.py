@@ -26,7 +26,7 @@ PAGES = (
     "/campaigns/changes",
     "/cohorts",
     "/self-reported",
-    "/ripeness",
+    "/completeness",
     "/changes",
     "/events",
 )

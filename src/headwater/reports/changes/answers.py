@@ -30,7 +30,7 @@ from headwater.reports.engine.report import GroupKey
 from headwater.reports.engine.snapshots import ReportSnapshot, parse_snapshot
 from headwater.reports.hints import Hints
 from headwater.reports.query import Comparison, Group
-from headwater.reports.questions.report import NAMED, RIPENESS, read_report_query
+from headwater.reports.questions.report import COMPLETENESS, NAMED, read_report_query
 from headwater.reports.questions.report import PARAMETERS as REPORT_PARAMETERS
 from headwater.reports.questions.shared import (
     COMPARE,
@@ -79,7 +79,7 @@ CHANGES_SINCE = Parameter(
 )
 """For a report that includes its changes."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
-_REPORT_ONLY = {COMPARE.name, RIPENESS.name}
+_REPORT_ONLY = {COMPARE.name, COMPLETENESS.name}
 PARAMETERS = (SINCE, UNTIL, *(p for p in REPORT_PARAMETERS if p.name not in _REPORT_ONLY))
 SPEND_PARAMETERS = (SINCE, UNTIL, *(p for p in SPEND_REPORT_PARAMETERS if p.name not in _REPORT_ONLY))
 
@@ -89,7 +89,7 @@ def read_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
     start, end = SINCE.read(query), UNTIL.read(query)
     report = read_report_query(query, space, now)
     assert start is not None, "a required parameter that is missing is refused"
-    return ChangeQuery(replace(report, compare=Comparison.NONE, ripe_on=None), start, end)
+    return ChangeQuery(replace(report, compare=Comparison.NONE, complete_on=None), start, end)
 
 
 def read_spend_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:

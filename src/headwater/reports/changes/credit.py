@@ -61,7 +61,7 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
     snapshots that can't be compared or after SECONDS.
     """
     check_changes(query)
-    report = replace(query.report, compare=Comparison.NONE, ripe_on=None)
+    report = replace(query.report, compare=Comparison.NONE, complete_on=None)
     async with open_reader(connection, space_id, report.currency, money=report.is_about_money) as reader:
         (planned,) = await PlanLoader(reader, [report]).plans(report)
         snapshots = await find_snapshots(reader, query.start, query.end, planned)

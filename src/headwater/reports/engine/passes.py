@@ -48,7 +48,7 @@ def subject_of(query: ReportQuery) -> ReportQuery:
         order_by=None,
         descending=True,
         limit=0,
-        ripe_on=None,
+        complete_on=None,
         now=None,
         unit=None,
     )

@@ -290,7 +290,7 @@ class Plan:
     def timeless(self) -> Plan:
         """The plan without order, limit and the period parts that `clip` returns."""
         of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
-        of_list = {"order_by": None, "descending": True, "limit": 0, "ripe_on": None, "now": None}
+        of_list = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
         scope = replace(
             self.scope,
             query=replace(self.scope.query, **of_time),

@@ -12,6 +12,7 @@ from headwater.attribution.fits.choice import ChosenFit
 from headwater.base.allocator import give_freed_memory_back
 from headwater.reports.engine.addition import PieceSums
 from headwater.reports.engine.chosen_events import NoCredit
+from headwater.reports.engine.completeness import Completeness, load_completeness
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.groups import ReportDimension, fetch_labels
 from headwater.reports.engine.measures import (
@@ -25,7 +26,6 @@ from headwater.reports.engine.measures import (
 from headwater.reports.engine.passes import LeftOutLoader, PeriodPlan, PlanLoader, add_up_plans, subject_of
 from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
-from headwater.reports.engine.ripeness import Ripeness, load_ripeness
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, named
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, columns_of
@@ -87,7 +87,7 @@ class ReportResult:
     currency: str
     reading: str
     """The report snapshot, for later comparison."""
-    ripeness: Ripeness | None = None
+    completeness: Completeness | None = None
     """For the total of the first measure, if requested."""
     fit: ChosenFit | None = None
     """The trained model used for credit."""
@@ -217,7 +217,7 @@ async def _make_report(
     compared = _compared(now, then, places)
     first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
     present = await fetch_present(reader.connection, reader.space.id)
-    ripeness = query.ripe_on and await load_ripeness(reader, query, query.ripe_on)
+    completeness = query.complete_on and await load_completeness(reader, query, query.complete_on)
     return ReportResult(
         columns=columns_of(query),
         rows=tuple(
@@ -241,7 +241,7 @@ async def _make_report(
         is_comparable=is_comparable,
         timezone=reader.space.timezone,
         currency=reader.currency,
-        ripeness=ripeness,
+        completeness=completeness,
         fit=planned.plan.scope.fit,
         reading=str(
             make_snapshot(present, planned.plan.scope, reader.space, reader.currency, now.event_count)

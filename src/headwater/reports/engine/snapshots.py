@@ -164,7 +164,7 @@ def _subject(query: ReportQuery) -> list[tuple[str, object]]:
         order_by=None,
         descending=True,
         limit=50,
-        ripe_on=None,
+        complete_on=None,
         currency=None,
         fit=None,
     )

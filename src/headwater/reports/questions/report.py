@@ -15,8 +15,8 @@ from headwater.attribution.models import MODELS
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
+from headwater.reports.engine.completeness import Completeness
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_report
-from headwater.reports.engine.ripeness import Ripeness
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     CLOCK,
@@ -84,8 +84,8 @@ ALL_MODELS = ListParameter(
     most=len(MODELS),
     description="Several side by side, instead of attribution_model.",
 )
-RIPENESS = Parameter(
-    name="ripeness",
+COMPLETENESS = Parameter(
+    name="completeness",
     kind=one_of((0, 1)),
     default=0,
     description="1 adds the expected final figures of recent days.",
@@ -115,7 +115,7 @@ PARAMETERS = (
     CURRENCY,
     LIMIT,
     ORDER_BY,
-    RIPENESS,
+    COMPLETENESS,
     FIT,
 )
 
@@ -143,7 +143,7 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         currency=CURRENCY.read(query),
         order_by=by,
         descending=by not in groups,
-        ripe_on=now.astimezone(space.zone).date() if RIPENESS.read(query) else None,
+        complete_on=now.astimezone(space.zone).date() if COMPLETENESS.read(query) else None,
         fit=FIT.read(query),
     )
     query.finish()
@@ -187,7 +187,7 @@ NAMED = frozenset(
 """Groups with a second column for the name."""
 
 
-class RipeningDay(Struct, frozen=True):
+class IncompleteDay(Struct, frozen=True):
     """A day whose figure is not final yet."""
 
     day: str
@@ -198,7 +198,7 @@ class RipeningDay(Struct, frozen=True):
     high: float
 
 
-class ReportRipeness(Struct, frozen=True):
+class ReportCompleteness(Struct, frozen=True):
     """Completeness of recent days, as of the last midnight."""
 
     as_of: str
@@ -206,7 +206,7 @@ class ReportRipeness(Struct, frozen=True):
     history_days: int
     reason: str | None
     share_in: float | None
-    days: list[RipeningDay]
+    days: list[IncompleteDay]
 
 
 class Report(Struct, frozen=True):
@@ -236,7 +236,7 @@ class Report(Struct, frozen=True):
     left_out_money: list[UncountedMoney]
     compared_left_out_money: list[UncountedMoney] | None
     reading: str
-    ripeness: ReportRipeness | None
+    completeness: ReportCompleteness | None
     fit: Citation
     hints: Hints = UNSET
 
@@ -273,34 +273,34 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         if report.compared_left_out_money is None
         else left_out_answer(report.compared_left_out_money),
         reading=report.reading,
-        ripeness=report.ripeness and _ripeness(report.ripeness),
+        completeness=report.completeness and _completeness(report.completeness),
         fit=report.fit and cite(report.fit),
     )
 
 
-def _ripeness(ripeness: Ripeness) -> ReportRipeness:
-    share = ripeness.share_in
-    return ReportRipeness(
-        as_of=f"{ripeness.as_of} 00:00:00",
-        horizon_days=ripeness.horizon_days,
-        history_days=ripeness.history_days,
-        reason=ripeness.reason and str(ripeness.reason),
+def _completeness(completeness: Completeness) -> ReportCompleteness:
+    share = completeness.share_in
+    return ReportCompleteness(
+        as_of=f"{completeness.as_of} 00:00:00",
+        horizon_days=completeness.horizon_days,
+        history_days=completeness.history_days,
+        reason=completeness.reason and str(completeness.reason),
         share_in=None if share is None else round(share, 4),
-        days=ripening_days(ripeness),
+        days=arrival_days(completeness),
     )
 
 
-def ripening_days(ripeness: Ripeness) -> list[RipeningDay]:
+def arrival_days(completeness: Completeness) -> list[IncompleteDay]:
     """Return the days whose figures are not final yet."""
     figures = ("value", "share_in", "expected", "low", "high")
     return [
-        RipeningDay(f"{day.day}", *(round(getattr(day, name), 4) for name in figures))
-        for day in ripeness.days
+        IncompleteDay(f"{day.day}", *(round(getattr(day, name), 4) for name in figures))
+        for day in completeness.days
     ]
 
 
-def ripeness_csv(ripeness: Ripeness) -> bytes:
-    return write_csv(RipeningDay.__struct_fields__, map(astuple, ripening_days(ripeness)))
+def completeness_csv(completeness: Completeness) -> bytes:
+    return write_csv(IncompleteDay.__struct_fields__, map(astuple, arrival_days(completeness)))
 
 
 def report_csv(report: Report) -> bytes:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from headwater.reports.engine.ripeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
+from headwater.reports.engine.completeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
@@ -28,7 +28,7 @@ def noon(days_ago: int) -> datetime:
 
 
 def report(api: Api, **parameters: Any) -> dict[str, Any]:
-    asked = {"period": "last 30 days", "measures[]": "revenue", "group_by[]": "none", "ripeness": 1}
+    asked = {"period": "last 30 days", "measures[]": "revenue", "group_by[]": "none", "completeness": 1}
     response = api.get("/reports", params=asked | parameters)
     assert response.status_code == 200, response.text
     return response.json()
@@ -52,17 +52,17 @@ def test_it_works(api: Api, stage: Stage) -> None:
     answer = report(api)
     yesterday = noon(1).date()
     assert answer["totals"] == {"revenue": 28 * 100 + 75}, "the figure itself is what is in"
-    ripeness = answer["ripeness"]
-    assert ripeness["days"] == [
+    completeness = answer["completeness"]
+    assert completeness["days"] == [
         {"day": f"{yesterday}", "value": 75, "share_in": 0.75, "expected": 100, "low": 100,
          "high": 100}
     ]  # fmt: skip
-    assert ripeness["share_in"] == 0.75
-    assert (ripeness["horizon_days"], ripeness["history_days"]) == (30, 40)
-    assert ripeness["reason"] is None
-    assert ripeness["as_of"] == f"{yesterday + DAY} 00:00:00"
-    assert report(api, ripeness=0)["ripeness"] is None
-    refused = api.get("/reports", params={"ripeness": 1, "measures[]": "contacts"})
+    assert completeness["share_in"] == 0.75
+    assert (completeness["horizon_days"], completeness["history_days"]) == (30, 40)
+    assert completeness["reason"] is None
+    assert completeness["as_of"] == f"{yesterday + DAY} 00:00:00"
+    assert report(api, completeness=0)["completeness"] is None
+    refused = api.get("/reports", params={"completeness": 1, "measures[]": "contacts"})
     assert refused.status_code == 422
     assert list(refused.json()["errors"]) == ["measures"]
 
@@ -71,13 +71,13 @@ def test_what_is_imported_is_not_late(api: Api, stage: Stage) -> None:
     contact_id = sell(stage, 70, late=0)
     stage.event(contact_id, amount=Decimal(500), event_time=noon(40), received_at=noon(2),
                 sender="import")  # fmt: skip
-    assert report(api)["ripeness"]["days"] == []
+    assert report(api)["completeness"]["days"] == []
 
 
 def test_too_little_history(api: Api, stage: Stage) -> None:
     sell(stage, 40)
-    ripeness = report(api)["ripeness"]
-    assert (ripeness["reason"], ripeness["days"]) == ("too_little_history", [])
+    completeness = report(api)["completeness"]
+    assert (completeness["reason"], completeness["days"]) == ("too_little_history", [])
 
 
 def test_a_past_that_was_sent_at_once_is_no_history(api: Api, stage: Stage) -> None:
@@ -85,7 +85,7 @@ def test_a_past_that_was_sent_at_once_is_no_history(api: Api, stage: Stage) -> N
     for ago in range(1, 80):
         stage.event(contact_id, amount=Decimal(5), event_time=noon(ago), received_at=noon(1),
                     sender="api_key")  # fmt: skip
-    assert report(api)["ripeness"]["reason"] == "too_little_history"
+    assert report(api)["completeness"]["reason"] == "too_little_history"
 
 
 def test_by_touch_date(api: Api, stage: Stage) -> None:
@@ -102,13 +102,13 @@ def test_by_touch_date(api: Api, stage: Stage) -> None:
                 stage.event(contact_id, amount=Decimal(10), event_time=at, received_at=at,
                             sender="api_key")  # fmt: skip
     by_touch = {"date_basis": "touch", "measures[]": "credited_revenue", "attribution_window": 7}
-    ripeness = report(api, **by_touch)["ripeness"]
-    assert ripeness["horizon_days"] == 7
+    completeness = report(api, **by_touch)["completeness"]
+    assert completeness["horizon_days"] == 7
     assert [(day["day"], day["value"], day["share_in"], day["expected"])
-            for day in ripeness["days"]] == [
+            for day in completeness["days"]] == [
         (f"{noon(2).date()}", 10, 0.5, 20), (f"{noon(1).date()}", 10, 0.5, 20),
     ]  # fmt: skip
-    other = report(api, **by_touch, **{"sources[]": "email"})["ripeness"]
+    other = report(api, **by_touch, **{"sources[]": "email"})["completeness"]
     assert other["reason"] == "too_little_history", "filters are of the past, too"
 
 
@@ -161,7 +161,7 @@ def test_what_there_is_of_history() -> None:
     assert of(least, 1).reason is NotJudged.TOO_LITTLE_HISTORY
     assert of(least, value=0).reason is NotJudged.TOO_LITTLE_HISTORY
     assert of(least, value=-1).reason is NotJudged.TOO_LITTLE_HISTORY
-    assert len(of(400).days) == HORIZON, "one that has reached the horizon is ripe"
+    assert len(of(400).days) == HORIZON, "one that has reached the horizon is complete"
 
 
 @pytest.mark.parametrize("days", [0, 1, HORIZON])

@@ -36,7 +36,7 @@ LEVEL = 0.8
 LEAST_HISTORY = 28
 """Complete past days needed for an estimate."""
 MOST_HISTORY = 120
-RIPE = 0.999
+COMPLETE = 0.999
 """A day with this usual share is complete."""
 Numbers = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class NotJudged(StrEnum):
 
 
 @dataclass(frozen=True)
-class DayRipeness:
+class DayCompleteness:
     day: date
     value: float
     """As of the last midnight."""
@@ -61,7 +61,7 @@ class DayRipeness:
 
 
 @dataclass(frozen=True)
-class Ripeness:
+class Completeness:
     """Expected final figures as of the last midnight."""
 
     as_of: date
@@ -70,7 +70,7 @@ class Ripeness:
     """Data is complete at this age."""
     history_days: int
     """Past days used."""
-    days: tuple[DayRipeness, ...] = ()
+    days: tuple[DayCompleteness, ...] = ()
     """Incomplete days, earliest first."""
     reason: NotJudged | None = None
 
@@ -106,23 +106,23 @@ class ArrivedFigures:
         return self.by_age.shape[1] - 1
 
 
-def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ripeness:
+def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Completeness:
     """Estimate the incomplete days among some days."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
-    ripe = last - horizon + 1
-    history = so_far[max(arrivals.known_from, ripe - MOST_HISTORY) : max(ripe, 0)]
+    complete = last - horizon + 1
+    history = so_far[max(arrivals.known_from, complete - MOST_HISTORY) : max(complete, 0)]
     history = history[history[:, -1] != 0]
     if len(history) < LEAST_HISTORY or history[:, -1].sum() <= 0:
         reason = NotJudged.TOO_LITTLE_HISTORY
-        return Ripeness(as_of, horizon, len(history), reason=reason)
+        return Completeness(as_of, horizon, len(history), reason=reason)
     judged = [
         _judge_day(day, float(so_far[place, last - place]), history, last - place)
         for place, day in enumerate(arrivals.days)
-        if day in wanted and place >= ripe
+        if day in wanted and place >= complete
     ]
-    unripe = tuple(day for day in judged if day.share_in < RIPE)
-    return Ripeness(as_of, horizon, len(history), unripe)
+    incomplete = tuple(day for day in judged if day.share_in < COMPLETE)
+    return Completeness(as_of, horizon, len(history), incomplete)
 
 
 # The missing part is assumed to grow with the part that has arrived and with the usual missing part, so an
@@ -130,7 +130,7 @@ def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Ri
 # this unit; quantiles give the interval for any distribution.
 #
 #     unit = arrived + (1 - share) · mean       missing = unit · measure
-def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipeness:
+def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayCompleteness:
     reached, final = history[:, age], history[:, -1]
     share = min(1.0, float(reached.sum() / final.sum()))
     usual = (1 - share) * float(final.mean())
@@ -139,7 +139,7 @@ def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayRipene
     measures = np.sort(np.divide(left, units, out=np.zeros_like(left), where=units > 0))
     mean = float(left.sum()) / total if total > 0 else 0.0
     low, high = (value + unit * measure for measure in _middle(measures))
-    return DayRipeness(day, value, share, value + unit * mean, low, high)
+    return DayCompleteness(day, value, share, value + unit * mean, low, high)
 
 
 # If many days have nothing missing, the lowest measures are equal and no day falls below them. The upper end
@@ -224,7 +224,7 @@ def horizon_of(query: ReportQuery) -> int:
     return LATENESS
 
 
-async def load_ripeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Ripeness:
+async def load_completeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Completeness:
     """Estimate the final totals of a report's first measure by day, at the beginning of a day. Raises
     ReportTooLarge.
     """

@@ -19,10 +19,10 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
+from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness, NotJudged
 from headwater.reports.engine.report import query_report
-from headwater.reports.engine.ripeness import LEAST_HISTORY, NotJudged, Ripeness
 from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
-from headwater.reports.questions.report import ripeness_csv
+from headwater.reports.questions.report import completeness_csv
 from headwater.spaces.models import Space
 
 _NOT_HERE = frozenset({"compare"})
@@ -35,7 +35,7 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class RipenessNote:
+class CompletenessNote:
     """Completeness in a sentence, and where incomplete days begin in a daily chart."""
 
     sentence: str
@@ -48,33 +48,33 @@ def measure_of(view: ReportView) -> Measure:
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 
-def ripeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
+def completeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
     """Return the completeness report of a page's choices. Raise Invalid."""
-    return view.report(space, now, (measure_of(view),), compare="none", ripeness="1")
+    return view.report(space, now, (measure_of(view),), compare="none", completeness="1")
 
 
-async def load_note(page: ReportPage) -> RipenessNote | None:
+async def load_note(page: ReportPage) -> CompletenessNote | None:
     """Return the page's sentence. None if all days are complete, the data is insufficient, or the report
     takes too long: with touchpoint filters it must compute half a year of credit.
     """
     try:
-        query = ripeness_query(page.space, page.view, datetime.now(UTC))
+        query = completeness_query(page.space, page.view, datetime.now(UTC))
         if query.filters.of_touches:
             return None
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
     except REFUSED:
         return None
-    ripeness = report.ripeness
-    if ripeness is None or not ripeness.days or ripeness.share_in is None:
+    completeness = report.completeness
+    if completeness is None or not completeness.days or completeness.share_in is None:
         return None
-    return RipenessNote(_sentence(query.measures[0], ripeness), ripeness.days[0].day)
+    return CompletenessNote(_sentence(query.measures[0], completeness), completeness.days[0].day)
 
 
-def _sentence(measure: Measure, ripeness: Ripeness) -> str:
-    first, last = ripeness.days[0].day, ripeness.days[-1].day
+def _sentence(measure: Measure, completeness: Completeness) -> str:
+    first, last = completeness.days[0].day, completeness.days[-1].day
     days = f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"
-    share = estimate(Measure.SHARE, ripeness.share_in or 0.0)
-    value, expected = (estimate(measure, each) for each in (ripeness.value, ripeness.expected))
+    share = estimate(Measure.SHARE, completeness.share_in or 0.0)
+    value, expected = (estimate(measure, each) for each in (completeness.value, completeness.expected))
     return (
         f"Figures of {days} are still coming in: at midnight {value} were there, and {expected} "
         f"are to be expected in the end, of which that is {share}."
@@ -88,17 +88,17 @@ def estimate(measure: Measure, value: float) -> str:
     return f"{value:,.{2 if measure in figures.MONEY else 1}f}"
 
 
-async def show_ripeness(request: Request) -> Response:
+async def show_completeness(request: Request) -> Response:
     page = await open_page(request)
     view, report, problem = page.view, None, None
     try:
-        query = ripeness_query(page.space, view, datetime.now(UTC))
+        query = completeness_query(page.space, view, datetime.now(UTC))
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
     except REFUSED as error:
         problem = error
     measure = measure_of(view)
     return page.render(
-        "ripeness.html",
+        "completeness.html",
         read_bar(page.space, view, page.path, without=_NOT_HERE),
         problem,
         report_of=report,
@@ -115,11 +115,11 @@ async def show_ripeness(request: Request) -> Response:
 async def send_csv(request: Request) -> Response:
     """Send the page's table as CSV."""
     page = await open_page(request)
-    query = ripeness_query(page.space, page.view, datetime.now(UTC))
+    query = completeness_query(page.space, page.view, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))
-    assert report.ripeness is not None
-    return csv_response("ripeness", report.span, ripeness_csv(report.ripeness))
+    assert report.completeness is not None
+    return csv_response("completeness", report.span, completeness_csv(report.completeness))
 
 
-_PATH = f"{HOME}/spaces/{{space_id}}/ripeness"
-ROUTES = [Route(_PATH, show_ripeness, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]
+_PATH = f"{HOME}/spaces/{{space_id}}/completeness"
+ROUTES = [Route(_PATH, show_completeness, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]

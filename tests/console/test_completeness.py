@@ -1,4 +1,4 @@
-"""The page of ripeness, and what the first page says of it."""
+"""The page of completeness, and what the first page says of it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def words(page: str) -> str:
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     base = f"/console/spaces/{space_id}"
-    assert "There is too little history to say" in owner.browser.get(f"{base}/ripeness").text
+    assert "There is too little history to say" in owner.browser.get(f"{base}/completeness").text
     assert "still coming in" not in owner.browser.get(base).text
     sell(connection, space_id)
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date()
-    page = owner.browser.get(f"{base}/ripeness").text
+    page = owner.browser.get(f"{base}/completeness").text
     assert f"{yesterday:%a %-d %b %Y} 75.00 75.0 % 100.00 100.00 and 100.00" in words(page)
     assert "Judged by 40 earlier days" in words(page)
-    table = owner.browser.get(f"{base}/ripeness.csv").text.splitlines()
+    table = owner.browser.get(f"{base}/completeness.csv").text.splitlines()
     assert table == ["day,value,share_in,expected,low,high", f"{yesterday},75,0.75,100,100,100"]
     first = owner.browser.get(base).text
     assert f"Figures of {yesterday:%-d %b} are still coming in: at midnight 75.00" in first
-    assert 'class="unripe"' in first
-    assert 'class="unripe"' not in owner.browser.get(f"{base}?period=last+12+months").text
-    refused = owner.browser.get(f"{base}/ripeness.csv?period=nonsense")
+    assert 'class="incomplete"' in first
+    assert 'class="incomplete"' not in owner.browser.get(f"{base}?period=last+12+months").text
+    refused = owner.browser.get(f"{base}/completeness.csv?period=nonsense")
     assert refused.status_code == 422
