@@ -217,7 +217,6 @@ def _busy_endpoints(headwater: Headwater) -> dict[tuple[str, str], ASGIApp]:
 
 
 def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
-    """Return the application of all routes, errors included."""
     shared = headwater.services
 
     @asynccontextmanager
@@ -252,7 +251,6 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
 
 
 def _description_routes(shared: Services) -> list[Route]:
-    """Return the routes of the OpenAPI document and of the reference page."""
     document = describe_api(f"{shared.settings.brand} {__version__}")
     add_tags(document)
     add_examples(document)

@@ -139,7 +139,6 @@ class Supervisor:
         )
 
     def _origin(self) -> str:
-        """The service's public origin."""
         return self.plan.settings.base_url or listening_socket.base_url(self.bound)
 
     def _share_counters(self) -> dict[str, str]:
@@ -148,7 +147,6 @@ class Supervisor:
         return make_directory(folder) if self.handover is None else keep_directory(folder)
 
     def _make_children(self) -> dict[str, ChildProcess]:
-        """Return the API processes and workers by name, in starting order."""
         where = ("--data-dir", str(self.plan.settings.data_dir.absolute()))
         descriptor = self.bound.fileno()
         counting = self._share_counters()

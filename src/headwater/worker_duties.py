@@ -34,7 +34,6 @@ from headwater.privacy.erasure_job import ERASURE_JOB
 WATCH_SECONDS = 1.0
 """Seconds between checks whether alerts, reports or messages are due."""
 RATES_SECONDS = 6 * 3600.0
-"""Seconds between fetches of reference rates."""
 
 
 def make_duties(settings: Settings) -> list[Duty]:

@@ -25,7 +25,6 @@ from headwater.http.answers import Message
 from headwater.http.rate_limits import RateLimit
 
 StateChange = Callable[[AsyncConnection, int, int], Awaitable[DestinationRow]]
-"""A function that changes the state of a Space's destination, and returns it."""
 
 
 async def list_platforms(_: Call) -> PlatformList:
@@ -78,7 +77,6 @@ async def delete_destination(call: Call) -> Message:
 
 
 def changes_state(change: StateChange) -> Handler:
-    """Return a handler that changes a destination's state."""
 
     async def change_state(call: Call) -> DestinationAnswer:
         destination_id = call.path_id("destination_id")

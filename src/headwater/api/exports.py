@@ -25,7 +25,6 @@ LINK_LIVES = timedelta(minutes=15)
 
 
 def creates(kind: str) -> Handler:
-    """Return a handler that queues an export of a kind."""
 
     async def create_export(call: Call) -> QueuedExport:
         body = await call.body()
@@ -41,7 +40,6 @@ def creates(kind: str) -> Handler:
 
 
 def gets(kind: str) -> Handler:
-    """Return a handler that shows an export of a kind."""
 
     async def get_export(call: Call) -> Export:
         export_id = call.path_id("export_id")

@@ -28,14 +28,12 @@ from headwater.spaces.keys import Scope
 from headwater.spaces.spaces import fetch_space
 
 LISTED = 100
-"""Refused rows listed in an answer."""
 FORM = "The body must be the file itself, not a form with it (curl: --data-binary @FILE)."
 ASK = "The import is queued. Ask for its status until it is finished."
 ENCODING_OPEN = "The encoding must be given, such as windows-1252: the bytes are ambiguous."
 
 
 def creates(kind: str) -> Handler:
-    """Return a handler that accepts a file of a kind."""
 
     async def create_import(call: Call) -> QueuedImport:
         request = read_request(kind, call.query)
@@ -72,7 +70,6 @@ def _invalid(error: UnreadableError) -> Invalid:
 
 
 def gets(kind: str) -> Handler:
-    """Return a handler that shows an import of a kind."""
 
     async def get_import(call: Call) -> ImportAnswer:
         import_id = call.path_id("import_id")

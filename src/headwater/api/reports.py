@@ -61,8 +61,6 @@ Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
 
 class Reader(Protocol[Q_co]):
-    """Reads a query from parameters."""
-
     def __call__(self, query: Input, space: Space, *, now: datetime) -> Q_co: ...
 
 

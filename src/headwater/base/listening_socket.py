@@ -37,7 +37,6 @@ def bind(host: str, port: int, patience: float = BIND_SECONDS) -> socket.socket:
 
 
 def base_url(bound: socket.socket) -> str:
-    """Return the origin that reaches the socket from this machine."""
     host, port = reachable(bound)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -36,7 +36,6 @@ def renderer(log_format: str) -> Render:
 
 
 def _has_colour() -> bool:
-    """Return whether standard error is a terminal with colours enabled."""
     knows_colour = os.environ.get("TERM", "dumb") != "dumb"
     return sys.stderr.isatty() and knows_colour and not os.environ.get("NO_COLOR")
 
@@ -52,7 +51,6 @@ def as_text(line: Mapping[str, Any]) -> str:
 
 
 def _coloured(line: Mapping[str, Any]) -> str:
-    """Return the text, with an important level in colour."""
     level = str(line["level"])
     colour, space = _COLOURS.get(level), " " * (8 - len(level))
     return _lay_out(line, f"\x1b[{colour}m{level}\x1b[0m{space}" if colour else level + space)
@@ -84,7 +82,6 @@ class Log:
     def __init__(self, log_format: str) -> None:
         self._render = renderer(log_format)
         self.is_text = is_text(log_format)
-        """Whether lines are text for people."""
 
     def write(self, level: str, event: str, **values: Any) -> None:
         moment = datetime.now(UTC).isoformat().replace("+00:00", "Z")

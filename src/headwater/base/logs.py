@@ -134,7 +134,6 @@ def _mask_address(match: re.Match[str]) -> str:
 
 
 def _add_ids(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Add the current span's ids, to link lines and traces."""
     event.update(current_ids())
     return event
 

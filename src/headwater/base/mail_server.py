@@ -22,7 +22,6 @@ class MailServer:
 
     @property
     def name(self) -> str:
-        """The server's name in messages."""
         return f"{self.host}:{self.port}"
 
 

@@ -39,7 +39,6 @@ TAKEN = (
     "readyz",
     "webhooks",
 )
-"""Prefixes of Headwater's own paths."""
 
 
 class SettingError(ValueError):
@@ -67,7 +66,6 @@ class Settings:
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     """Networks whose X-Forwarded-For is trusted."""
     brand: str = "Headwater"
-    """The name shown to people."""
     geoip_db: Path | None = None
     """MaxMind database of cities or countries, to locate visitors."""
     tracker_script: str = "/t.js"

@@ -39,14 +39,10 @@ def content_type(name: str) -> str:
 
 
 class Sink(Protocol):
-    """A file open for writing."""
-
     def write(self, data: bytes, /) -> object: ...
 
 
 class Storage(ABC):
-    """An object store."""
-
     @abstractmethod
     def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
         """Open a new file for writing; an error inside the context leaves no file. `download_name` is the
@@ -75,8 +71,6 @@ class Storage(ABC):
 
 
 class LocalFolder(Storage):
-    """A local folder."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -169,7 +163,6 @@ class Bucket(Storage):
 
 
 def open_storage(settings: Settings) -> Storage:
-    """Return the configured store."""
     if settings.storage_url is None:
         folder = settings.data_dir.absolute() / "exports"
         with suppress(FileNotFoundError):  # created with the first file

@@ -58,7 +58,6 @@ class InheritedProcess:
         return self._exit_code
 
     def send_signal(self, number: int, /) -> None:
-        """Signal it unless it has ended."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, number)

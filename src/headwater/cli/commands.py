@@ -13,11 +13,8 @@ from headwater.operations.terminal.command import Command, CommandGroup
 
 
 class CommandEntry(NamedTuple):
-    """A command or command group."""
-
     name: str
     about: str
-    """Its line of help."""
     place: str
     """`module:variable`, within this package."""
 

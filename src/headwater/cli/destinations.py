@@ -151,7 +151,6 @@ async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
 
 
 def _apply(action: Action) -> Run:
-    """Return a command that applies an action to a destination and describes it."""
 
     @prints
     async def run(settings: Settings, arguments: Namespace) -> Output:
@@ -205,7 +204,6 @@ async def remove(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _missing_test_codes(settings: Any) -> list[str]:
-    """Return the test event settings that a destination lacks."""
     values = msgspec.to_builtins(settings)
     return [name for name, value in values.items() if name.startswith("test_") and value is None]
 
@@ -213,7 +211,6 @@ def _missing_test_codes(settings: Any) -> list[str]:
 def _change_names(
     own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
 ) -> dict[str, str | None]:
-    """Return a destination's own event names after changes and resets to the default."""
     for name in defaults:
         if name not in own or name in changes:
             raise Failure(f"{name}: has no name of its own to be given up")
@@ -277,7 +274,6 @@ def _as_text(destination: Row) -> str:
 
 
 def _tested(destination: Row) -> str:
-    """Return the time and result of a destination's last test."""
     if destination["tested_at"] is None:
         return "no"
     return f"{destination['tested_at']}, {'ok' if destination['test_ok'] else 'failed'}"

@@ -32,7 +32,6 @@ from headwater.operations.terminal.output import print_output
 from headwater.spaces.spaces import fetch_space
 
 IMPLIED = (*ALWAYS, "touchpoint_id")
-"""Fields in every row, selected or not."""
 
 FILE = Option(
     "--output",
@@ -53,7 +52,6 @@ ROWS_PER_FILE = Option(
 
 
 def export(kind: str, settings: Settings, arguments: Namespace) -> int:
-    """Write an export to a file, completely or not at all."""
     request = asyncio.run(_read_request(kind, settings, arguments))
     url = database_url(settings)
     target = Path(arguments.output).absolute()
@@ -185,7 +183,6 @@ def _form_of(arguments: Namespace) -> FileForm:
 def _write(
     connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, target: Path
 ) -> list[int]:
-    """Write all files or none, and return the rows of each."""
     folder = LocalFolder(target.parent)
     made: list[str] = []
 

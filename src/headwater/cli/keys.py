@@ -58,7 +58,6 @@ async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
 
 
 def _summarize(key: keys.ApiKey) -> dict[str, Any]:
-    """Return a key as a row: short, with everything that distinguishes keys."""
     return {
         "id": key.id,
         "name": _shorten(key.name),

@@ -82,7 +82,6 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
 
 @contextmanager
 def _counted() -> Generator[None]:
-    """Count a fetch by outcome, in a span."""
     outcome = "failed"
     try:
         with span("rates"):

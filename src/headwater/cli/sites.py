@@ -105,7 +105,6 @@ async def change_site(settings: Settings, arguments: Namespace) -> Row:
 )
 @prints
 async def show_secret(settings: Settings, arguments: Namespace) -> Row:
-    """Show the secret of the site's signatures, or replace it."""
     space_id, site_id = arguments.space, arguments.site_id
     key = load_encryption_key(settings)
     try:

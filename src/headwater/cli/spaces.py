@@ -26,7 +26,6 @@ from headwater.spaces.networks import describe_network
 from headwater.spaces.settings_input import read_changes
 
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
-"""Settings for creating a Space."""
 _COLUMNS = ("id", *_SETTINGS, "subscription")
 
 DRY_RUN = Option("--dry-run", action="store_true", help="only say which steps are left")
@@ -107,7 +106,6 @@ def isolate_space(settings: Settings, arguments: Namespace) -> int:
 
 
 def _place(settings: Settings, arguments: Namespace, address: tuple[str, int] | None) -> int:
-    """Run and print the remaining steps of moving a Space."""
     with autocommit_connection(settings) as connection:
         try:
             steps = moves.plan_steps(connection, arguments.space, address)

@@ -82,7 +82,6 @@ async def invite(settings: Settings, arguments: Namespace) -> Row:
 @group.command("remove", "take a member out of a Space", EMAIL, SPACE, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Row:
-    """Remove a member from the Space; the account stays."""
     async with transaction(settings) as connection:
         user = await fetch_user(connection, arguments.email)
         await members.remove_member(connection, arguments.space, user.id)
@@ -136,7 +135,6 @@ def _describe(user: User, space_id: int) -> dict[str, Any]:
 
 
 async def _read_password_hash() -> str:
-    """Hash the first line of standard input."""
     password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     check_password(password)
     return await Passwords().hash(password)

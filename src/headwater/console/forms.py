@@ -33,8 +33,6 @@ _STALE = "This form is out of date: open the page again and send it once more."
 
 @dataclass(frozen=True)
 class PostedForm:
-    """A posted form: values by field, in page order."""
-
     pairs: tuple[tuple[str, str], ...]
 
     def text(self, name: str) -> str:

@@ -21,10 +21,8 @@ _LONGEST = 200
 class ListPage(Generic[T]):
     rows: Sequence[T]
     total: int
-    """Number of matching rows on all pages."""
     number: int
     search: str
-    """Name of the search parameter."""
     wanted: str
 
     @property
@@ -37,7 +35,6 @@ class ListPage(Generic[T]):
         return self.total > PER_PAGE or bool(self.wanted)
 
     def end(self, number: int) -> str:
-        """Return the query string of another page."""
         pairs = {self.search: self.wanted, PAGE: str(number) if number > 1 else ""}
         return f"?{urlencode({name: text for name, text in pairs.items() if text})}"
 

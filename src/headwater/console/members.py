@@ -72,7 +72,6 @@ async def post_role(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", _managing_form("remove", Permission.READ), conflict=_refuse_change)
 async def post_remove(visit: PageVisit) -> Response | FlashMessage:
-    """Remove a member. Every member may leave."""
     member = await _fetch_member(visit)
     leaves = member.user_id == visit.user_id
     if not leaves:

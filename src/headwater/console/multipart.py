@@ -23,8 +23,6 @@ _UNREADABLE: dict[str, list[str]] = {"file": ["The upload cannot be read. Send i
 
 
 class MultipartForm:
-    """A form that ends with one file."""
-
     def __init__(self, request: Request, limit: int) -> None:
         """`limit` is the file's maximum bytes. Raise a 415 for another kind of body, Forbidden for another
         site's form.

@@ -155,7 +155,6 @@ async def post_reset(request: Request) -> Response:
 
 
 async def _forgetful(request: Request) -> User | None:
-    """Return the user whose password reset link this is."""
     async with services(request).database.connection() as connection:
         user_id = await links.find_reset_link(connection, request.path_params["token"])
         return None if user_id is None else await fetch_user(connection, user_id)

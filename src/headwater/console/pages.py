@@ -147,7 +147,6 @@ class _Refusals(dict[str, list[str]]):
 
 
 def redirect(request: Request, location: str, flash: FlashMessage | None = None) -> Response:
-    """Redirect the browser, optionally with a message."""
     response = RedirectResponse(location, 303)
     if flash is not None:
         set_cookie(request, response, "said", flash.name, 60)
@@ -171,7 +170,6 @@ def hidden_token(token: str) -> Markup:
 
 
 def when(moment: datetime, zone: str = "UTC") -> Markup:
-    """Return a moment as a date and time in a zone."""
     local = moment.astimezone(ZoneInfo(zone))
     text = f"{local.day} {local:%b %Y, %H:%M}"
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
@@ -179,7 +177,6 @@ def when(moment: datetime, zone: str = "UTC") -> Markup:
 
 
 def clock(moment: datetime, zone: str = "UTC") -> Markup:
-    """Return the time of day in a zone, to the second."""
     exact = moment.astimezone(UTC).isoformat(timespec="seconds")
     local = f"{moment.astimezone(ZoneInfo(zone)):%H:%M:%S}"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, zone, local)
@@ -271,7 +268,6 @@ def _problem(error: Exception) -> Problem:
 
 
 def wait_text(seconds: int) -> str:
-    """Return a duration in words."""
     if seconds < 60:
         return f"{seconds} second{'s' * (seconds != 1)}"
     minutes = math.ceil(seconds / 60)

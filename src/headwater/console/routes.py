@@ -132,7 +132,6 @@ PAGES = [
 
 
 def console_routes(shared: Services) -> list[Route]:
-    """Return the console's routes, for any method."""
     console = pages_app(shared, PAGES, opened=[LOGIN])
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"

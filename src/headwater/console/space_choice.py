@@ -27,7 +27,6 @@ from headwater.spaces.accounts.members import SpaceMembership, list_joined
 from headwater.spaces.spaces import fetch_space
 
 PER_PAGE = 20
-"""Spaces with figures on one page."""
 _MEASURES = (Measure.REVENUE, Measure.ORDERS)
 _PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list.")
 
@@ -49,7 +48,6 @@ class SpaceSummary:
 
 
 async def show_spaces(request: Request) -> Response:
-    """Show the visitor's Spaces, or redirect to the only one."""
     visitor = await require_visitor(request)
     async with services(request).database.connection() as connection:
         joined = await list_joined(connection, visitor.user.id)

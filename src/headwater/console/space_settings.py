@@ -46,7 +46,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)
 async def post_settings(visit: PageVisit) -> FlashMessage:
-    """Save changed settings, all or none."""
     before = as_typed(visit.space)
     changed = {key: value for key, value in _typed(visit).items() if value != before[key]}
     changes = read_changes(changed)

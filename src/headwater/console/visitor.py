@@ -65,13 +65,10 @@ class Visitor:
 
 @dataclass(frozen=True)
 class SpaceVisitor:
-    """A visitor in one of their Spaces."""
-
     visitor: Visitor
     space: Space
     member: Member
     alerts: Sequence[Alert]
-    """Open problems of the Space."""
 
     @property
     def role(self) -> Role:

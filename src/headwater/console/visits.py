@@ -37,7 +37,6 @@ class PageVisit:
     """Its transaction commits after the handler returns."""
     inside: SpaceVisitor
     form: PostedForm = EMPTY
-    """Empty for GET."""
 
     @property
     def space(self) -> Space:
@@ -61,7 +60,6 @@ class PageVisit:
         return read_id(self.request, name)
 
     def path(self, end: str = "") -> str:
-        """Return an address below the Space's."""
         return f"{HOME}/spaces/{self.space.id}{end}"
 
     def typed(self, *names: str) -> dict[str, str]:
@@ -80,7 +78,6 @@ class PageVisit:
         return render(self.request, template, status=status, **values)
 
     def redirect(self, end: str, flash: FlashMessage | None = None) -> Response:
-        """Redirect to a page of the Space."""
         return redirect(self.request, self.path(end), flash)
 
 
@@ -93,8 +90,6 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class SentForm:
-    """An action's form and the required permission."""
-
     name: str
     permission: Permission
     once: bool = False
@@ -202,7 +197,6 @@ async def enter_space(request: Request, permission: Permission = Permission.READ
 
 
 def errors_of(refusal: Refusal) -> Errors:
-    """Return form errors by field."""
     return refusal.errors if isinstance(refusal, Invalid) else {}
 
 

@@ -31,16 +31,13 @@ class Call:
 
     @property
     def space_id(self) -> int:
-        """The key's Space."""
         return self.caller.space_id
 
     @cached_property
     def query(self) -> Query:
-        """The query parameters."""
         return Query(self.request.scope["query_string"])
 
     def path_text(self, name: str) -> str:
-        """Return a path parameter unparsed."""
         return self.request.path_params[name]
 
     def path_id(self, name: str) -> int:
@@ -52,7 +49,6 @@ class Call:
         return await read_json(self.request, limit)
 
     def page_link(self, cursors: Cursors) -> PageLink:
-        """Return the list's address, for links to its other pages."""
         url = self.services.base_url + self.request.scope["path"]
         return PageLink(url, self.query, cursors)
 

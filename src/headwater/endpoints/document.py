@@ -117,7 +117,6 @@ def _parameter(parameter: PathParameter) -> Schema:
 
 
 def _responses(operation: Operation) -> Schema:
-    """Return the responses: the operation's own with the limit's headers, and shared errors by name."""
     beside = {"headers": operation.headers, "links": operation.links}
     own = {operation.status: beside | _describe_answer(operation.answer)}
     if operation.conflict is not None:

@@ -44,8 +44,6 @@ class PathParameter:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Operation:
-    """An API endpoint."""
-
     id: str
     method: Method
     path: str
@@ -56,7 +54,6 @@ class Operation:
     description: str = ""
     """A sentence or two for the reference, by default the handler's docstring."""
     scope: Scope
-    """The scope that a key needs."""
     limit: RateLimit
     path_parameters: Sequence[PathParameter] = ()
     parameters: Sequence[Schema] = ()
@@ -78,11 +75,9 @@ class Operation:
     """None if a package serves the operation with its own ASGI application."""
 
     def describe(self) -> str:
-        """Return the description, or an empty string."""
         return self.description or cleandoc(getattr(self.handler, "__doc__", None) or "")
 
     def error_statuses(self) -> list[int]:
-        """Return the statuses of all errors except the conflict."""
         of_bodies = ERRORS_OF_BODIES if self.body is not None else ()
         return sorted({*ERRORS_OF_ALL, *of_bodies, *self.errors})
 

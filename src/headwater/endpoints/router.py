@@ -52,7 +52,6 @@ def operation_endpoints(
 
 
 def path_routes(endpoints: Endpoints) -> list[Route]:
-    """Return a route for every path, fixed paths first."""
     by_path: dict[str, dict[str, ASGIApp]] = {}
     for (method, path), endpoint in endpoints.items():
         by_path.setdefault(path, {})[method] = endpoint

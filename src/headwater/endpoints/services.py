@@ -39,11 +39,9 @@ class Services:
 
 
 def provide(app: Starlette, shared: Services) -> None:
-    """Attach the services to an application."""
     app.state.services = shared
 
 
 def services(request: HTTPConnection) -> Services:
-    """Return the services of the request's application."""
     shared: Services = request.app.state.services
     return shared

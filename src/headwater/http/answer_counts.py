@@ -21,7 +21,6 @@ def count_answer(status: int) -> None:
 
 
 def publish_answers() -> None:
-    """Add the new counts to the counter."""
     for status, number in enumerate(_fresh):
         if number:
             _fresh[status] -= number

@@ -69,7 +69,6 @@ def describe_answer(kind: type[Struct]) -> Schema:
 
 
 def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
-    """Return the schemas of answers and their nested structs, by name."""
     _, named = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
     text = msgspec.json.encode(named).replace(b'"type":"string","format":"decimal"', b'"type":"number"')
     components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', text))
@@ -81,7 +80,6 @@ def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
 
 
 def inline_schema(kind: type[Struct]) -> Schema:
-    """Return an answer's schema with nested structs inline."""
     return _inline(_refer(kind), describe_components([kind]))
 
 

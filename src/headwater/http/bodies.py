@@ -37,8 +37,6 @@ class Disconnected(Problem):
 
 
 class FileTooLarge(Problem):
-    """A file longer than the limit."""
-
     def __init__(self, limit: int) -> None:
         most = limit // MEGABYTE
         super().__init__(f"The file has more than {most} MB, which is the most that can be sent.", 413)

@@ -36,8 +36,6 @@ FRAMING = (b"content-length", b"transfer-encoding")
 
 
 class State(ServerState):
-    """State shared by a server's connections."""
-
     def __init__(self, max_connections: int) -> None:
         super().__init__()
         self.max_connections = max_connections

@@ -28,8 +28,6 @@ def safe_cell(text: str) -> str:
 
 
 class CsvTable:
-    """A CSV table in memory."""
-
     def __init__(self, columns: Iterable[str]) -> None:
         self._text = io.StringIO()
         self._writer = csv.writer(self._text, lineterminator="\r\n")

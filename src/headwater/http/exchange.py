@@ -24,7 +24,6 @@ WRITTEN_APART = 64 * 1024
 _STATUS_LINES = {int(status): f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _END = b"0\r\n\r\n"
-"""The last chunk."""
 _CONTROL = bytes({*range(32), 127} - {ord("\t")})
 
 

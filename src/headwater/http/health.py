@@ -88,7 +88,6 @@ class _Stored(Collector):
 
 
 def _queue(row: Sequence[float] | None) -> list[Metric]:
-    """Return the queue's metrics, in the statement's order."""
     return [
         GaugeMetricFamily(name, about, figure)
         for (name, about), figure in zip(_GAUGES, row or (), strict=True)
@@ -96,5 +95,4 @@ def _queue(row: Sequence[float] | None) -> list[Metric]:
 
 
 def health_routes(readiness: Shared[bool], backlog: Shared[bytes]) -> list[Route]:
-    """Return the routes that need more than this process."""
     return [Route("/readyz", partial(readyz, readiness)), Route("/metrics", partial(metrics, backlog))]

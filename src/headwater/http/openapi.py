@@ -40,7 +40,6 @@ def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
 
 
 def with_optional(schema: Schema, **members: Schema) -> Schema:
-    """Return an object schema with additional optional members."""
     return {**schema, "properties": {**schema["properties"], **members}}
 
 

@@ -27,7 +27,6 @@ class RateLimit:
 
     bucket: str
     per_minute: int
-    """Default limit of a Space."""
 
     def for_space(self, own: Mapping[str, int], factor: float) -> int:
         """Return a Space's limit, given its own limits by bucket; `factor` scales all."""
@@ -51,7 +50,6 @@ class Quota(msgspec.Struct):
     reset_at: int
     """Start of the next minute, in Unix seconds."""
     reset_in: int
-    """Seconds until then."""
 
     def with_more(self, units: int) -> Quota:
         """Return the quota with this many unused units added back."""
@@ -63,7 +61,6 @@ class Quota(msgspec.Struct):
             raise RateLimited(self.reset_in)
 
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """Return the headers of every limited answer."""
         return [
             (b"x-ratelimit-limit", b"%d" % self.limit),
             (b"x-ratelimit-remaining", b"%d" % self.remaining),

@@ -43,20 +43,15 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class FieldNote:
-    """A parameter, or a body's member."""
-
     name: str
     kind: str
     is_required: bool
     description: str
     values: list[str]
-    """Possible values, if limited."""
 
 
 @dataclass(frozen=True)
 class ReferenceEntry:
-    """An operation on the page."""
-
     id: str
     method: str
     path: str
@@ -70,23 +65,19 @@ class ReferenceEntry:
     target: str
     """The example's path and query."""
     request: str
-    """The example's body, as text."""
     response: str
     conflict: str
     """The conflict answer; empty if it never conflicts."""
 
     @property
     def content_type(self) -> str:
-        """The type of the example's body."""
         return content_type(self.request)
 
     def curl(self, base_url: str) -> str:
-        """Return the example as a command."""
         return curl(base_url, self.method, self.target, self.request)
 
 
 def add_tags(document: Schema) -> None:
-    """Add the subjects to the document as tags, in order."""
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
     known = [tag for tag in _ORDER if tag in used]
     document["tags"] = [

@@ -27,7 +27,6 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request and its answer."""
 
     path: dict[str, str] = {}
-    """The path's parameters."""
     query: list[tuple[str, str]] = []
     body: Any = None
     """JSON, or a file's text."""
@@ -57,7 +56,6 @@ _PROBLEMS: dict[int, Problem] = {
 ERRORS: dict[int, Any] = {
     status: msgspec.json.decode(_PROBLEMS.get(status, plain(status)).body()) for status in PROBLEMS
 }
-"""The body of an error, by status."""
 
 
 def add_examples(document: dict[str, Any]) -> None:

@@ -12,22 +12,17 @@ from headwater.api.reference.commands import curl, pretty
 
 @dataclass(frozen=True)
 class FirstCall:
-    """A call of the introduction, and a new Space's answer."""
-
     about: str
     method: str
     target: str
-    """Path and query."""
     body: Any
     answer: Any
 
     def command(self, base_url: str) -> str:
-        """Return the call as a command."""
         return curl(base_url, self.method, self.target, pretty(self.body))
 
     @property
     def answer_text(self) -> str:
-        """Return the answer, formatted."""
         return pretty(self.answer)
 
 

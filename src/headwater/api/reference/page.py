@@ -38,7 +38,6 @@ _TEMPLATES = Environment(
 
 
 def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
-    """Return the routes of /docs and its files."""
 
     @cache
     def page() -> str:

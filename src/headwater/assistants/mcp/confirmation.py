@@ -30,7 +30,6 @@ PREVIEW: dict[str, Schema] = {
     "confirm": {"type": "string"},
     "message": {"type": "string"},
 }
-"""Members of the preview."""
 
 _VALUE = re.compile(r"([0-9]{1,12})\.([0-9a-f]{64})")
 _ASK = (

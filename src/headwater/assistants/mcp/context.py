@@ -25,8 +25,6 @@ CALLING = RateLimit("mcp", 60)
 
 @dataclass(frozen=True)
 class McpServices:
-    """Services shared by a process's requests."""
-
     database: Database
     inbox: Inbox
     base_url: str
@@ -37,8 +35,6 @@ class McpServices:
 
 @dataclass(frozen=True)
 class ToolContext:
-    """A request from an assistant."""
-
     service: McpServices
     bearer: Bearer
     limits: dict[str, int]

@@ -14,7 +14,6 @@ MODELS_IN_WORDS = {name: model.description for name, model in MODELS.items()}
 
 
 async def describe_space(context: ToolContext) -> dict[str, Any]:
-    """Return a Space's properties and contents, and the assistant's abilities in it."""
     async with context.transaction() as connection:
         space = await context.space(connection)
         contents = await fetch_contents(connection, space.id)
@@ -41,7 +40,6 @@ def _on_clock(moment: datetime | None, space: Space) -> str | None:
 
 
 def _unknowns(contents: SpaceContents) -> list[str]:
-    """Return facts that answers lack, or cover only in part."""
     unknowns: list[str] = []
     if not contents.has_spend:
         unknowns.append("No ad spend is stored, so neither cost nor return on ad spend is known.")

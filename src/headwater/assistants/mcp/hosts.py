@@ -31,7 +31,6 @@ class AllowedHosts:
         return cls(frozenset(name + suffix for name in names for suffix in ports), base_url.lower())
 
     def takes_host(self, host: str) -> bool:
-        """Return whether a request for this host is ours."""
         return host.lower() in self.names
 
     def takes_origin(self, origin: str | None) -> bool:

@@ -32,5 +32,4 @@ def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
 
 
 def filled(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without null members."""
     return {name: value for name, value in row.items() if value is not None}

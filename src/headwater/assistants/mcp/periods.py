@@ -15,7 +15,6 @@ _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADA
 PERIOD = Parameter(name="period", kind=_WORDS, description="In words; see query_report.")
 DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
 PERIODS = (PERIOD, *DATES.parameters)
-"""Arguments for a period."""
 
 
 def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: str = "") -> dict[str, Any]:
@@ -30,5 +29,4 @@ def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: 
 
 
 def written(dates: DateSpan) -> dict[str, str]:
-    """Return dates as the arguments start_date and end_date."""
     return {"start_date": f"{dates.first} 00:00:00", "end_date": f"{dates.last} 23:59:59"}

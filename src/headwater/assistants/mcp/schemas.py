@@ -85,7 +85,6 @@ def _without_null(schema: Schema) -> Schema:
 
 
 def _short(schema: Schema) -> Schema:
-    """Return a schema's types, values and descriptions."""
     if isinstance(schema.get("properties"), dict):
         return _short_object(schema)
     if (words := _long_list(schema)) is not None:
@@ -117,7 +116,6 @@ def _short_choice(schema: Schema) -> Schema:
 
 
 def _types(schemas: list[Schema]) -> str | list[str]:
-    """Return the types in schemas with one type or a list."""
     return _one_or_list([name for schema in schemas for name in _type_names(schema)])
 
 

@@ -66,7 +66,6 @@ _HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
-    """Return a server with these tools."""
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:

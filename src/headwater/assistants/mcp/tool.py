@@ -66,7 +66,6 @@ class Tool:
 
     @cached_property
     def answer_schema(self) -> Schema:
-        """Return the answer's JSON schema."""
         return inline_schema(self.answer) if isinstance(self.answer, type) else self.answer
 
     def check(self, arguments: Arguments) -> None:
@@ -151,7 +150,6 @@ def partial(row: Schema) -> Schema:
 
 
 def schema_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
-    """Return the schema of a public API body or answer."""
     return (
         inline_schema(answer) if isinstance(answer, type) else answer["content"]["application/json"]["schema"]
     )
@@ -173,5 +171,4 @@ def without_words(schema: Schema) -> Schema:
 
 
 def rows_schema(page: type[Struct]) -> Schema:
-    """Return the row schema of a public API list."""
     return schema_of(page)["properties"]["data"]["items"]

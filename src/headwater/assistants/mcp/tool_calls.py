@@ -59,7 +59,6 @@ async def call_tool(
 
 
 def _explain(tool: Tool, error: Exception) -> str:
-    """Explain a failure and its solution. Log internal failures."""
     if isinstance(error, Problem):
         return tool.explain(error)
     if isinstance(error, QueryCanceled):
@@ -92,7 +91,6 @@ def _is_id(value: Any) -> bool:
 
 
 async def _localize(context: ToolContext, content: Any) -> Any:
-    """Return an answer with times also in the Space's time zone."""
     if not has_utc_times(content):
         return content
     async with context.transaction() as connection:

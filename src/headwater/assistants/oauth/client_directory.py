@@ -12,8 +12,6 @@ from headwater.database.pool import Database
 
 @dataclass(frozen=True)
 class ClientDirectory:
-    """All clients by id."""
-
     database: Database
     hosted: HostedClients | None
     """None if the operator disables clients that host their document."""

@@ -53,15 +53,12 @@ class OAuthClient:
     host: str | None = None
     """Host of its metadata document; None for a registered client."""
     registered_at: datetime | None = None
-    """Time of its registration."""
 
     @property
     def display_name(self) -> str:
-        """The name shown on pages."""
         return visible_name(self.name)
 
     def find_redirect(self, uri: str) -> Redirect | None:
-        """Return a request's redirect address, if it is one of the client's."""
         return find_registered(self.redirect_uris, uri)
 
     @property
@@ -178,7 +175,6 @@ def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:
 
 
 def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return other metadata with a valid type and a reasonable size."""
     kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
     kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
     return {

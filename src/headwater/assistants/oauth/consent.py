@@ -23,13 +23,10 @@ _WRITES = "record, change and delete events; change contacts and companies; eras
 
 @dataclass(frozen=True)
 class SpaceChoice:
-    """A Space of the person."""
-
     space_id: int
     name: str
     role: Role
     active: bool
-    """Whether its subscription is active."""
     tokens: int
     """Number of valid tokens."""
 
@@ -43,12 +40,10 @@ class SpaceChoice:
 
     @property
     def is_open(self) -> bool:
-        """Return whether an assistant can be admitted."""
         return self.active and not self.is_full and self.role.may(Permission.MAKE_TOKENS)
 
     @property
     def abilities(self) -> tuple[str, ...]:
-        """The assistant's abilities there, in words."""
         return (_READS, _WRITES) if self.role.may(Permission.WRITE_DATA) else (_READS,)
 
 
@@ -64,15 +59,11 @@ class NoSpaceReason(StrEnum):
 
 @dataclass(frozen=True)
 class ConsentOffer:
-    """Spaces that the user can choose."""
-
     choices: Sequence[SpaceChoice]
     locked: bool
-    """Whether the request names the Space."""
 
     @property
     def hindrance(self) -> NoSpaceReason | None:
-        """Return the reason for having no choice, or None."""
         if not self.choices:
             return NoSpaceReason.NO_MEMBER if self.locked else NoSpaceReason.NO_SPACE
         if any(choice.is_open for choice in self.choices):

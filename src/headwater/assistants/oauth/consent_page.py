@@ -54,11 +54,8 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ConsentRequest:
-    """A request that a visitor can decide on."""
-
     visitor: Visitor
     query: str
-    """The address's query, unchanged."""
     request: AuthorizationRequest
     reply: ReplyTarget
 
@@ -225,7 +222,6 @@ def _see(location: str) -> RedirectResponse:
 
 
 def authorize_routes(shared: Services, clients: ClientDirectory) -> list[Route]:
-    """Return the page as a route for any method."""
     routes = [
         Route(AUTHORIZE, _deciding(clients, show_consent), methods=["GET"]),
         Route(AUTHORIZE, _deciding(clients, post_consent), methods=["POST"]),

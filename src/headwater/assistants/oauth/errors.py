@@ -44,6 +44,5 @@ class OAuthError(Exception):
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
     def answer(self) -> JSONResponse:
-        """Return the error as JSON, for direct calls."""
         body = {"error": self.error, "error_description": described(self.description)}
         return JSONResponse(body, self.status, headers=NO_STORE | CORS | self.headers)

@@ -59,8 +59,6 @@ class RedirectRefusal(StrEnum):
 
 
 class Redirect:
-    """An unambiguous redirect address."""
-
     __slots__ = ("host", "parts", "port", "scheme", "text")
 
     def __init__(self, text: str, parts: SplitResult, host: str, port: str | None) -> None:
@@ -74,7 +72,6 @@ class Redirect:
 
     @property
     def is_application(self) -> bool:
-        """Return whether its scheme belongs to an application."""
         return self.scheme not in ("http", "https")
 
     @property
@@ -174,7 +171,6 @@ def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | Non
 
 
 def find_registered(registered: Collection[str], uri: str) -> Redirect | None:
-    """Return the requested address, if it is registered."""
     wanted = read_redirect(uri)
     if isinstance(wanted, RedirectRefusal):
         return None

@@ -38,7 +38,6 @@ async def count_registration(connection: AsyncConnection, address: str) -> None:
 async def register_client(
     connection: AsyncConnection, registration: Registration, base_url: str
 ) -> dict[str, Any]:
-    """Register a client and return the accepted metadata."""
     values = {
         "id": PREFIX + secrets.token_urlsafe(24),
         "name": registration.name,

@@ -38,8 +38,6 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class AuthorizationParameters:
-    """Request parameters, each with all its values."""
-
     values: Mapping[str, Sequence[str]]
 
     def single(self, name: str) -> str | None:
@@ -61,11 +59,9 @@ class ReplyTarget:
     issuer: str
 
     def success(self, code: str) -> str:
-        """Return the address that gives the client its code."""
         return self._with({"code": code})
 
     def failure(self, error: Code, description: str) -> str:
-        """Return the address that gives the client an error."""
         return self._with({"error": error, "error_description": described(description)})
 
     def _with(self, answer: Mapping[str, str]) -> str:

@@ -51,7 +51,6 @@ log = structlog.get_logger()
 
 
 def _answering(handle: Handler) -> Handler:
-    """Return a handler that answers refusals and failures in OAuth's format."""
 
     async def answer(request: Request) -> Response:
         if request.method == "OPTIONS":
@@ -106,7 +105,6 @@ async def register(request: Request) -> Response:
 
 
 async def show_client(request: Request) -> Response:
-    """Repeat a client's registration answer."""
     shared = services(request)
     client_id = request.path_params["client_id"]
     async with shared.database.connection() as connection:
@@ -183,7 +181,6 @@ _RESOURCE = "oauth-protected-resource"
 
 
 def oauth_routes(clients: ClientDirectory) -> list[Route]:
-    """Return the routes of the endpoints."""
     return [
         *(_route(f"/.well-known/{name}", show_server, "GET") for name in _SERVER),
         *(_route(f"/.well-known/{name}/{{path:path}}", show_server, "GET") for name in _SERVER),

@@ -20,8 +20,6 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 
 
 class AddressRefusal(StrEnum):
-    """The reason for refusing an address."""
-
     UNSPECIFIED = "unspecified"
     LOOPBACK = "loopback"
     LINK_LOCAL = "link-local"

@@ -248,7 +248,6 @@ def _is_ours(address: str) -> bool:
 
 
 def _fault(error: BaseException) -> str:
-    """Return a connection's fault, in words without addresses."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

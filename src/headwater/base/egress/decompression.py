@@ -20,7 +20,6 @@ class BoundedBody:
 
     @property
     def bytes(self) -> bytes:
-        """Return the collected bytes."""
         return bytes(self._kept)
 
     def feed(self, piece: bytes) -> bool:

@@ -44,8 +44,6 @@ async def send_mail(
 
 @dataclass
 class _Dialogue:
-    """A connection to the server for one message."""
-
     server: MailServer
     sender: str
     recipient: str
@@ -180,7 +178,6 @@ class _Dialogue:
 
 
 def _reply(text: bytes | str) -> str:
-    """Return the readable part of a server's reply."""
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     plain = "".join(each if each.isprintable() else " " for each in words)
     return " ".join(plain.split())[:LONGEST_REPLY]

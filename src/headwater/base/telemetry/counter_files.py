@@ -34,7 +34,6 @@ def keep_directory(folder: Path) -> dict[str, str]:
 
 
 def child_variables(name: str) -> dict[str, str]:
-    """Return a child process's variables: its name."""
     own = os.environ.get(PROCESS)
     return {PROCESS: f"{own}-{name}" if own else name}
 

@@ -76,7 +76,6 @@ class SdkTracer:
                 raise
 
     def current_ids(self) -> dict[str, str]:
-        """Return the current span's ids."""
         context = trace.get_current_span().get_span_context()
         if not context.is_valid:
             return {}
@@ -121,5 +120,4 @@ def _interval() -> float:
 
 
 def _resource(described: Mapping[str, str]) -> Resource:
-    """Return a process as a resource; the variables take precedence."""
     return Resource.create().merge(Resource(described)).merge(OTELResourceDetector().detect())

@@ -77,7 +77,6 @@ def _read(family: Family, time: _Period) -> Iterator[Metric]:
 
 
 def _gather(samples: Iterable[Sample]) -> Mapping[Labels, _Buckets]:
-    """Return the buckets by combination of labels."""
     by_labels: defaultdict[Labels, _Buckets] = defaultdict(_Buckets)
     for sample in samples:
         labels = tuple((name, text) for name, text in sample.labels.items() if name != "le")

@@ -24,8 +24,6 @@ _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True)
 class Signals:
-    """Kinds of data to export."""
-
     traces: bool
     metrics: bool
 

@@ -26,8 +26,6 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """A maker of spans."""
-
     def begin(
         self, name: str, kind: Kind, attributes: Mapping[str, Attribute], caller: Mapping[str, str] | None
     ) -> AbstractContextManager[Span]:
@@ -40,8 +38,6 @@ class Tracer(Protocol):
 
 
 class _Unseen:
-    """A span that is not collected."""
-
     def __enter__(self) -> Self:
         return self
 
@@ -58,8 +54,6 @@ class _Unseen:
 
 
 class _Tracing:
-    """The process's tracing state."""
-
     tracer: Tracer | None = None
 
 
@@ -73,7 +67,6 @@ def trace_with(tracer: Tracer | None) -> None:
 
 
 def is_traced() -> bool:
-    """Return whether this process's spans are collected."""
     return _Tracing.tracer is not None
 
 

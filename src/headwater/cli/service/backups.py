@@ -55,7 +55,6 @@ NO_KEY_NOTE = (
 
 
 def backup(settings: Settings, arguments: Namespace) -> int:
-    """Create, verify or list backups."""
     keep_private()
     if arguments.target == LIST:
         print_output(asyncio.run(_list(settings)), as_json=arguments.json)
@@ -135,7 +134,6 @@ def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> 
 
 
 def _remove_older(settings: Settings, manifest: Manifest, folder: Path, keep: int | None) -> list[str]:
-    """Remove older backups, if requested, and return their names."""
     if keep is None:
         return []
     removed = remove_older(folder, manifest.installation_id, keep)

@@ -134,7 +134,6 @@ def _describe(archive: Archive, restored: Restored, until: datetime | None, key:
 def _notes(
     settings: Settings, archive: Archive, restored: Restored, until: datetime | None, key: str
 ) -> list[str]:
-    """Return sentences about the remaining steps."""
     notes = _notes_on_erasures(restored, archive.manifest.made_at, until)
     if key == "missing":
         sealed = restored.sealed

@@ -56,14 +56,11 @@ _USUAL: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class ListedAlert:
-    """An alert with its history."""
-
     row: AlertRow
     steps: list[StepRow]
 
     @property
     def remedy(self) -> str:
-        """Advice on how to solve it."""
         return TEXTS[Rule(self.row.rule)].advice
 
     @property
@@ -173,7 +170,6 @@ async def alerts_page(
 
 
 def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
-    """Return current problems that the history doesn't have yet."""
     known = {(each.row.rule, each.row.subject) for each in opened}
     return [
         alert

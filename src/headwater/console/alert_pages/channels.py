@@ -69,7 +69,6 @@ async def post_create(visit: PageVisit) -> FlashMessage:
 
 @_PAGES.action("/change", SentForm("change channel", Permission.CHANGE_SETTINGS))
 async def post_change(visit: PageVisit) -> FlashMessage:
-    """Change a channel's rules, or remove it."""
     form, channel_id = visit.form, visit.form.number("channel")
     if form.text("remove") == "yes":
         await channels.remove_channel(visit.connection, visit.space.id, channel_id)

@@ -25,7 +25,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/schedule", REPORT_FORM, _refuse)
 async def post_schedule(visit: PageVisit) -> FlashMessage:
-    """Schedule a report of a saved view, or of a page and its choices."""
     typed = await _typed(visit)
     new = NewReport(
         typed["name"],

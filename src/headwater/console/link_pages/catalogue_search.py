@@ -36,13 +36,11 @@ class ListedSource:
 
 
 def search_sources(text: str) -> list[ListedSource]:
-    """Return matching sources; all for an empty search."""
     return [source for source in list_sources() if source.matches(text)]
 
 
 @cache
 def list_sources() -> tuple[ListedSource, ...]:
-    """Return every source, in catalogue order."""
     aliases: dict[str, list[str]] = defaultdict(list)
     for alias, target in ALIASES.items():
         sources = {choose_source(target, paid=True), choose_source(target, paid=False)}

@@ -49,7 +49,6 @@ class SheetRow:
     address: str
     parts: LinkParts | None = None
     link: str = ""
-    """Empty if there is an error."""
     visit: VisitExplanation | None = None
     notes: tuple[str, ...] = ()
     problem: str = ""
@@ -57,8 +56,6 @@ class SheetRow:
 
 @dataclass(frozen=True)
 class LinkSheet:
-    """The rows of a table, or the error in it."""
-
     rows: Sequence[SheetRow] = ()
     problem: str = ""
 
@@ -87,7 +84,6 @@ def read_sheet(text: str, usual: LinkParts, exclusions: Exclusions, names: Sourc
 
 
 def write_sheet(sheet: LinkSheet) -> bytes:
-    """Return the table with its links as CSV."""
     table = CsvTable(["line", *COLUMNS, "link", "counts_as", "rule", "problem"])
     for row in sheet.rows:
         parts = row.parts or LinkParts("")

@@ -18,7 +18,6 @@ MOST_TOUCHPOINTS = 500
 """Latest touchpoints whose utm_source and utm_medium are read."""
 MOST_VALUES = 100
 LONGEST = 200
-"""Maximum characters of a suggestion."""
 _FIELDS = ("campaign", "adset", "ad", "keyword", "address")
 _TAGS = frozenset({"utm_source", "utm_medium"})
 

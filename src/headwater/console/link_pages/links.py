@@ -45,16 +45,12 @@ NOT_LINKED = tuple(source for source in SOURCES if source not in LINKED)
 
 @dataclass(frozen=True)
 class LinkForm:
-    """The submitted link form."""
-
     values: dict[str, str]
     query: str
-    """The form as a query string."""
     errors: Errors
 
     @property
     def address(self) -> str:
-        """The page's address."""
         return self.values["address"]
 
     @property
@@ -63,14 +59,11 @@ class LinkForm:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether the form is sufficient for a link."""
         return bool(self.address and self.values["source"]) and not self.errors
 
 
 @dataclass(frozen=True)
 class BuiltLink:
-    """A link and the classification of its visits."""
-
     text: str
     visit: VisitExplanation
     notes: list[str]
@@ -82,12 +75,10 @@ class BuiltLink:
 
 
 async def show_builder(request: Request) -> Response:
-    """Show the form, and the link described by the query."""
     return await _show(request, "links.html")
 
 
 async def show_preview(request: Request) -> Response:
-    """Show only the link, for the page's script."""
     return await _show(request, "link_preview.html")
 
 
@@ -117,7 +108,6 @@ async def _show(request: Request, template: str) -> Response:
 
 
 def choices() -> dict[str, Any]:
-    """Return the options of link pages."""
     return {
         "grouped_sources": GROUPED_SOURCES,
         "not_linked": NOT_LINKED,
@@ -129,7 +119,6 @@ def choices() -> dict[str, Any]:
 
 
 def read_link_form(request: Request) -> LinkForm:
-    """Return the link form and its errors by field."""
     raw: bytes = request.scope["query_string"]
     query = Query(raw)
     values = {name: (query.single(name) or "").strip() for name in FIELDS}

@@ -14,7 +14,6 @@ from headwater.spaces.settings_input import SOURCE_NAME, read_changes
 from headwater.spaces.spaces import change_space
 
 HOST_LISTS = ("own_domains", "excluded_referrers", "heeded_referrers")
-"""Settings that list hosts."""
 GROUPED_SOURCES = [
     (format_title(channel), [(each, format_title(each)) for each in SOURCES if find_channel(each) == channel])
     for channel in CHANNELS
@@ -72,14 +71,12 @@ async def drop_network(visit: PageVisit) -> FlashMessage:
 
 
 async def add_own_host(visit: PageVisit) -> FlashMessage:
-    """Add a host to the Space's own domains."""
     hosts = ",".join([*visit.space.own_domains, visit.form.text("host")])
     await _change(visit, {"own_domains": hosts})
     return FlashMessage.HOST_OWN
 
 
 async def exclude_host(visit: PageVisit) -> FlashMessage:
-    """Exclude a host as a source."""
     hosts = ",".join([*visit.space.excluded_referrers, visit.form.text("host")])
     await _change(visit, {"excluded_referrers": hosts})
     return FlashMessage.HOST_EXCLUDED
@@ -96,7 +93,6 @@ async def change_hosts(visit: PageVisit) -> FlashMessage:
 
 
 def typed_hosts(space: Space) -> dict[str, str]:
-    """Return the host lists as text for their fields."""
     return {key: ", ".join(getattr(space, key)) for key in HOST_LISTS}
 
 

@@ -43,8 +43,6 @@ TESTED = {"url": "address", "referrer": "referrer"}
 
 @dataclass(frozen=True)
 class AddressTest:
-    """The submitted form that tests an address."""
-
     url: str = ""
     referrer: str = ""
     find: str = ""
@@ -52,13 +50,11 @@ class AddressTest:
 
     @property
     def is_sent(self) -> bool:
-        """Return whether there is an address to test."""
         return bool(self.url or self.referrer)
 
 
 @ROUTES.page()
 async def show_sources(visit: PageVisit) -> Response:
-    """Show the page with the test in the query."""
     return await _page(visit, {}, {})
 
 
@@ -112,7 +108,6 @@ def _prefilled(request: Request) -> dict[str, str]:
 
 
 def _read_test(request: Request) -> tuple[AddressTest, Errors]:
-    """Return the address test and its errors by field."""
     query = Query(request.scope["query_string"])
     values = {name: (query.single(name) or "").strip() for name in ("url", "referrer", "find")}
     errors: Errors = dict(query.errors)

@@ -104,7 +104,6 @@ def _visit(kind: str, values: Mapping[str, Any], space: Space, base: str) -> dic
 
 
 def _page(url: str | None) -> str:
-    """Return an address's path, shortened for a line; its host without a path."""
     try:
         parts = urlsplit(url or "")
     except ValueError:
@@ -167,6 +166,5 @@ def _waiting(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sender(values: Mapping[str, Any]) -> str:
-    """Return the channel that sent the arrival."""
     sender = values.get("sender")
     return f"by {SENDERS[Sender(sender)]}" if sender in SENDERS else ""

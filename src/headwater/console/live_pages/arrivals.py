@@ -41,7 +41,6 @@ KINDS = {
     "waiting": ("waiting",),
     "problems": ("duplicates", "rejected", "bots"),
 }
-"""The page's choices and the queries of each."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,6 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Minute:
-    """Page views and events of one minute."""
-
     start: datetime
     views: int
     events: int
@@ -79,7 +76,6 @@ class ArrivalsSnapshot:
     is_all_counted: bool
     """False if more arrived than were counted."""
     rendered: dict[tuple[str, ...], bytes] = field(default_factory=dict[tuple[str, ...], bytes])
-    """Rendered lists, by the choice and all other inputs."""
 
     def of(self, choice: str) -> list[Arrival]:
         """Return the latest arrivals of a choice of KINDS; all for an unknown one."""
@@ -96,8 +92,6 @@ class _Kept:
 
 
 class ArrivalsFeed:
-    """Snapshots of a process, by Space."""
-
     def __init__(self) -> None:
         self._kept: dict[int, _Kept] = {}
         self._locks: dict[int, asyncio.Lock] = {}

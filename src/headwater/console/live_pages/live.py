@@ -80,7 +80,6 @@ async def show_latest(request: Request) -> Response:
 
 
 def _read_choices(request: Request) -> tuple[str, bool]:
-    """Return the chosen kind, and whether the page reloads itself."""
     query = Query(request.scope["query_string"])
     kind = query.single("kind") or ""
     return (kind if kind in KINDS else "", query.single("reload") == "on")

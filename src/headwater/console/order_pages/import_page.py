@@ -54,8 +54,6 @@ GONE = "The uploaded file no longer exists. Cancel the import, and upload the fi
 
 @dataclass(frozen=True)
 class FileHead:
-    """The beginning of an uploaded file."""
-
     columns: Sequence[str] = ()
     rows: Sequence[FileRow] = ()
     problem: str | None = None
@@ -74,7 +72,6 @@ async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/check", _FORM, _refuse_check, _refuse_check)
 async def post_check(visit: PageVisit) -> Response:
-    """Start the check of all rows."""
     job = await _fetch_job(visit)
     reading = _chosen(visit.form, job.kind)
     read_choice(job.kind, reading)
@@ -112,7 +109,6 @@ async def post_start(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/cancel", _FORM, conflict=_show_progress)
 async def post_cancel(visit: PageVisit) -> FlashMessage:
-    """Cancel an import; stored rows remain."""
     job = await _fetch_job(visit)
     await cancel_job(visit.connection, visit.space.id, job.id)
     return FlashMessage.IMPORT_CANCELLED

@@ -33,7 +33,6 @@ ROUTES = SpacePages("/orders/webhooks/{webhook_id}/mapping")
 SPARE_ROWS = 3
 """Empty rows at the end of each table."""
 LATEST = 20
-"""Latest deliveries searched for one to preview."""
 NEVER = "-"
 """Event name of an ignored topic, in the form."""
 USUAL_FIELDS = (
@@ -95,7 +94,6 @@ def _read(webhook: Webhook, pairs: dict[str, str], repeated: Errors) -> WebhookS
 
 
 def _pairs(settings: WebhookSettings) -> dict[str, str]:
-    """Return settings as KEY=VALUE pairs."""
     events = {
         "event" if topic == ANYTHING else f"event.{topic}": name for topic, name in settings.events.items()
     }
@@ -107,7 +105,6 @@ def _pairs(settings: WebhookSettings) -> dict[str, str]:
 
 
 def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
-    """Return the form's pairs and the errors of duplicate keys."""
     pairs: dict[str, str] = {}
     repeated: Errors = {}
 

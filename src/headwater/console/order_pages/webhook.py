@@ -41,7 +41,6 @@ async def show_webhook(visit: PageVisit) -> Response:
 
 
 async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    """Show the webhook with the error."""
     return await render_webhook(
         visit,
         visit.id("webhook_id"),
@@ -82,7 +81,6 @@ async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
 
 @ROUTES.page("/deliveries/{delivery_id}")
 async def show_delivery(visit: PageVisit) -> Response:
-    """Show a delivery and its outcome with the current settings."""
     webhook = await fetch_active_webhook(visit)
     delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, visit.id("delivery_id"))
     message, tried = kept_message(delivery), None

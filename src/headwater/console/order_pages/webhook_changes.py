@@ -49,7 +49,6 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/resume", _SETTINGS, refuse_change, refuse_change)
 async def post_resume(visit: PageVisit) -> FlashMessage:
-    """Process new deliveries again."""
     webhook = await fetch_active_webhook(visit)
     await pause_webhook(visit.connection, visit.space.id, webhook.id, paused=False)
     return FlashMessage.WEBHOOK_RESUMED
@@ -57,7 +56,6 @@ async def post_resume(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/delete", _SETTINGS, refuse_change, refuse_change)
 async def post_delete(visit: PageVisit) -> Response:
-    """Revoke the webhook's address permanently."""
     webhook = await fetch_active_webhook(visit)
     await revoke_webhook(visit.connection, visit.space.id, webhook.id)
     return visit.redirect("/orders", FlashMessage.WEBHOOK_DELETED)
@@ -74,7 +72,6 @@ async def post_replay(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/replay-failed", _DATA, refuse_change, refuse_change)
 async def post_replay_failed(visit: PageVisit) -> FlashMessage:
-    """Replay every refused delivery."""
     webhook = await fetch_active_webhook(visit)
     outcomes = await replay_failed(visit.connection, visit.space.id, webhook.id)
     if not outcomes:

@@ -31,7 +31,6 @@ from headwater.intake.webhooks.webhooks import fetch_webhook
 from headwater.spaces.models import Space
 
 ROWS = 50
-"""Maximum deliveries or imports on a page."""
 STATUSES = {
     Status.ACCEPTED: "became an event, or was one already",
     Status.IGNORED: "reports nothing that we store",
@@ -47,10 +46,8 @@ class OutcomeView:
     status: Status
     detail: str
     fields: Sequence[tuple[str, str]]
-    """Fields and values of the resulting event."""
     occurred_at: datetime | None
     errors: Errors
-    """Errors by field of the body."""
 
 
 def list_senders() -> list[tuple[str, Provider]]:
@@ -67,7 +64,6 @@ async def fetch_active_webhook(visit: PageVisit) -> Webhook:
 
 
 def webhook_path(webhook_id: int) -> str:
-    """Return the path of a webhook's page below the Space's."""
     return f"/orders/webhooks/{webhook_id}"
 
 
@@ -79,7 +75,6 @@ def read_context(webhook: Webhook) -> ReadContext:
 async def try_body(
     connection: AsyncConnection, space: Space, reader: ReadContext, message: WebhookRequest
 ) -> OutcomeView:
-    """Return the outcome of an authenticated body. Stores nothing."""
     draft = await make_draft(space.id, reader, message)
     return view_outcome(await process_message(connection, space.id, reader, message, draft))
 
@@ -105,7 +100,6 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
 
 
 def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
-    """Return readable fields of a refund that has no event yet."""
     amounts = [statement.amount or "everything" for statement in refund.statements if not statement.failed]
     return {
         "event_time": refund.at,
@@ -120,7 +114,6 @@ def _text(value: Any) -> str:
 
 
 def pretty_body(body: str) -> str:
-    """Return a body with JSON indented."""
     try:
         return msgspec.json.format(body, indent=2)
     except (msgspec.DecodeError, RecursionError):

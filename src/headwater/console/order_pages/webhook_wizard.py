@@ -24,7 +24,6 @@ from headwater.spaces.accounts.roles import Permission
 ROUTES = SpacePages("/orders/webhooks")
 _CREATE = SentForm("create webhook", Permission.CHANGE_SETTINGS, once=True)
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"
-"""Options for the signing secret."""
 LONGEST_SECRET = 500
 NOT_USED = "Clear this secret, or choose “I have one”: without a signature it is not used."
 

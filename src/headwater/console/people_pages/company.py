@@ -64,7 +64,6 @@ class CompanyTotals:
     revenue: Decimal | None
     """None if the sales have several currencies."""
     currencies: str
-    """Currencies of the sales; empty without sales."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,6 @@ class CompanyContent:
     totals: CompanyTotals
     people: list[PersonRow]
     more_after: int | None
-    """The last contact of the previous page."""
     timeline: Timeline
 
 

@@ -42,7 +42,6 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "contact.sql")
 
 MOST_EVENTS = 10_000
-"""Maximum events counted for a contact's figures."""
 MOST_IDENTIFIERS = 500
 MOST_MERGES = 100
 IDENTIFIER_KINDS = {
@@ -78,20 +77,16 @@ class ContactHead:
 
     @property
     def title(self) -> str:
-        """The contact's display name."""
         return self.name or self.email or f"Contact {self.id}"
 
     @property
     def device(self) -> str:
-        """Device and location on one line."""
         parts = (self.browser, self.os, self.device_type, self.city, self.state, self.country)
         return ", ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True)
 class ErasureState:
-    """The latest erasure request of a contact."""
-
     id: int
     requested_at: datetime
     attempts: int
@@ -110,7 +105,6 @@ class ContactContent:
     revenue: Decimal | None
     """None if the sales have several currencies."""
     currencies: str
-    """Currencies of the sales; empty without sales."""
     identifiers: list[dict[str, Any]]
     merges: list[LoggedMerge]
     erasure: ErasureState | None
@@ -118,7 +112,6 @@ class ContactContent:
 
     @property
     def events_text(self) -> str:
-        """The event count in words."""
         more = self.events > MOST_EVENTS
         return f"{MOST_EVENTS:,}+" if more else f"{self.events:,}"
 
@@ -186,7 +179,6 @@ async def contact_page(
 
 
 def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, str]:
-    """Return the links to newer and older pages of a list."""
     positions = {"newer": page.previous, "older": page.next}
     return {
         name: f"{path}?cursor={cursors.write(position)}"
@@ -238,7 +230,6 @@ async def _fetch_identifiers(
 
 
 async def fetch_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> ErasureState | None:
-    """Return a contact's latest erasure request, or None."""
     values = {"space_id": space_id, "contact_id": contact_id, "most": MOST_MERGES}
     cursor = connection.cursor(row_factory=class_row(ErasureState))
     return await fetch_optional(cursor, queries["erasures"], values)

@@ -43,7 +43,6 @@ KEPT = (
 
 
 async def post_erase(request: Request) -> Response:
-    """Request the erasure of a person."""
     form = await _read(request, "erase contact")
     async with services(request).database.transaction() as connection:
         inside, contact_id = await _enter(connection, request)

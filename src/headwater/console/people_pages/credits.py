@@ -28,8 +28,6 @@ _AD = (
 
 @dataclass(frozen=True)
 class PathTouch:
-    """A touchpoint of the path."""
-
     id: int
     at: datetime
     contact_id: int
@@ -38,20 +36,16 @@ class PathTouch:
     url: str | None
     sender: str | None
     ad: tuple[tuple[str, str], ...]
-    """Names and kinds of the ad's levels."""
     findings: tuple[str, ...]
     """Sentences about the checks made for a direct touchpoint."""
 
     @property
     def title(self) -> str:
-        """The source's title."""
         return format_title(self.source)
 
 
 @dataclass(frozen=True)
 class CreditCell:
-    """A model's credit for a touchpoint."""
-
     credited: bool
     amount: Decimal | None
     """None without credit or an event amount."""
@@ -70,13 +64,11 @@ class ModelColumn:
 
     @property
     def total(self) -> Decimal:
-        """Sum of the credits."""
         parts = (*(cell.amount for cell in self.cells), self.left_out_amount)
         return sum((part for part in parts if part is not None), Decimal())
 
 
 def exclusions_in(space: Space) -> Exclusions:
-    """Return the hosts that a Space excludes as sources."""
     own = tuple(host for host in space.own_domains if read_address(host) is not None)
     return make_exclusions(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 
@@ -87,7 +79,6 @@ def path_of(explanation: EventExplanation, exclusions: Exclusions) -> list[PathT
 
 
 def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
-    """Return a touchpoint of an explanation."""
     rule, url, referrer = touch["source_rule"], touch["event_url"], touch["referrer_host"]
     return PathTouch(
         touch["id"],

@@ -166,7 +166,6 @@ async def load_event(
 
 
 async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:
-    """Return the event's deliveries with their destinations."""
     lines = await list_event_deliveries(connection, space_id, event_id)
     deliveries = [json.loads(line) for line in lines]
     values = {"space_id": space_id, "ids": [each["destination_id"] for each in deliveries]}

@@ -15,8 +15,6 @@ from headwater.reports.questions.shared import WINDOW
 
 @dataclass(frozen=True)
 class PathView:
-    """The displayed path."""
-
     window_days: int = 30
     """Maximum days from a touchpoint to the event; 0 is unlimited."""
     query_mode: str = "profile"
@@ -35,7 +33,6 @@ class PathView:
 
     @property
     def window(self) -> str:
-        """The window in words."""
         return window_title(str(self.window_days))
 
     def link(self, path: str) -> str:
@@ -52,7 +49,6 @@ class PathView:
         return replace(self, window_days=days)
 
     def menus(self, path: str) -> tuple[Menu, ...]:
-        """Return the page's menus."""
         windows = tuple(
             Choice(window_title(str(days)), self.with_window(days).link(path), days == self.window_days)
             for days in WINDOWS

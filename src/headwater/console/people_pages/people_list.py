@@ -52,7 +52,6 @@ class PersonRow:
     revenue: Decimal | None
     """None if the sales have several currencies."""
     currencies: str
-    """Currencies of the sales; empty without sales."""
     has_more_events: bool
 
 
@@ -102,7 +101,6 @@ async def search(connection: AsyncConnection, space: Space, text: str) -> Search
 
 
 async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence[int]) -> list[PersonRow]:
-    """Return contacts in the order of their ids."""
     if not ids:
         return []
     values = {"space_id": space_id, "ids": list(ids), "sales": [*SALES_EVENTS], "most": MOST_EVENTS}
@@ -146,7 +144,6 @@ async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> l
 
 
 async def _parts(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
-    """Return the latest contacts with the text in their name."""
     values = {"space_id": space_id, "values": _spellings(text), "limit": PER_PAGE, "most": MOST_NAMES}
     return [row[0] for row in await fetch_all(connection, queries["parts"], values)]
 

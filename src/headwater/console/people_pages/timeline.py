@@ -43,8 +43,6 @@ _OF_COMPANY = ("events", "touchpoints")
 
 @dataclass(frozen=True)
 class Timeline:
-    """A page of a timeline, with the positions of its neighbours."""
-
     items: list[dict[str, Any]]
     """Items with `kind, at` and the fields of their kind. Consecutive page views of a visit are one item of
     kind `visit`.
@@ -72,7 +70,6 @@ async def list_contact_timeline(
 async def list_company_timeline(
     connection: AsyncConnection, space: Space, company_id: int, at: Position | None
 ) -> Timeline:
-    """Return a page of events and touchpoints of a company's contacts."""
     bound = {"space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number)}
     page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
     return await _timeline(connection, space, page)

@@ -51,21 +51,17 @@ LAST = Parameter(name="to", kind=_DAY, description="The last day of the deliveri
 
 @dataclass(frozen=True)
 class DeliveryChoice:
-    """The delivery filter in the query."""
-
     status: str | None = None
     reason: str | None = None
     first: date | None = None
     last: date | None = None
 
     def pairs(self, **changes: Any) -> list[tuple[str, str]]:
-        """Return the query parameters, with changes."""
         values = {"status": self.status, "reason": self.reason, "from": self.first, "to": self.last}
         values |= changes
         return [(name, str(value)) for name, value in values.items() if value is not None]
 
     def link(self, path: str, **changes: Any) -> str:
-        """Return a page's link with this filter."""
         pairs = self.pairs(**changes)
         return f"{path}?{urlencode(pairs)}#deliveries" if pairs else f"{path}#deliveries"
 
@@ -111,7 +107,6 @@ async def show_destination(visit: PageVisit) -> Response:
 
 
 def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
-    """Return the setup shown on the page."""
     platform = standing.platform_of(row)
     if platform is None:
         return {"platform": None, "settings": [], "sent": [], "unsent": []}

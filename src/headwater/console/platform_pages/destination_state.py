@@ -12,8 +12,6 @@ from headwater.forwarding.platforms.platform import Platform
 
 
 class Standing(NamedTuple):
-    """A state: label, tone and sentence."""
-
     word: str
     tone: str
     """`good`, `bad` or empty."""

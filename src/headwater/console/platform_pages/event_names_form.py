@@ -11,18 +11,13 @@ from headwater.forwarding.destinations.event_names import OwnNames, effective
 from headwater.forwarding.platforms.platform import Platform
 
 FIELD = "event_names."
-"""Prefix of fields and errors."""
 
 
 @dataclass(frozen=True)
 class NameField:
-    """A line of the form."""
-
     name: str
-    """Name of the field and its errors."""
     event_name: str
     title: str
-    """The Space's label for the event."""
     sent_as: str
     """Empty if the event isn't sent."""
     default: str

@@ -27,8 +27,6 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A segment of a day's bar."""
-
     outcome: str
     x: int
     y: float
@@ -38,18 +36,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class OutcomeDays:
-    """A destination's days, oldest first."""
-
     days: Sequence[date]
     counts: Mapping[tuple[date, str], int]
-    """By day and status."""
 
     def of(self, day: date, status: str) -> int:
-        """Return a day's deliveries with a status."""
         return self.counts.get((day, status), 0)
 
     def total(self, *statuses: str) -> int:
-        """Return all deliveries with one of the statuses."""
         return sum(self.of(day, status) for day in self.days for status in statuses)
 
     @property
@@ -61,7 +54,6 @@ class OutcomeDays:
 
     @property
     def highest(self) -> int:
-        """Deliveries on the busiest day."""
         return max(self._sum(day) for day in self.days)
 
     @property
@@ -88,7 +80,6 @@ class OutcomeDays:
 async def read_outcome_days(
     connection: AsyncConnection, space: Space, destination_ids: Sequence[int]
 ) -> dict[int, OutcomeDays]:
-    """Return the last DAYS days of each destination, in the Space's time zone."""
     today = datetime.now(UTC).astimezone(space.zone).date()
     days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     start = whole_days(days[0], today, space.zone).start

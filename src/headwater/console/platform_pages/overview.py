@@ -21,7 +21,6 @@ ROUTES = SpacePages("/platforms")
 
 @ROUTES.page()
 async def show_platforms(visit: PageVisit) -> Response:
-    """Show a card per destination, and the platforms to connect."""
     connection, space = visit.connection, visit.space
     rows = await list_destinations(connection, space.id, most_counted=0)
     ids = [row.id for row in rows]

@@ -13,7 +13,6 @@ from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
 
 SETTING, SECRET = "settings.", "secrets."
-"""Prefixes of fields and errors."""
 _WRITTEN = {"api": "API", "id": "ID", "ip": "IP", "json": "JSON", "url": "URL"}
 _CONDITIONS = ("consent_", "limited_", "data_processing_")
 _CHOICES = {
@@ -26,8 +25,6 @@ _YES = "yes"
 
 
 class FieldGroup(StrEnum):
-    """The group of a setting in the form."""
-
     ACCOUNT = "account"
     """Required, or needed for tests."""
     CONDITION = "condition"
@@ -38,10 +35,7 @@ class FieldGroup(StrEnum):
 
 @dataclass(frozen=True)
 class SettingField:
-    """A form field."""
-
     name: str
-    """Name of the field and its errors."""
     label: str
     about: str
     """Its meaning, and its location on the platform."""
@@ -100,7 +94,6 @@ def read_settings(
 
 
 def read_secrets(form: PostedForm, platform: Platform) -> dict[str, str]:
-    """Return the typed tokens."""
     typed = {name: form.text(SECRET + name).strip() for name in platform.secrets}
     return {name: text for name, text in typed.items() if text}
 

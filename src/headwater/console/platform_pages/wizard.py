@@ -52,8 +52,6 @@ _PAGES = SpacePages("/platforms/{destination_id}")
 
 @dataclass(frozen=True)
 class Typed:
-    """The account form's values."""
-
     name: str
     settings: dict[str, Any]
     errors: Errors
@@ -104,7 +102,6 @@ async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_NEW_PAGES.action("", _CONNECT, _refuse_new)
 async def post_new(visit: PageVisit) -> Response:
-    """Create a paused destination."""
     platform = _named_platform(visit)
     body: dict[str, Any] = {
         "platform": platform.name,
@@ -195,7 +192,6 @@ def _account_page(
 
 @_PAGES.page("/events", Permission.CHANGE_SETTINGS)
 async def show_events(visit: PageVisit) -> Response:
-    """Show a destination's events, names and conditions."""
     return _events_page(visit, await fetch_destination(visit), {})
 
 
@@ -218,7 +214,6 @@ async def post_events(visit: PageVisit) -> Response:
 
 
 def _typed_events(visit: PageVisit, row: DestinationRow) -> DestinationRow:
-    """Return the destination with the form's values."""
     form, platform = visit.form, known_platform(row)
     return replace(
         row,
@@ -288,7 +283,6 @@ _PAGES.add("/test", post_test, "POST")
 
 
 def _next(visit: PageVisit, row: DestinationRow, step: str) -> Response:
-    """Redirect to the next step of connecting, or back to the destination."""
     if _is_step(visit):
         return visit.redirect(f"/platforms/{row.id}/{step}?{CONNECTING}")
     return visit.redirect(f"/platforms/{row.id}", FlashMessage.SETTINGS_SAVED)

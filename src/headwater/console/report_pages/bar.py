@@ -34,7 +34,6 @@ PERIODS = {
     "a": "this year",
     "b": "last 12 months",
 }
-"""Periods with a key of their own, by key."""
 COMPARISONS = {
     Comparison.PREVIOUS_PERIOD: "the period before",
     Comparison.PREVIOUS_YEAR: "the year before",
@@ -45,7 +44,6 @@ BASES = {DateBasis.CONVERSION: "date of the conversion", DateBasis.TOUCH: "date 
 SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
 """Pages that can be shared, by path: those without personal data."""
 OF_TOUCHPOINTS = "of_touchpoints"
-"""The option for touchpoint filters."""
 ONLY_PLACES = "only_places"
 """Where this is excluded, filters apply only to ad account levels."""
 PLACE_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CAMPAIGN, Group.ADSET)
@@ -78,8 +76,6 @@ _OF_SOURCES = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """An option of a menu."""
-
     text: str
     link: str
     chosen: bool
@@ -89,8 +85,6 @@ class Choice:
 
 @dataclass(frozen=True)
 class Menu:
-    """Options with one selected."""
-
     name: str
     title: str
     chosen: str
@@ -99,8 +93,6 @@ class Menu:
 
 @dataclass(frozen=True)
 class Filter:
-    """An active filter, and the page without it."""
-
     text: str
     link: str
 
@@ -117,7 +109,6 @@ class ReportBar:
     end_date: str
     today: str
     new_filters: tuple[Choice, ...]
-    """Links that add a filter."""
     groups: Mapping[str, str]
     """Titles of the groups whose key is typed."""
 
@@ -134,12 +125,10 @@ class ReportBar:
 
     @property
     def query(self) -> str:
-        """The choices as a query string."""
         return urlencode(self.pairs)
 
     @property
     def end(self) -> str:
-        """The page's path and query below the Space's."""
         return "/".join(["", *self.path.split("/")[4:]])
 
 
@@ -179,7 +168,6 @@ def read_bar(
 
 
 def _typed_groups(without: frozenset[str]) -> list[Group]:
-    """Return groups with a typed key, except those the page lacks."""
     if ONLY_PLACES in without:
         return [*PLACE_GROUPS]
     of_events = OF_TOUCHPOINTS in without
@@ -188,14 +176,11 @@ def _typed_groups(without: frozenset[str]) -> list[Group]:
 
 @dataclass(frozen=True)
 class ChoiceLinks:
-    """Links from a page to itself with one choice changed."""
-
     view: ReportView
     path: str
     also: Mapping[str, str | Sequence[str]]
 
     def menu(self, name: str, title: str, options: Mapping[Any, str]) -> Menu:
-        """Return the menu of a view's choice."""
         chosen: str = getattr(self.view, name)
         choices = tuple(
             Choice(text, self._to(self.view.changed(**{name: str(option)})), option == chosen)
@@ -204,7 +189,6 @@ class ChoiceLinks:
         return Menu(name, title, options.get(chosen) or chosen, choices)
 
     def own_menu(self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str) -> Menu:
-        """Return the menu of a choice specific to this page."""
         choices: list[Choice] = []
         for option, text in options.items():
             also = {key: value for key, value in self.also.items() if key != name}
@@ -228,7 +212,6 @@ class ChoiceLinks:
         return Menu("period", "Period", (view.period or dates).capitalize(), choices)
 
     def filters(self, space: Space) -> tuple[Filter, ...]:
-        """Return the active filters."""
         only = self.view.only
         return tuple(
             Filter(
@@ -253,7 +236,6 @@ class ChoiceLinks:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Non-default choices, including the page's own."""
         pairs = self.view.pairs
         for name, value in self.also.items():
             pairs += [(name, text) for text in ([value] if isinstance(value, str) else value)]
@@ -279,7 +261,6 @@ _WINDOWS = {str(days): window_title(str(days)) for days in WINDOWS}
 
 
 def conversion_title(space: Space, name: str) -> str:
-    """Return the label of a conversion's events."""
     if name in (SALES, ANY):
         return {SALES: "sales", ANY: "any event"}[name]
     return space.event_labels.get(name, "") or name.replace("_", " ")
@@ -294,7 +275,6 @@ def _conversions(space: Space) -> dict[str, str]:
 
 
 def filter_text(space: Space, group: str, key: str) -> str:
-    """Return a filter in words."""
     title = _GROUP_TITLES.get(Group(group), group) if group in set(Group) else group
     if not key:
         return f"no {title}"

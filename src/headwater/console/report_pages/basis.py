@@ -15,15 +15,11 @@ REASONS = {
     NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
     NoCredit.NOT_COUNTED: "only touchpoints that the model does not count",
 }
-"""Reasons for unattributed events, in words."""
 SMALLEST_AMOUNT = "0.0001"
-"""Minimum order amount, as a parameter."""
 
 
 @dataclass(frozen=True)
 class HeadlineMeasure:
-    """A figure at the top of a page."""
-
     measure: Measure
     title: str
     made_of: MadeOf
@@ -32,8 +28,6 @@ class HeadlineMeasure:
 
 @dataclass(frozen=True)
 class Basis:
-    """A page's measures."""
-
     credited: Measure
     """The credited share."""
     whole: Measure
@@ -51,17 +45,14 @@ class Basis:
 
     @property
     def column(self) -> FigureColumn:
-        """The credited measure's column."""
         return FigureColumn(self.credited)
 
     @property
     def whole_column(self) -> FigureColumn:
-        """The complete measure's column."""
         return FigureColumn(self.whole)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """All measures in tables and at the top."""
         top = (headline.measure for headline in self.headlines)
         return tuple(dict.fromkeys([*self.columns, self.whole, *top]))
 
@@ -72,7 +63,6 @@ _PAID: MadeOf = {"amount_min": SMALLEST_AMOUNT}
 NEW: MadeOf = {"only": "customer:new", "amount_min": SMALLEST_AMOUNT}
 """First orders of customers. The minimum amount excludes refunds."""
 CONVERTING: MadeOf = {"only": ("kind:order", "kind:conversion")}
-"""Events that count as conversions."""
 MADE_OF: Mapping[Measure, MadeOf] = {
     Measure.NEW_CUSTOMERS: NEW,
     Measure.CREDITED_CONVERSIONS: CONVERTING,
@@ -148,7 +138,6 @@ _CONVERSION_TITLES = {
 
 
 def basis_of(view: ReportView) -> Basis:
-    """Return the measures for the view's conversion."""
     if view.of_money:
         return MONEY
     return EVENTS if view.conversion == ANY else CONVERSIONS
@@ -161,7 +150,6 @@ def conversions_title(space: Space, conversion: str) -> str:
 
 
 def titles_of(space: Space, view: ReportView) -> dict[Measure, str]:
-    """Return a page's column headers."""
     conversions = conversions_title(space, view.conversion)
     counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
     return {**_TITLES, **dict.fromkeys(counted, conversions)}

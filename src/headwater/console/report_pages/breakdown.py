@@ -14,7 +14,6 @@ from headwater.sources.titles import format_title
 
 LEVELS = (Group.CHANNEL, Group.SOURCE, Group.CAMPAIGN, Group.AD)
 MOST_OPEN = 12
-"""Maximum open rows; each is a report."""
 OPEN = "open"
 
 Place = tuple[str | None, ...]
@@ -32,7 +31,6 @@ class BreakdownRow:
     """Whether a level exists below it."""
     is_open: bool
     toggled: tuple[str, ...]
-    """Open rows after this one is toggled."""
     left_out: int = 0
     """Rows within this one that aren't listed."""
 
@@ -42,7 +40,6 @@ class BreakdownRow:
 
     @property
     def name(self) -> str:
-        """The row's path in the query."""
         return written(self.place)
 
 
@@ -60,7 +57,6 @@ class Breakdown:
         return opened[1:]
 
     def filters(self, place: Place) -> tuple[str, ...]:
-        """Return the page's filters narrowed to a row."""
         own = (f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False))
         return self._view.narrowed(*own).only
 
@@ -93,7 +89,6 @@ class Breakdown:
 
 
 def title(group: Group, key: GroupKey) -> str:
-    """Return a row's title."""
     if key.value is None:
         return "Unpaid sources" if group is Group.PLATFORM else f"No {group}"
     if group in (Group.CHANNEL, Group.SOURCE):
@@ -104,7 +99,6 @@ def title(group: Group, key: GroupKey) -> str:
 
 
 def written(place: Place) -> str:
-    """Return a row's path for the query."""
     return "/".join(quote(key or "", safe="") for key in place)
 
 

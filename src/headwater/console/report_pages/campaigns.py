@@ -62,7 +62,6 @@ BELOW = {
     Group.CAMPAIGN: Group.ADSET,
     Group.ADSET: Group.AD,
 }
-"""The level below each row."""
 MOST_LISTED = 200
 _NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
 _GROUP = Parameter(
@@ -75,13 +74,10 @@ _GROUP = Parameter(
 
 @dataclass(frozen=True)
 class CostColumn:
-    """A table column."""
-
     figure: str
     """An attribute of CostFigures."""
     title: str
     written_as: Measure
-    """The measure whose format it uses."""
     made_of: MadeOf | None = None
     """Parameters that select its events; None without events."""
     welcome: str = "up"
@@ -104,13 +100,10 @@ COLUMNS = (
 )
 HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
 CHANGES = frozenset({"spend", "credited_revenue", "roas"})
-"""Columns whose rows show a change."""
 
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """A row and its comparison row."""
-
     title: str
     figures: CostFigures
     compared: CostFigures | None
@@ -126,16 +119,13 @@ class CampaignTable:
     now: CostReport
     rows: list[CampaignRow]
     ledger: SpendDeletion
-    """Ledger rows of all time."""
 
     @property
     def then(self) -> CostReport | None:
-        """The comparison report, if it has data."""
         return self.now.comparable
 
     @property
     def has_spend(self) -> bool:
-        """Return whether the period has any spend."""
         return any(self.now.total.spent)
 
     @property
@@ -144,7 +134,6 @@ class CampaignTable:
 
     @property
     def without_row(self) -> str:
-        """The label of spend without a row."""
         if self.group in (Group.PLATFORM, Group.CHANNEL):
             return "Of other platforms"
         return f"Not broken down by {GROUPS[self.group]}"
@@ -155,7 +144,6 @@ class CampaignTable:
         return ", ".join(map(platform_title, self.now.unsplit))
 
     def column_title(self, column: CostColumn, conversion: str) -> str:
-        """Return a column's header."""
         return conversion if column.title == "Orders" else column.title
 
     def written(self, column: CostColumn, of: CostFigures) -> str:
@@ -170,7 +158,6 @@ class CampaignTable:
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
     def change(self, column: CostColumn, now: CostFigures, then: CostFigures | None) -> Change | None:
-        """Return a figure's change; None without a comparison."""
         if then is None:
             return None
         return figures.written_change(now.change(column.figure, then))
@@ -219,7 +206,6 @@ class CampaignReports:
         return CampaignRow(name, row.figures, row.compared, narrowed, opens)
 
     def _narrowed(self, key: str | None, span: DateTimeSpan) -> ReportView:
-        """Return the view narrowed to a row, by key or by days."""
         if self.group not in SHORTEST or key is None:
             return self._view.narrowed(f"{self.group}:{key or ''}")
         first = date.fromisoformat(key)

@@ -73,7 +73,6 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
 }
-"""Titles and explanations of causes."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,13 @@ class Since:
     start: ReportSnapshot | datetime
     """A report snapshot, or the beginning of a day in the Space's time zone."""
     zone: ZoneInfo
-    """The Space's time zone."""
 
     @property
     def text(self) -> str:
-        """The moment as a query parameter."""
         return str(self.start) if isinstance(self.start, ReportSnapshot) else f"{self.day}"
 
     @property
     def moment(self) -> datetime:
-        """The moment in the Space's time zone."""
         if isinstance(self.start, ReportSnapshot):
             return self.start.moment.astimezone(self.zone)
         return self.start
@@ -103,7 +99,6 @@ class Since:
 
     @property
     def words(self) -> str:
-        """The moment in words."""
         day = figures.day(self.moment)
         return (
             f"{self.moment:%H:%M} on {day}"
@@ -156,7 +151,6 @@ async def show_changes(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the page's table as CSV."""
     page = await open_page(request)
     query = _query(page, read_since(page))
     report = await page.load(partial(query_changes, space_id=page.space.id, query=query))

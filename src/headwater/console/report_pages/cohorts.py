@@ -51,7 +51,6 @@ FIGURES = {
     "retention": "customers who buy, in per cent",
     CONTRIBUTION: "contribution so far",
 }
-"""Options for the table's monthly figure."""
 SHADES = 8
 _SMALLEST_ORDER = "0.0001"
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
@@ -78,31 +77,23 @@ class CohortView(ReportView):
 
 @dataclass(frozen=True)
 class CohortCell:
-    """A figure of one later month."""
-
     text: Markup
     shade: int
     """0 to SHADES, relative to the largest figure."""
     link: str
-    """The link to its events."""
     complete: bool
 
 
 @dataclass(frozen=True)
 class CohortRow:
-    """A month of first orders."""
-
     cohort: Cohort
     title: str
     new: str
-    """First orders, formatted."""
     cells: tuple[CohortCell, ...]
 
 
 @dataclass(frozen=True)
 class KeyRow:
-    """A key of the group, and the link to its customers."""
-
     of: CohortGroup
     title: str
     opens: str
@@ -221,7 +212,6 @@ class CohortReports:
 
     @property
     def also(self) -> dict[str, str]:
-        """The page's own non-default choices."""
         group = {"group": str(self.group)} if self.group is not Group.SOURCE else {}
         return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
 

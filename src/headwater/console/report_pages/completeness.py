@@ -113,7 +113,6 @@ async def show_completeness(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the page's table as CSV."""
     page = await open_page(request)
     query = completeness_query(page.space, page.view, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))

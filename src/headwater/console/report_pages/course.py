@@ -39,9 +39,7 @@ class CourseStep:
 
     title: str
     view: ReportView
-    """The view of this bucket."""
     values: tuple[Figure, ...]
-    """Values of the bands, in order."""
     whole: Figure
     before: Figure
     """The comparison period's value; None without one."""
@@ -63,8 +61,6 @@ class CourseChart:
 
 
 class Course:
-    """The time series of a report."""
-
     def __init__(self, basis: Basis, whole: ReportQuery, space: Space) -> None:
         self._basis, self._query, self._space = basis, whole, space
         span = DateTimeSpan(whole.start, whole.end)
@@ -73,7 +69,6 @@ class Course:
 
     @property
     def queries(self) -> list[ReportQuery]:
-        """The required reports."""
         plain = replace(self._query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
         by_step = replace(plain, group_by=(self.group,))
         both = replace(plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,))
@@ -90,7 +85,6 @@ class Course:
         return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
 
     def unattributed_line(self, by_step: ReportResult) -> str:
-        """Return the points of the unattributed share's line."""
         wholes = _by_key(by_step, self._basis.whole_column)
         credited = _by_key(by_step, self._basis.column)
         parts = (
@@ -157,7 +151,6 @@ _TITLES = [format_title(channel) for channel in CHANNELS]
 
 
 def _colour(title: str) -> int:
-    """Return a band's colour, the same on every page."""
     return _TITLES.index(title) if title in _TITLES else len(_TITLES)
 
 

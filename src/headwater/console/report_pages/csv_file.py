@@ -25,7 +25,6 @@ async def send_csv(request: Request) -> Response:
 
 
 def csv_response(name: str, span: DateTimeSpan, content: bytes) -> Response:
-    """Return a CSV file, named by content and days."""
     name = f"{name}-{span.start:%Y-%m-%d}-{span.end:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, 200, headers, "text/csv; charset=utf-8")

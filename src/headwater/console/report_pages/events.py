@@ -56,8 +56,6 @@ _AMOUNTS = {"amount_min": "at least", "amount_max": "at most"}
 
 @dataclass(frozen=True)
 class ListChoices:
-    """Choices specific to this page, unvalidated."""
-
     credit: str = ""
     amount_min: str = ""
     amount_max: str = ""
@@ -73,15 +71,12 @@ class ListChoices:
 
     @property
     def pairs(self) -> dict[str, str | list[str]]:
-        """The choices that were made."""
         made = {name: value for name, value in vars(self).items() if value}
         return {name: value if isinstance(value, str) else [*value] for name, value in made.items()}
 
 
 @dataclass(frozen=True)
 class EventList:
-    """A page of the list, with links to its neighbours."""
-
     page: CreditList
     addresses: Mapping[int, str]
     """E-mail addresses of contacts without a name."""
@@ -90,7 +85,6 @@ class EventList:
 
     @property
     def splits(self) -> bool:
-        """Return whether only a part of the events counts."""
         return self.page.totals.credited_events != self.page.totals.events
 
 
@@ -112,7 +106,6 @@ class EventLister:
         return EventList(page, addresses, self.link(page.previous), self.link(page.next))
 
     def link(self, position: Position | None) -> str | None:
-        """Return the link to the page at a position, or None."""
         if position is None:
             return None
         cursor = self._cursors.write(position)
@@ -154,7 +147,6 @@ async def show_events(request: Request) -> Response:
 
 
 def _listed(listed: EventList | None) -> CreditFilter:
-    """Return the default kind of events."""
     return listed.page.credit if listed else CreditFilter.ALL
 
 

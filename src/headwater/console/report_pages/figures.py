@@ -32,8 +32,6 @@ _DECIMALS = {**dict.fromkeys(MONEY, 2), Measure.DAYS_TO_CONVERSION: 1, Measure.T
 
 @dataclass(frozen=True)
 class Change:
-    """A change as displayed."""
-
     text: str
     direction: str
     """`up`, `down` or `same`."""
@@ -77,12 +75,10 @@ def percent(part: Fraction | Decimal | int) -> str:
 
 
 def change(row: ReportRow, column: FigureColumn) -> Change | None:
-    """Return a figure's change from the comparison period; None without one."""
     return written_change(row.changes.get(column)) if row.changes is not None else None
 
 
 def written_change(measured: MeasureChange | None) -> Change | None:
-    """Return a change in words."""
     if measured is None:
         return None
     if measured.ratio is None:

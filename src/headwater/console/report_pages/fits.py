@@ -38,7 +38,6 @@ _FORM = SentForm("fit", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 USUAL_DAYS = 90
 COMPARED = ("last_touch", "linear", *FITTED_MODELS)
-"""Models linked from a trained model's page."""
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
@@ -68,7 +67,6 @@ ROUTES.add("/make", post_fit, "POST")
 
 @ROUTES.page("/{fit_id}")
 async def show_fit(visit: PageVisit) -> Response:
-    """Show a trained model and its weights."""
     fit, weights = await _load(visit)
     models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
     values: dict[str, Any] = {
@@ -86,7 +84,6 @@ async def show_fit(visit: PageVisit) -> Response:
 
 @ROUTES.page("/{fit_id}/weights.csv")
 async def send_weights(visit: PageVisit) -> Response:
-    """Send a trained model's weights as CSV."""
     fit, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
     for row in weights:
@@ -139,7 +136,6 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
 
 
 def _usual(space: Space) -> dict[str, str]:
-    """Return the form's defaults: recent sales."""
     today = datetime.now(UTC).astimezone(space.zone).date()
     return {
         "event_name": "purchase",

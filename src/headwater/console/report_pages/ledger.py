@@ -63,8 +63,6 @@ _COLUMNS = (
 
 
 class StoredSpend(msgspec.Struct, frozen=True):
-    """A ledger row as listed."""
-
     date: date
     platform: str
     currency: str
@@ -97,12 +95,10 @@ class LedgerSums:
     pieces: Mapping[tuple[Any, ...], SpendPart]
     by_currency: Mapping[str, Decimal]
     total: Decimal
-    """In the Space's currency."""
     left_out: tuple[LeftOutSpend, ...] = ()
     """Spend excluded from the total."""
 
     def counted(self, row: StoredSpend) -> Decimal:
-        """Return a row's counted amount."""
         piece = self.pieces.get(row.place)
         return _amount(piece) if piece is not None else Decimal(0)
 
@@ -143,7 +139,6 @@ async def read_ledger_choice(
 
 
 def _texts(choice: SpendChoice) -> dict[str, str]:
-    """Return a selection as query parameters."""
     values = {
         "start_date": choice.first_day if choice.first_day > date.min else "",
         "end_date": choice.last_day if choice.last_day < date.max else "",
@@ -160,7 +155,6 @@ async def show_ledger(request: Request) -> Response:
 
 
 async def _show(request: Request, posted: PostedForm | None = None, errors: Errors | None = None) -> Response:
-    """Show the page for a query, or for a refused form."""
     visitor = await require_visitor(request)
     database = services(request).database
     async with database.transaction(CONNECTION_SECONDS) as connection:

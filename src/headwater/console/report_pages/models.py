@@ -72,17 +72,13 @@ _ORDER = Parameter(
 
 @dataclass(frozen=True)
 class ModelChoices:
-    """Choices specific to this page."""
-
     models: tuple[str, ...] = USUAL
     base: str = USUAL[0]
-    """The baseline model."""
     group: Group = Group.CHANNEL
     order: str = "disagreement"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The models in column order, the baseline first."""
         return (self.base, *(model for model in self.models if model != self.base))
 
     @property
@@ -110,13 +106,10 @@ class ModelChoices:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A row with each model's credit."""
-
     title: str
     row: ReportRow
     only: tuple[str, ...]
     amounts: tuple[Fraction, ...]
-    """By model, the baseline first."""
 
     @property
     def disagreement(self) -> Fraction:
@@ -125,7 +118,6 @@ class ComparedRow:
 
     @property
     def differences(self) -> tuple[Fraction, ...]:
-        """Differences from the baseline."""
         return tuple(amount - self.amounts[0] for amount in self.amounts)
 
 
@@ -152,7 +144,6 @@ class ModelComparison:
 
     @property
     def sentence(self) -> str:
-        """The largest disagreement in words."""
         disagreements = [
             (abs(difference), row, place)
             for row in self.rows
@@ -172,7 +163,6 @@ class ModelComparison:
 
 
 def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: ReportResult) -> ModelComparison:
-    """Return a report of several models prepared for the page."""
     credit = [
         tuple(Fraction(row.figures[FigureColumn(basis.credited, model)] or 0) for model in choices.columns)
         for row in report.rows
@@ -254,7 +244,6 @@ def _report(
 
 
 def _of_models(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
-    """Return the parameters of a report with several models."""
     return {
         "attribution_model": "",
         "attribution_models": [*choices.models],

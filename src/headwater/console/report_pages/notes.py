@@ -32,7 +32,6 @@ LAST_PAGE = -(-MOST // LISTED)
 
 @ROUTES.page()
 async def show_notes(visit: PageVisit) -> Response:
-    """Show a page of notes, and the form for another."""
     day = visit.request.query_params.get("day", "")
     return await _list_page(visit, {"day": day if _is_day(day) else _today(visit), "text": ""}, {})
 
@@ -43,7 +42,6 @@ async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", _FORM, _refuse_new)
 async def post_add(visit: PageVisit) -> Response:
-    """Add a note, and redirect to its chart or to the list."""
     form = visit.form
     await add_note(visit.connection, visit.space.id, visit.user_id, form.text("day"), form.text("text"))
     query = form.text("query")

@@ -60,13 +60,9 @@ class PathRow:
     only: tuple[str, ...]
     figures: PathFigures
     share: Fraction | None
-    """Share of events with a touchpoint in the window."""
     title: str = ""
-    """A range of touchpoints or days."""
     steps: tuple[str, ...] = ()
-    """Titles of a path's sources or channels."""
     more: int = 0
-    """Number of further steps."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,6 @@ class PathsContent:
 
     @property
     def sentence(self) -> str:
-        """The most frequent path in words."""
         top = self.rows[0]
         share = figures.percent(top.share or 0)
         steps = ", then ".join(top.steps) + (f", then {top.more} more" if top.more else "")
@@ -175,7 +170,6 @@ def _most_frequent(events: Iterable[tuple[str, int]], most: int = MATRIX_SIZE) -
 
 
 def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    """Return the colours of sources that have their own."""
     ends = [(source, events) for pair, events in pairs.items() for source in pair]
     return {source: colour for colour, source in enumerate(_most_frequent(ends, COLOURS))}
 

@@ -29,7 +29,6 @@ assert MOST_DAYS < MAX_RATES
 
 @ROUTES.page()
 async def show_rates(visit: PageVisit) -> Response:
-    """Show a page of rates, and the form filled in from the query."""
     today = datetime.now(UTC).astimezone(visit.space.zone).date()
     usual = {"currency": visit.space.currency, "first_day": f"{today}"}
     parameters = visit.request.query_params
@@ -67,7 +66,6 @@ def read_rate_form(form: PostedForm) -> list[Rate]:
 
 
 def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
-    """Return a day's rate by the API's rules, or None and its errors."""
     values = {name: form.text(name).strip() for name in ("base", "currency")}
     rate = form.text("rate").strip().replace(",", ".")
     try:
@@ -78,7 +76,6 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
 
 
 def _of_fields(errors: Errors, day: str) -> Errors:
-    """Return errors of a request row by form field."""
     named: Mapping[str, tuple[str, str]] = {
         "rates.0.date": (day, "day"),
         "rates.0.base": ("base", "currency"),

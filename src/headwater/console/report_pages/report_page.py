@@ -36,7 +36,6 @@ class ReportPage:
     request: Request
     space: Space
     views: list[SavedView]
-    """The visitor's saved views."""
     query: Query
     view: ReportView
     shared: str | None = None
@@ -46,7 +45,6 @@ class ReportPage:
 
     @property
     def path(self) -> str:
-        """The page's path, without choices."""
         return self.request.url.path
 
     @property

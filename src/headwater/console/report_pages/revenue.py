@@ -32,13 +32,10 @@ UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure at the top."""
-
     about: HeadlineMeasure
     value: Figure
     change: Change | None
     points: str
-    """The points of its line over the period."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,6 @@ class RevenueContent:
 
     @property
     def is_of_empty_space(self) -> bool:
-        """Return whether the Space has no events."""
         report = self.report
         return not (report.event_counts or report.first_event or report.last_event)
 
@@ -99,7 +95,6 @@ class RevenueContent:
 
     @property
     def sentence(self) -> str:
-        """The chart in words."""
         whole = whole_of(self.report)
         value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""

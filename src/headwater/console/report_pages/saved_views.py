@@ -30,15 +30,12 @@ PAGES = (
     "/changes",
     "/events",
 )
-"""Paths of pages that can be saved."""
 MOST = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000
 
 
 @dataclass(frozen=True)
 class SavedView:
-    """A page with its choices."""
-
     id: int
     name: str
     page: str
@@ -46,17 +43,14 @@ class SavedView:
 
     @property
     def end(self) -> str:
-        """Its path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
 
 async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[SavedView]:
-    """Return the visitor's saved views in the Space."""
     return await views_of(connection, inside.space.id, inside.visitor.user.id)
 
 
 async def views_of(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
-    """Return a member's saved views in a Space."""
     cursor = connection.cursor(row_factory=class_row(SavedView))
     values = {"space_id": space_id, "user_id": user_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)

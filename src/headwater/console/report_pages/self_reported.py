@@ -34,7 +34,6 @@ queries = Queries(__name__, "self_reported.sql")
 ROUTES = SpacePages("/self-reported")
 _FORM = SentForm("self-reported", Permission.CHANGE_SETTINGS)
 MOST_CLICKED = 3
-"""Clicked sources listed next to a self-reported one."""
 MOST_ROWS = 1_000
 LOOKED_AT = 5_000
 """Latest answers searched for unmatched ones."""
@@ -165,7 +164,6 @@ async def post_add(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/remove", _FORM, _refuse)
 async def post_remove(visit: PageVisit) -> FlashMessage:
-    """Remove a phrase."""
     await _change(visit, visit.form.text("phrase"), "")
     return FlashMessage.PHRASE_REMOVED
 

@@ -39,8 +39,6 @@ _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 @dataclass(frozen=True)
 class ShareLink:
-    """A working link."""
-
     id: int
     name: str
     page: str
@@ -53,14 +51,11 @@ class ShareLink:
 
     @property
     def end(self) -> str:
-        """The page's path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
 
 @dataclass(frozen=True)
 class SharedPage:
-    """The page that a link opens."""
-
     space_id: int
     id: int
     name: str
@@ -80,14 +75,12 @@ async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
 
 
 async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
-    """Record that a link was opened."""
     values = {"space_id": shared.space_id, "id": shared.id}
     await connection.execute(queries["note_opening"], values)
 
 
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
-    """Show the links, and the form for a link to the page in the query."""
     query = visit.query
     return await _page(visit, {name: str(query.single(name) or "") for name in ("page", "query")})
 

@@ -50,19 +50,15 @@ _GROUP = Parameter(
     description="What the rows are.",
 )
 _IN_ROWS = ("spend", "credited_revenue", "roas")
-"""Figures of each row."""
 _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")
-"""Figures of each cause."""
 
 
 @dataclass(frozen=True)
 class SpendChangesPage:
     report: SpendChangeReport
     columns: Sequence[CostColumn]
-    """Columns of all figures."""
 
     def some(self, *, of_rows: bool) -> list[CostColumn]:
-        """Return the columns of the rows table, or of the causes table."""
         names = _IN_ROWS if of_rows else _IN_CAUSES
         return [column for column in self.columns if column.figure in names]
 
@@ -71,7 +67,6 @@ class SpendChangesPage:
         return figures.figure(column.written_as, of[column.figure])
 
     def moved(self, column: CostColumn, change: FigureChange) -> Figure:
-        """Return a figure's change."""
         return change.difference[column.figure]
 
     def part(self, column: CostColumn, parts: Figures | None) -> Figure:
@@ -86,7 +81,6 @@ class SpendChangesPage:
         return " over ".join(titles[name] for name in RATIOS[column.figure])
 
     def title(self, row: ChangedRow) -> str:
-        """Return a row's title."""
         assert self.report.group is not None
         return title(self.report.group, row.keys[0])
 
@@ -99,7 +93,6 @@ def place_title(changed: ChangedSpend) -> str:
 
 
 def amount_of(changed: ChangedSpend) -> str:
-    """Return a ledger row's change in its own currency."""
     return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
 
 

@@ -73,7 +73,6 @@ class ReportView:
 
     @property
     def event_names(self) -> list[str]:
-        """Names of the counted events; empty for all."""
         if self.conversion == SALES:
             return [*SALES_EVENTS]
         return [self.conversion] if self.conversion in EVENT_NAMES else []
@@ -155,7 +154,6 @@ class ReportView:
     def csv_link(
         self, path: str, measures: Sequence[Measure], group_by: Sequence[Group], **changes: Any
     ) -> str:
-        """Return the link to a CSV report of these choices."""
         if not self.leads:
             return ""
         values = {**self.parameters, "measures": [*measures], "group_by": [*group_by], **changes}

@@ -37,7 +37,6 @@ class SentQuery:
     query: ReportQuery
     columns: tuple[Measure, ...]
     titles: Mapping[Measure, str]
-    """Column titles."""
 
 
 def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
@@ -88,7 +87,6 @@ async def make_notice(
 
 
 def headline_of(sent: SentQuery, report: ReportResult) -> str:
-    """Return a report's first figure and its change."""
     whole = report.overall or report.total
     first = next(
         (each for each in (sent.basis.whole, sent.columns[0]) if FigureColumn(each) in whole.figures), None
@@ -106,7 +104,6 @@ def headline_of(sent: SentQuery, report: ReportResult) -> str:
 
 
 def terms_of(sent: SentQuery, report: ReportResult) -> str:
-    """Return the rules behind the figures."""
     query = sent.query
     models = " and ".join(model_title(name).lower() for name in query.models)
     window = f"{query.window_days}-day window" if query.window_days else "any window"

@@ -72,8 +72,6 @@ async def _claim(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The outcome of an attempt."""
-
     at: datetime
     error: str | None
     again: datetime | None

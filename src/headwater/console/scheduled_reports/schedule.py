@@ -30,7 +30,6 @@ class Schedule:
     hour: int
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """Return the first due time after a moment."""
         day = moment.astimezone(zone).date() - DAY  # the clock may go back over midnight
         while True:
             if self.is_on(day):

@@ -23,7 +23,6 @@ from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")
 due_spaces = DueSpaces(queries["due"])
-"""Spaces with due reports."""
 
 MOST = 50
 _OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
@@ -50,7 +49,6 @@ class ScheduledReport:
 
     @property
     def end(self) -> str:
-        """The page's path and query below the Space's."""
         return f"{self.page}?{self.query}" if self.query else self.page
 
     @property
@@ -60,8 +58,6 @@ class ScheduledReport:
 
 @dataclass(frozen=True)
 class NewReport:
-    """The form's report to schedule."""
-
     name: str
     page: str
     query: str
@@ -74,7 +70,6 @@ class NewReport:
 
 
 async def list_reports(connection: AsyncConnection, space_id: int) -> list[ScheduledReport]:
-    """Return a Space's scheduled reports, by name."""
     cursor = connection.cursor(row_factory=class_row(ScheduledReport))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
 

@@ -40,7 +40,6 @@ ROUTES = SpacePages("/data-quality")
 OTHER_CHOICES = frozenset(
     {"compare", "conversion", "attribution_model", "attribution_window", "query_mode", "date_basis"}
 )
-"""Report choices that this page lacks."""
 SEVERITIES = {
     Severity.BAD: "Figures are wrong",
     Severity.WARNING: "Less exact",
@@ -89,7 +88,6 @@ async def _page(visit: PageVisit, problem: str | None) -> Response:
 
 
 def _read_view(request: Request) -> ReportView:
-    """Return a view with only the query's period."""
     view = ReportView.read(Query(request.scope["query_string"]))
     return ReportView(period=view.period, start_date=view.start_date, end_date=view.end_date)
 

@@ -11,11 +11,8 @@ from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
 
 @dataclass(frozen=True)
 class RemedyPlace:
-    """A page that helps."""
-
     label: str
     end: str
-    """Its path below the Space's."""
 
 
 _ADVICE = {
@@ -62,12 +59,10 @@ def advice_of(problem: Alert | Finding) -> str:
 
 
 def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
-    """Return the pages that help with a finding."""
     return _PLACES.get(finding.kind, ())
 
 
 def place_of_alert(alert: Alert) -> RemedyPlace | None:
-    """Return the page that solves an alert, or None."""
     if alert.destination_id is not None:
         is_late = alert.kind is Rule.DELIVERIES_LATE
         end = f"/platforms/{alert.destination_id}"

@@ -36,21 +36,16 @@ ENOUGH = Fraction(4, 5)
 
 @dataclass(frozen=True)
 class Day:
-    """Events of a day in the Space's time zone."""
-
     day: date
     events: int
 
     @property
     def count_text(self) -> str:
-        """The event count in words."""
         return counted(self.events)
 
 
 @dataclass(frozen=True)
 class Event:
-    """A recent event."""
-
     id: int
     event_name: str
     event_time: datetime
@@ -67,7 +62,6 @@ class SpaceStatus:
     """Age of the oldest waiting event."""
     rejected: int
     merges: int
-    """Contact merges in the last hour."""
 
 
 def counted(number: int) -> str:
@@ -107,14 +101,12 @@ async def show_setup(visit: PageVisit) -> Response:
 
 
 async def read_days(connection: AsyncConnection, space: Space) -> list[Day]:
-    """Return the last DAYS days, oldest first."""
     values = {"space_id": space.id, "zone": space.timezone, "days": DAYS, "most": COUNTED + 1}
     cursor = connection.cursor(row_factory=class_row(Day))
     return await fetch_all(cursor, queries["days"], values)
 
 
 async def read_latest(connection: AsyncConnection, space_id: int) -> list[Event]:
-    """Return the latest events, newest first."""
     cursor = connection.cursor(row_factory=class_row(Event))
     return await fetch_all(cursor, queries["latest"], {"space_id": space_id})
 

@@ -30,10 +30,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class SiteActivity:
-    """Page views of a site among the Space's latest."""
-
     seen_at: datetime | None
-    """Time of the last one."""
     views: int
     """In 24 hours."""
     is_all: bool
@@ -41,14 +38,12 @@ class SiteActivity:
 
     @property
     def views_text(self) -> str:
-        """The page view count in words."""
         return f"{self.views:,}{'' if self.is_all else '+'}"
 
 
 async def read_activity(
     connection: AsyncConnection, space_id: int, sites: Sequence[Site]
 ) -> dict[int, SiteActivity]:
-    """Return every site's activity, by site id."""
     cursor = connection.cursor(row_factory=class_row(_Seen))
     values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
     seen = await fetch_all(cursor, queries["seen"], values)

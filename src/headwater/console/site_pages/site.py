@@ -22,10 +22,8 @@ from headwater.spaces.sites.snippets import TITLES, Installation, ShopSystem, Sn
 ROUTES = SpacePages("/sites/{site_id}")
 
 CONFIRM = "confirm"
-"""Form field for the site's name."""
 CONSENT_REQUIRED = "required"
 REFUSED_DAYS = 7
-"""Days of refusals shown."""
 
 
 @ROUTES.page()
@@ -90,12 +88,10 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
 
 
 def installation_of(shared: Services) -> Installation:
-    """Return this installation's addresses for site pages."""
     return Installation(shared.base_url, shared.settings.tracker_script)
 
 
 def _read_choices(request: Request) -> tuple[ShopSystem, bool]:
-    """Return the chosen shop system and consent rule, or the defaults."""
     shop = request.query_params.get("shop", "")
     is_known = shop in {each.value for each in ShopSystem}
     needs_consent = request.query_params.get("consent") == CONSENT_REQUIRED

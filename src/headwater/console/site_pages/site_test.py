@@ -48,12 +48,10 @@ STEPS = {
     ),
     StepName.PURCHASE: ("Purchase", "Place an order there: the page, your server or a webhook reports it."),
 }
-"""Titles of the steps, and instructions."""
 
 
 @ROUTES.page()
 async def show_test(visit: PageVisit) -> Response:
-    """Show a site's latest test."""
     return await _page(visit)
 
 
@@ -135,7 +133,6 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
 
 
 def _first_page(site: Site, test: SiteTest | None) -> str:
-    """Return the suggested page for a test."""
     if test is not None:
         return test.url
     pages = (origin for origin in site.origins if origin != OPAQUE)

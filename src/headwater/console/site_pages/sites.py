@@ -18,7 +18,6 @@ from headwater.spaces.sites.sites import NewSite, create_site, list_sites
 
 ROUTES = SpacePages("/sites")
 SITE_FIELDS = ("name", "origins", "amounts", "identify")
-"""Fields of a site form."""
 _CREATE = SentForm("create site", Permission.CHANGE_SETTINGS, once=True)
 
 

@@ -48,7 +48,6 @@ def _unusual_email(address: str) -> str:
 
 
 WRITTEN_EMAIL = written({"type": "string", "format": "email"}, parse_written_email)
-"""Type of an address parameter."""
 EMAIL = (
     text_up_to(MOST_DELIVERABLE, trim=True, rule=EMAIL_RULE)
     .then(parse_written_email)

@@ -33,8 +33,6 @@ NUMBER = re.compile(number_pattern())
 
 @dataclass(frozen=True)
 class FieldType(Generic[T]):
-    """A type of values."""
-
     schema: Schema
     read: Callable[[object], T]
     """Convert a sent value. Raise ValueError with the broken rule."""
@@ -67,7 +65,6 @@ def is_blank(value: object) -> bool:
 
 
 def unless_blank(value: str) -> str | None:
-    """Return text unchanged; None for blank text."""
     return value if value.strip() else None
 
 
@@ -170,7 +167,6 @@ def whole_number(low: int, high: int) -> FieldType[int]:
 
 
 def integer(digits: int) -> FieldType[int]:
-    """Return a type for JSON integers of either sign."""
     bound = 10**digits
 
     def read(value: object) -> int:
@@ -201,7 +197,6 @@ def number(rule: str, *, text_rule: str = "", form: re.Pattern[str] = NUMBER) ->
 
 
 def number_within(limit: Decimal) -> Schema:
-    """Return the schema of a number within ±limit."""
     return {"type": "number", "minimum": -float(limit), "maximum": float(limit)}
 
 

@@ -44,7 +44,6 @@ def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> No
 
 
 def _sentence(name: str, rule: str) -> str:
-    """Return an error as a sentence; errors of complete bodies already are."""
     return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
@@ -151,7 +150,6 @@ def object_of(properties: Mapping[str, Property], *, if_empty: str = "") -> Fiel
 
 
 def _misspelling(name: str, unknown: Iterable[str], names: Names) -> str:
-    """Return a sentence that suggests a misspelt name for a missing one, or nothing."""
     for word in islice(unknown, _MOST_LOOKED_AT):
         if word.isprintable() and name in names.near(word):
             return f" Is it misspelt as {word}?"

@@ -49,14 +49,11 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 def page_size(
     most: int, default: int = 200, description: str = "How many rows a page has at most."
 ) -> Parameter[int]:
-    """Return the parameter for the number of rows per page."""
     return Parameter(name="per_page", kind=whole_number(1, most), default=default, description=description)
 
 
 @dataclass(frozen=True)
 class Cursors:
-    """Cursors of one list: a Space, endpoint and filters."""
-
     signing_key: bytes
     space_id: int
     endpoint: str

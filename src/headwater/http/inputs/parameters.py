@@ -35,7 +35,6 @@ class Input(ABC):
             sentences.append(sentence)
 
     def read(self, name: str, kind: FieldType[T], value: object) -> T | None:
-        """Return a parameter's converted value; None if it is invalid."""
         try:
             return kind.read(value)
         except ValueError as error:
@@ -169,7 +168,6 @@ class JsonInput(Input):
         return objects
 
     def _items(self, name: str) -> list[object]:
-        """Return an array's items, or a single value as a list."""
         single = [self._singles[name]] if name in self._singles else []
         return self._arrays.get(name, single)
 
@@ -186,7 +184,6 @@ class JsonInput(Input):
 
 
 def _filled_members(item: object) -> dict[str, object] | None:
-    """Return an object's non-null members; None for other values."""
     if not isinstance(item, dict):
         return None
     members = cast("dict[str, object]", item)

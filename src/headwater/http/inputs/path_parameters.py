@@ -11,9 +11,7 @@ from headwater.http.errors import Invalid
 
 _LARGEST = 10**18 - 1
 INTEGER_ID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": _LARGEST}
-"""Schema of a numeric id."""
 TEXT_ID: dict[str, Any] = {"pattern": "^(0|[1-9][0-9]{0,17})$"}
-"""Schema of a text id."""
 
 NOBODY = -1
 """An id that no row has."""

@@ -12,7 +12,6 @@ from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import months_after, months_between
 
 EXAMPLES = "last month, last 30 days, this week, 2026-Q3, 2026-03-01 to 2026-03-14"
-"""Examples of period words."""
 ALL_WORDS = (
     "today, yesterday, this week, last week, this month, last month, this quarter, last quarter, "
     "this year, last year, last 30 days, last 12 weeks, last 6 months, 2026, 2026-Q3, 2026-03, "
@@ -118,7 +117,6 @@ def _this_or_last(match: re.Match[str], today: date) -> DateSpan:
 
 
 def _last_few(match: re.Match[str], today: date) -> DateSpan:
-    """Return the last few units: days end today, others with the last complete one."""
     count, unit = int(match[1]), match[2]
     if not 1 <= count <= LONGEST_COUNT:
         raise ValueError(count)
@@ -130,7 +128,6 @@ def _last_few(match: re.Match[str], today: date) -> DateSpan:
 
 
 def _start(day: date, unit: str) -> date:
-    """Return the first day of a day's unit."""
     if unit == "week":
         return day - timedelta(days=day.weekday())
     month = {"month": day.month, "quarter": day.month - (day.month - 1) % 3, "year": 1}[unit]

@@ -45,7 +45,7 @@ class Names:
     def _near(self, word: str) -> tuple[str, ...]:
         letters = _letters(word)
         if not any(letter.isalpha() for letter in letters):
-            return ()  # numbers are not misspelt
+            return ()
         same = self._by_letters.get(letters)
         return (same,) if same is not None else tuple(self._similar(letters))[:MOST]
 
@@ -60,7 +60,6 @@ class Names:
         return tuple(self._by_letters[letters] for letters in like)
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:
-        """Return a question that suggests similar names, or nothing without any."""
         near = self.near(word) if near is None else near
         listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
         return f"did you mean {listed}?" if near else ""

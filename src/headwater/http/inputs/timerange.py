@@ -101,7 +101,6 @@ def months_after(day: date, months: int) -> date:
 
 
 def months_between(first: date, last: date) -> int:
-    """Return the number of months from one day's month to another's."""
     return 12 * (last.year - first.year) + last.month - first.month
 
 

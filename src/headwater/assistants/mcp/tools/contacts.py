@@ -180,7 +180,6 @@ _SEARCHED = (
 )
 _AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
-"""Maximum total of a contact list."""
 _LISTED_ROW = schema_of(ListedContact)
 _ROW: Schema = {
     **_LISTED_ROW,

@@ -40,7 +40,6 @@ _REASON = replace(
 )
 _SOUGHT = (_PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON)
 MOST_COUNTED = 50_000
-"""Maximum deliveries counted."""
 
 
 async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:

@@ -48,7 +48,6 @@ async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any
 
 
 def _read_both(words: str, today: date) -> tuple[DateSpan, DateSpan]:
-    """Return the dates of a period in words, and of the period before."""
     dates = read_dates(words, today)
     try:
         return dates, dates.before

@@ -22,18 +22,14 @@ queries = Queries(__name__, "chart_notes.sql")
 MOST = 500
 LONGEST = 200
 MARKED = 20
-"""Maximum notes of a chart."""
 APART = 5.0
 """Minimum distance of two numbers in percent of the width, enough on a phone."""
 LISTED = 50
-"""Notes per page of the list."""
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2099, 12, 31)
 
 
 @dataclass(frozen=True)
 class ChartNote:
-    """A note on a day in the Space's time zone."""
-
     id: int
     day: date
     text: str
@@ -45,8 +41,6 @@ class ChartNote:
 
 @dataclass(frozen=True)
 class NoteMark:
-    """The mark of one time bucket's notes in a chart."""
-
     x: str
     """In chart units."""
     percent: str
@@ -61,7 +55,6 @@ class ChartNotes:
     notes: Sequence[ChartNote] = ()
     marks: Sequence[NoteMark] = ()
     authors: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Member names by user."""
     is_cut: bool = False
     """Whether the period may have more notes."""
 
@@ -105,7 +98,6 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
 
 
 async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, str]:
-    """Return the Space's member names by user."""
     members = await list_members(connection, space_id)
     return {member.user_id: member.display_name for member in members}
 
@@ -145,7 +137,6 @@ async def change_note(
 
 
 async def remove_note(connection: AsyncConnection, space_id: int, note_id: int) -> None:
-    """Delete a note, if it exists."""
     await connection.execute(queries["remove"], {"space_id": space_id, "id": note_id})
 
 

@@ -35,8 +35,6 @@ class Band:
 
 @dataclass(frozen=True)
 class StackedChart:
-    """Stacked series and a comparison line."""
-
     bands: tuple[Band, ...]
     line: str | None
     marks: tuple[float, ...]

@@ -74,7 +74,6 @@ def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> Fl
 
 
 def _stacked_starts(events: Mapping[int, int], scale: float, rows: int) -> dict[int, float]:
-    """Return the top of each bar on one side."""
     starts: dict[int, float] = {}
     at = 0.0
     for place in range(rows + 1):
