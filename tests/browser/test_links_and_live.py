@@ -186,7 +186,7 @@ def test_without_scripts(visit: Callable[..., Visit], user: User, space_id: int)
     expect(page.get_by_text("utm_campaign=News")).to_be_visible()
     one.goto(f"/console/spaces/{space_id}/live")
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
-    page.get_by_role("link", name="Look again").click()
+    page.get_by_role("link", name="Refresh").click()
     expect(page.get_by_role("heading", name="Nothing in the last 30 minutes")).to_be_visible()
     # A refused form is answered 422, which Chromium logs.
     assert [each for each in one.reports if "422" not in each] == []

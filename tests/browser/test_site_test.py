@@ -275,7 +275,7 @@ def test_without_scripts(
     shop.goto(address)
     shop.wait_for_function("() => document.cookie.includes('trk_token=')")
     for _ in range(100):
-        one.page.get_by_role("link", name="Look again").click()
+        one.page.get_by_role("link", name="Refresh").click()
         if walk.step("Page view").get_attribute("class") == "done":
             break
     walk.done("Page view")

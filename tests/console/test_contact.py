@@ -166,7 +166,7 @@ def test_an_erasure_and_what_it_leaves(
     page = owner.browser.fill(path, f"{path}/erase", confirm=str(ann))
     assert page.url.path == f"{path}/erasure"
     check(page)
-    assert "Look again" in page.text
+    assert "Refresh" in page.text
     waiting = show(owner, path)
     assert "This person is to be erased." in waiting
     assert "Erase this person" not in waiting

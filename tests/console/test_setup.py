@@ -64,7 +64,7 @@ def test_nothing_is_connected(owner: Person, space_id: int) -> None:
          "Orders with an e-mail address", "Ad platforms", "Assistant", "Backup"], False,
     )  # fmt: skip
     assert "data-refresh" in page.text
-    assert "Look again" in page.text
+    assert "Refresh" in page.text
 
 
 def test_everything_is_connected(
