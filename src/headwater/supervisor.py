@@ -61,7 +61,7 @@ class ServePlan:
     pipelines: int = 1
     """Workers, which share the Spaces."""
     welcome: bool = True
-    """Whether to print the link for the first account while there is none, and the console's address."""
+    """Whether to print the console's address, and the first account's link while it doesn't exist."""
 
 
 @dataclass

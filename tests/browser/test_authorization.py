@@ -112,7 +112,7 @@ def test_being_somebody_else(page_of: Callable[..., Page], installation: Install
     with waiting() as application:
         assistant = installation.assistant(f"{application.url}/callback")
         open_request(page, installation, assistant, person)
-        page.get_by_role("button", name="Log in as somebody else").click()
+        page.get_by_role("button", name="Log in as another user").click()
         page.get_by_label("E-mail address").fill(other.user.email)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
@@ -220,7 +220,7 @@ def test_names_that_are_markup(
             assert page.evaluate("window.__x") is None, name
             text = " ".join(page.locator("main").inner_text().split())
             assert " ".join(name.split()) in text
-            assert "Your answer is sent to 127.0.0.1" in text
+            assert "Your answer goes to 127.0.0.1" in text
     assert reports == []
 
 

@@ -127,7 +127,7 @@ def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> Non
     assert page.evaluate("navigator.clipboard.readText()") == token
     page.get_by_text("Revoke Laptop").click()
     page.get_by_role("button", name="Revoke").click()
-    expect(page.get_by_role("status")).to_contain_text("The token is revoked.")
+    expect(page.get_by_role("status")).to_contain_text("The token is revoked")
     page.get_by_role("link", name="API keys").click()
     page.get_by_label("Name").fill("Shop")
     page.get_by_role("button", name="Create key").click()

@@ -62,7 +62,7 @@ def test_it_works(visit: Callable[..., Visit], user: User) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == (
         f"{PAGE}?utm_source=facebook&utm_medium=paid_social&utm_campaign=Autumn"
     )
-    page.get_by_role("link", name="How that is decided").click()
+    page.get_by_role("link", name="Rules").click()
     expect(page.get_by_role("heading", name="Sources", exact=True)).to_be_visible()
     expect(page.locator(".tested .verdict")).to_contain_text("Facebook ads")
     page.get_by_label("Address of the page").fill(f"{PAGE}?fbclid=1")

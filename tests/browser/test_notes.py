@@ -40,10 +40,10 @@ def test_it_works(
     page.keyboard.press("Enter")
     yesterday = datetime.now(UTC) - timedelta(days=1)
     page.get_by_label("Day", exact=True).fill(f"{yesterday:%Y-%m-%d}")
-    page.get_by_label("What to remember").focus()
+    page.get_by_label("Note").focus()
     page.keyboard.type("Site relaunch")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The note is added")).to_be_visible()
+    expect(page.get_by_text("Note added")).to_be_visible()
     expect(page.locator("#notes li")).to_contain_text("Site relaunch")
     expect(page.locator(".note-marks text")).to_have_count(1)
     assert "attribution_model=linear" in page.url, "back on the chart that it was added to"

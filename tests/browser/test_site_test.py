@@ -82,7 +82,7 @@ class Walk:
         self.visit.goto(f"/console/spaces/{self.space_id}")
         self.page.get_by_role("link", name="Sites", exact=True).first.click()
         self.page.get_by_label("Name", exact=True).fill("Shop")
-        self.page.get_by_label("Addresses of its pages").fill(f"{self.shop.origin}/cart?x=1")
+        self.page.get_by_label("Page addresses").fill(f"{self.shop.origin}/cart?x=1")
         self.page.get_by_role("button", name="Create site").click()
         self.page.wait_for_url(re.compile(r"/sites/\d+$"))
         self.adopt()
@@ -98,7 +98,7 @@ class Walk:
     def start(self, path: str = "/") -> None:
         if not self.page.url.endswith("/test"):
             self.visit.goto(f"{self.here}/test")
-        self.page.get_by_label("Page of the shop").fill(self.shop.origin + path)
+        self.page.get_by_label("Shop page").fill(self.shop.origin + path)
         self.page.get_by_role("button", name=re.compile("Start")).click()
         expect(self.page.get_by_text(f"It opens {self.shop.origin}{path} in")).to_be_visible()
 
@@ -168,7 +168,7 @@ def test_it_works(walk: Walk, make_key: Callable[..., str], console: Running) ->
     shop.evaluate("trk.identify({email: 'ada@example.com'})")
     walk.ticks("Identify")
     shop.evaluate("trk.track('purchase', {order_id: '1001', amount: 5})")
-    expect(page.get_by_text("Everything came in.")).to_be_visible(timeout=1000 * PATIENCE_SECONDS)
+    expect(page.get_by_text("Everything arrived.")).to_be_visible(timeout=1000 * PATIENCE_SECONDS)
     assert page.locator("[data-refresh]").count() == 0
     for path, kind in (
         ("/absent", "tag_absent"), ("/key", "wrong_key"), ("/consent", "consent_missing"),
@@ -214,7 +214,7 @@ def test_what_the_endpoint_refused(walk: Walk) -> None:
     walk.create()
     walk.start("/absent")
     walk.visit.goto(walk.here)
-    walk.page.get_by_label("Addresses of its pages").fill("http://127.0.0.1:9")
+    walk.page.get_by_label("Page addresses").fill("http://127.0.0.1:9")
     walk.page.get_by_role("button", name="Save").click()
     expect(walk.page.get_by_role("status")).to_contain_text("The site is saved.")
     shop = walk.page.context.new_page()
@@ -235,7 +235,7 @@ def test_by_keyboard_alone(walk: Walk) -> None:
     page.keyboard.type("nothing")
     for key in ("Tab", "Tab", "Enter"):
         page.keyboard.press(key)
-    expect(page.get_by_label("Addresses of its pages")).to_be_focused()
+    expect(page.get_by_label("Page addresses")).to_be_focused()
     page.keyboard.press("Control+a")
     page.keyboard.type(walk.shop.origin)
     for key in ("Tab", "Tab", "Enter"):
@@ -244,7 +244,7 @@ def test_by_keyboard_alone(walk: Walk) -> None:
     walk.adopt()
     page.get_by_role("link", name="Test my site").first.focus()
     page.keyboard.press("Enter")
-    page.get_by_label("Page of the shop").focus()
+    page.get_by_label("Shop page").focus()
     page.keyboard.press("Enter")
     link = page.get_by_role("link", name="Open the shop")
     link.focus()
@@ -295,11 +295,11 @@ def test_every_state_under_axe(
     one.goto(sites)
     check(one.page, "empty")
     one.page.get_by_label("Name", exact=True).fill(LONG[:200])
-    one.page.get_by_label("Addresses of its pages").fill(f"{LONG} {PAYLOADS[0]}")
+    one.page.get_by_label("Page addresses").fill(f"{LONG} {PAYLOADS[0]}")
     one.page.get_by_role("button", name="Create site").click()
     expect(one.page.locator(".refusal")).to_be_visible()
     check(one.page, "refused")
-    one.page.get_by_label("Addresses of its pages").fill(faulty_shop.origin)
+    one.page.get_by_label("Page addresses").fill(faulty_shop.origin)
     one.page.get_by_role("button", name="Create site").click()
     one.page.wait_for_url(re.compile(r"/sites/\d+$"))
     walk.adopt()

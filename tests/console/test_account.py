@@ -31,7 +31,7 @@ def test_it_works(owner: Person, new_browser: Callable[[], Browser]) -> None:
 
 def test_what_is_refused(owner: Person) -> None:
     for values, told in (
-        ({"current": "wrong password"}, "This is not your password."),
+        ({"current": "wrong password"}, "Wrong password."),
         ({"password": "short"}, "at least 10 characters"),
         ({"password": "x" * 257}, "at most 256 characters"),
     ):

@@ -70,7 +70,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 
 def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
     text = owner.browser.get(page_of(space_id)).text
-    for words in ("Nothing is wrong.", "No alert has ended yet.", "alerts are seen here alone",
+    for words in ("Nothing is wrong.", "No alert has ended yet.", "Alerts are shown only here",
                   "Add a channel first", "HEADWATER_SMTP_URL"):  # fmt: skip
         assert words in text
 
@@ -103,7 +103,7 @@ def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
 
 def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> None:
     text = add_channel(owner, space_id)
-    assert "The channel is made." in text
+    assert "Channel created." in text
     assert "hooks.example/…cret" in text
     assert "T1/secret" not in text
     ((secret, address),) = stage.connection.execute(
@@ -117,7 +117,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     gone = owner.browser.fill(
         page, f"{page}/channels/change", holding={"remove": "yes"}
     ).text  # fmt: skip
-    assert "its address forgotten" in gone
+    assert "its address are deleted" in gone
     ((secret,),) = stage.connection.execute(
         "SELECT secret FROM channels WHERE space_id = %s", (space_id,)
     ).fetchall()
@@ -168,7 +168,7 @@ def test_somebody_elses_address_agrees_first(
     owner: Person, browser: Browser, stage: Stage, space_id: int
 ) -> None:
     text = add_channel(owner, space_id, kind="email", address="ada@elsewhere.example")
-    assert "waits for the address to agree" in text
+    assert "waiting for the recipient" in text
     page = page_of(space_id)
     tested = owner.browser.fill(page, f"{page}/channels/test").text
     assert "The address has not agreed yet" in tested
@@ -177,7 +177,7 @@ def test_somebody_elses_address_agrees_first(
     ).fetchall()
     assert "Send them" in browser.get(link).text
     assert "Thank you" in browser.fill(link, link, answer="agree").text
-    assert "waits for the address" not in owner.browser.get(page).text
+    assert "waiting for the recipient" not in owner.browser.get(page).text
     assert "Nothing is sent" in browser.fill(link, link, answer="refuse").text
     assert "ada@elsewhere.example" not in owner.browser.get(page).text
     bad = link[:-3] + ("AAA" if link[-3:] != "AAA" else "BBB")
@@ -207,13 +207,13 @@ def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> No
     ("fields", "rule"),
     [
         ({"name": ""}, "must have 1 to 80 characters"),
-        ({"page": "/events"}, "must be one of those"),
+        ({"page": "/events"}, "must be an existing"),
         ({"query": "only=contact:1"}, "about one contact or company"),
         ({"cadence": "hourly"}, "must be one of daily, weekly, monthly"),
         ({"day": "7"}, "must be from 0 to 6"),
         ({"cadence": "monthly", "day": "0"}, "must be from 1 to 31"),
         ({"hour": "24"}, "must be from 0 to 23"),
-        ({"channels": "999"}, "at least one of those"),
+        ({"channels": "999"}, "at least one existing"),
     ],
 )
 def test_what_cannot_be_scheduled(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:

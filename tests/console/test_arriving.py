@@ -101,7 +101,7 @@ def test_a_password_chosen_anew(
     form = browser.form(link, link)
     page = browser.send(form, password=NEW)
     assert page.url.path == "/login"
-    assert "Log in with it." in page.text
+    assert "Log in with the new password." in page.text
     assert browser.send(form, password=PASSWORD).status_code == 404, "it works once"
     assert owner.browser.get("/console/account").url.path == "/login"
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None, "made with the old one"
@@ -113,4 +113,4 @@ def test_links_that_never_were(browser: Browser, path: str) -> None:
     for token in ("x", "x" * 43, "%00", "%ff"):
         page = browser.get(f"{path}/{token}")
         assert page.status_code == 404
-        assert "This link does not work" in page.text
+        assert "This link doesn't work" in page.text

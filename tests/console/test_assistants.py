@@ -38,7 +38,7 @@ def test_it_works(owner: Person, console: Running, accounts: Accounts, space_id:
     assert "trk_mcp_" not in listed
     assert f"1 of {MAX_TOKENS} tokens are in use" in listed
     assert "Laptop" in listed
-    assert "The token is revoked." in owner.browser.fill(page, f"{page}/revoke").text
+    assert "The token is revoked" in owner.browser.fill(page, f"{page}/revoke").text
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
 
 

@@ -47,7 +47,7 @@ def line(owner: Person, space_id: int) -> str:
 
 
 def test_it_works(owner: Person, space_id: int, records: Records) -> None:
-    assert line(owner, space_id).startswith("(to do) There is none. Whoever runs this installation")
+    assert line(owner, space_id).startswith("(to do) No backup yet. The operator creates one")
     records.add(OLD + DAY)
     assert "(to do)" in line(owner, space_id)
     assert "more than 7 days ago" in line(owner, space_id)

@@ -169,7 +169,7 @@ def faults_of_page(
     page = PageTables(owner.browser.get(f"{path}?{httpx.QueryParams(params)}").text)
     totals = answer["totals"]
     if not any(row["new_customers"] or row["spend"] for row in totals):
-        if "No first orders in this time" not in page.html:
+        if "No first orders in this period" not in page.html:
             yield "the page has something"
         return
     for cells, row in zip(page.tables["cohorts"][1:], totals, strict=True):
@@ -181,7 +181,7 @@ def faults_of_page(
         if row and shown != list(map(in_digits, right)):
             yield f"the page has {shown} instead of {right}: {cells[0].text}"
     unmatched = sum((Decimal(repr(each["spend"])) for each in answer["unmatched"]), Decimal(0))
-    if f"{unmatched.normalize():f} EUR of the spend is in no row" not in page.html:
+    if f"{unmatched.normalize():f} EUR of spend is in no row" not in page.html:
         yield f"the page has other spend in no row than {unmatched}"
 
 

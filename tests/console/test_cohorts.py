@@ -59,7 +59,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     tiktok = page.row("keys", "TikTok ads")
     assert [cell.value for cell in tiktok[1:]] == ["1", "110", "110", "130"]
     assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
-    assert "5 EUR of the spend is in no row" in page.html
+    assert "5 EUR of spend is in no row" in page.html
     own = PageTables(owner.browser.get(tiktok[0].link or "").text)
     row = own.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]
@@ -108,4 +108,4 @@ def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
 
 @pytest.mark.usefixtures("stage")
 def test_without_orders(owner: Person, space_id: int) -> None:
-    assert "No first orders in this time" in page_of(owner, space_id).html
+    assert "No first orders in this period" in page_of(owner, space_id).html

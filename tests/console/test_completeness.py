@@ -32,17 +32,17 @@ def words(page: str) -> str:
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     base = f"/console/spaces/{space_id}"
-    assert "There is too little history to say" in owner.browser.get(f"{base}/completeness").text
-    assert "still coming in" not in owner.browser.get(base).text
+    assert "Not enough history" in owner.browser.get(f"{base}/completeness").text
+    assert "received by midnight" not in owner.browser.get(base).text
     sell(connection, space_id)
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date()
     page = owner.browser.get(f"{base}/completeness").text
     assert f"{yesterday:%a %-d %b %Y} 75.00 75.0 % 100.00 100.00 and 100.00" in words(page)
-    assert "Judged by 40 earlier days" in words(page)
+    assert "Based on the last 40 complete days" in words(page)
     table = owner.browser.get(f"{base}/completeness.csv").text.splitlines()
     assert table == ["day,value,share_in,expected,low,high", f"{yesterday},75,0.75,100,100,100"]
     first = owner.browser.get(base).text
-    assert f"Figures of {yesterday:%-d %b} are still coming in: at midnight 75.00" in first
+    assert f"{yesterday:%-d %b} is incomplete: 75.00 received by midnight" in first
     assert 'class="incomplete"' in first
     assert 'class="incomplete"' not in owner.browser.get(f"{base}?period=last+12+months").text
     refused = owner.browser.get(f"{base}/completeness.csv?period=nonsense")

@@ -84,8 +84,8 @@ def test_the_empty_state(stage: Stage, owner: Person) -> None:
     contact = stage.contact()
     text = show(owner, path_of(stage.space_id, contact))
     assert f"Contact {contact}" in text
-    assert "Nothing is known that this contact did." in text
-    assert "Nothing: no e-mail address, id or browser" in text
+    assert "No activity yet." in text
+    assert "this contact has no e-mail address, id or browser" in text
 
 
 def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
@@ -152,7 +152,7 @@ def test_what_is_not_confirmed_does_not_happen(
     page = owner.browser.fill(path, f"{path}/{action}", confirm=typed)
     assert page.status_code == 422
     check(page)
-    assert "neither an e-mail address of this contact nor its id" in page.text
+    assert "not an e-mail address or the id of this contact" in page.text
     assert "Merged into this contact" in page.text
     found = stage.connection.execute("SELECT FROM erasures WHERE space_id = %s", (stage.space_id,)).fetchone()
     assert found is None
@@ -168,7 +168,7 @@ def test_an_erasure_and_what_it_leaves(
     check(page)
     assert "Refresh" in page.text
     waiting = show(owner, path)
-    assert "This person is to be erased." in waiting
+    assert "erasure is in progress." in waiting
     assert "Erase this person" not in waiting
     unmerged = owner.browser.fill(path, f"{path}/unmerge", confirm=str(ann))
     assert unmerged.status_code == 409
@@ -187,7 +187,7 @@ def test_an_erasure_and_what_it_leaves(
 def test_what_an_erasure_would_delete_can_be_read_before(stage: Stage, owner: Person) -> None:
     path = path_of(stage.space_id, stage.contact())
     text = show(owner, f"{path}/erasure")
-    assert "Nobody has requested to erase this contact." in text
+    assert "Erasure has not been requested for this contact." in text
     assert "What is deleted" in text
 
 

@@ -77,14 +77,14 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.UNKNOWN_UTM_SOURCES: 3}
     assert parts(page) == {"fb-paid": 2, "kw 12": 1}
-    assert "the latest" not in page.partition("; of touchpoints")[0]
+    assert "the latest" not in page.partition(" touchpoints in the period")[0]
     assert f"/console/spaces/{space_id}/contacts/" in page
     assert contact
     # What the name says is proposed: one click.
     answer = owner.browser.fill(path, f"{path}/name", holding={"name": "fb-paid"})
-    assert "It applies to new visits now, and to earlier ones soon." in answer.text
+    assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert "<bdi>fb-paid</bdi>" in answer.text
-    assert "re-classifying, 0 %" in answer.text
+    assert "reclassifying, 0 %" in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert parts(answer.text) == {"kw 12": 1}
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
@@ -92,14 +92,14 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     while reclassify_next(stage.connection, space_id):
         pass
     answer = owner.browser.get(path)
-    assert "re-classifying" not in answer.text
+    assert "reclassifying" not in answer.text
     assert parts(answer.text)["fb-paid"] == 2
 
 
 def test_nothing_is_wrong(owner: Person, stage: Stage, path: str) -> None:
     empty = owner.browser.get(path).text
-    assert "Nothing spoils the figures" in empty
-    assert "there was nothing to look at" in empty
+    assert "No data problems found" in empty
+    assert "the period has no data" in empty
     contact = visit(stage, "utm_source", "email", url=f"{PAGE}?utm_source=klaviyo")
     order(stage, contact, order_id="1")
     page = owner.browser.get(path).text
@@ -239,7 +239,7 @@ def test_rejected_rows_are_replayed(
     assert findings(page) == {FindingKind.EVENTS_REJECTED: 2}
     assert "unknown kind: &lt;x&gt;" in page
     answer = owner.browser.fill(path, f"{path}/replay")
-    assert "They are processed once more" in answer.text
+    assert "They are being processed again" in answer.text
     row = connection.execute(
         "WITH gone AS (DELETE FROM inbox WHERE space_id = %s RETURNING id) SELECT count(*) FROM gone",
         (space_id,),
@@ -269,8 +269,8 @@ def test_a_period_and_the_bounds(
     monkeypatch.setattr(event_checks, "MOST_EVENTS", 1)
     monkeypatch.setattr(touchpoint_checks, "MOST_TOUCHPOINTS", 1)
     bounded = owner.browser.get(f"{path}?period=last+90+days").text
-    assert "the latest 1 event of the period, back to" in bounded
-    assert "1 of the latest that had come in by its end" in bounded
+    assert "the latest 1 event in the period, back to" in bounded
+    assert "the latest 1 touchpoints received by its end" in bounded
     assert parts(bounded)["SEK: no exchange rate"] == 1
 
 

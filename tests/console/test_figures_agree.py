@@ -111,7 +111,7 @@ def test_page_csv_api_assistant_and_mail(
         assert page.status_code == 200, (query, page.text)
         tables = PageTables(page.text)
         if "channels" not in tables.tables:
-            assert "Nothing in this time" in page.text
+            assert "No data in this period" in page.text
             continue
         link = next(
             part.split('"')[0].replace("&amp;", "&")

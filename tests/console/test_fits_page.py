@@ -52,7 +52,7 @@ def rows(html: str, table: str) -> list[list[str]]:
 def test_it_works(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     page = make(owner, space_id)
-    assert "The fit is made." in page.text
+    assert "The model is trained." in page.text
     assert "This is the current fit of purchase" in page.text
     assert [row[:2] for row in rows(page.text, "shapley_distinct")] == [
         ["Google ads", "75.0 %"], ["E-mail", "25.0 %"],
@@ -73,13 +73,13 @@ def test_it_works(owner: Person, space_id: int) -> None:
 def test_another_is_chosen(owner: Person, space_id: int) -> None:
     make(owner, space_id)
     page = make(owner, space_id, name="June")
-    assert "where it is named" in page.text
+    assert "where you choose it" in page.text
     [compared] = re.findall(r'href="([^"]+)">Compare models by this fit', page.text)
     beside = owner.browser.get(f"{compared}&{OF_MAY}".replace("&amp;", "&")).text
     assert ">June</a> of purchase" in beside
     here = str(page.url.path)
     chosen = owner.browser.fill(here, f"{here}/choose")
-    assert "The fit is current" in chosen.text
+    assert "This fit is now current" in chosen.text
     assert "This is the current fit" in chosen.text
 
 
@@ -119,8 +119,8 @@ def test_fits_of_every_month_say_why_there_was_none(
         (space_id,),
     )
     text = owner.browser.get(f"/console/spaces/{space_id}/fits").text
-    assert "is made every month, the next one" in text
-    assert "The last time there was none: purchase has 12 conversions." in text
+    assert "trained every month, next" in text
+    assert "The last training failed: purchase has 12 conversions." in text
 
 
 def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:

@@ -52,10 +52,10 @@ def test_it_works(owner: Person, page: str, put: Callable[..., None]) -> None:
         ("13 May 2026", "all", "100.00 EUR", "40.00 not broken down", NONE),
         ("12 May 2026", "all", "0.50 EUR", "0.50", NONE),
     ]
-    assert "They come to 100.50 EUR ." in words(shown)
+    assert "Total: 100.50 EUR ." in words(shown)
     of_campaign = owner.browser.get(f"{page}?{MAY}&campaign_id=4711&platform=Google+Ads").text
     assert [row[3] for row in rows(of_campaign)] == ["4711"]
-    assert "They come to 60.00 EUR ." in words(of_campaign)
+    assert "Total: 60.00 EUR ." in words(of_campaign)
     (link,) = re.findall(r'href="([^"]+/spend\.csv[^"]*)"', of_campaign)
     table = list(csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines()))
     assert [(row["campaign_id"], row["amount"], row["clicks"]) for row in table] == [("4711", "60", "31")]
@@ -76,7 +76,7 @@ def test_the_total_of_campaigns_leads_to_what_comes_to_it(
         r'<a href="([^"]+/spend\?[^"]+)"><data value="[^"]+">([\d.]+)</data></a>', campaigns
     )
     shown = words(owner.browser.get(link.replace("&amp;", "&")).text)
-    assert f"They come to {total} EUR , each day at its own rate:" in shown
+    assert f"Total: {total} EUR , converted at each day" in shown
     assert "7.00 EUR, 10.01 USD" in shown
 
 
@@ -84,7 +84,8 @@ def test_a_missing_rate_is_named(owner: Person, page: str, put: Callable[..., No
     put(spent(13, 10, currency="USD"), spent(13, 5))
     shown = words(owner.browser.get(f"{page}?{MAY}").text)
     assert "Spend of 10.00 USD left out: no exchange rate" in shown
-    assert "They come to 5.00 EUR , each day at its own rate: 5.00 EUR, 10.00 USD" in shown
+    assert "Total: 5.00 EUR , converted at each day" in shown
+    assert "5.00 EUR, 10.00 USD" in shown
 
 
 def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +96,7 @@ def test_pages(owner: Person, page: str, put: Callable[..., None], monkeypatch: 
     (older,) = re.findall(r'href="([^"]+)">Earlier days', first)
     second = owner.browser.get(older.replace("&amp;", "&")).text
     assert [row[0] for row in rows(second)] == ["3 May 2026", "2 May 2026"]
-    assert "They come to 15.00 EUR" in words(second)
+    assert "Total: 15.00 EUR" in words(second)
     assert "Later days" in second
 
 
@@ -106,7 +107,7 @@ def test_rows_are_deleted_once_their_number_is_typed(
     of_day = "start_date=2026-05-14&end_date=2026-05-14&platform=google"
     refused = delete(owner, page, of_day, "3")
     assert refused.status_code == 422
-    assert "must be 1, the number of rows that would go." in refused.text
+    assert "must be 1, the number of rows to delete." in refused.text
     assert re.findall(r'id="(\w+)-refusal"', refused.text) == ["confirm"]
     assert "are deleted" in delete(owner, page, of_day, "1").text
     left = rows(owner.browser.get(f"{page}?{MAY}").text)

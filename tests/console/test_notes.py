@@ -54,7 +54,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert dict(page.url.params) == {
         "attribution_model": "linear", "period": "last 7 days",
     }  # fmt: skip
-    assert "The note is added" in page.text
+    assert "Note added" in page.text
     assert marks(page.text) == ["1"]
     assert page.text.count('class="note-line"') == 1
     assert listed(page.text)[0] == f"{HOSTILE} relaunch"
@@ -98,12 +98,12 @@ def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: i
 @pytest.mark.parametrize(
     ("day", "text", "rule"),
     [
-        ("2026-05-31", "", "Write what to remember, in 1 to 200 characters."),
-        ("2026-05-31", "x" * 201, "Write what to remember, in 1 to 200 characters."),
-        ("2026-05-31", "a\u202eb", "Write it without control characters."),
-        ("31.05.2026", "Sale", "Choose a day of this century"),
-        ("1999-12-31", "Sale", "Choose a day of this century"),
-        ("", "Sale", "Choose a day of this century"),
+        ("2026-05-31", "", "Enter a note of 1 to 200 characters."),
+        ("2026-05-31", "x" * 201, "Enter a note of 1 to 200 characters."),
+        ("2026-05-31", "a\u202eb", "Remove the control characters."),
+        ("31.05.2026", "Sale", "Enter a day of this century"),
+        ("1999-12-31", "Sale", "Enter a day of this century"),
+        ("", "Sale", "Enter a day of this century"),
     ],
 )
 def test_what_cannot_be_kept(owner: Person, space_id: int, day: str, text: str, rule: str) -> None:
@@ -112,7 +112,7 @@ def test_what_cannot_be_kept(owner: Person, space_id: int, day: str, text: str, 
     assert answer.status_code == 422
     assert rule in answer.text
     assert f'value="{text}"' in answer.text, "what was typed is still there"
-    assert "There are none." in owner.browser.get(page).text
+    assert "No notes yet." in owner.browser.get(page).text
 
 
 def test_no_more_than_there_may_be_and_pages(

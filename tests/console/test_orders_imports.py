@@ -159,7 +159,7 @@ def test_the_same_file_is_not_stored_twice(desk: Desk) -> None:
     desk.check(first)
     desk.start(first)
     again = desk.begin(file)
-    assert "was imported in the same way before" in desk.check(again).text
+    assert "was already imported in the same way" in desk.check(again).text
     assert "Nothing was stored again" in desk.start(again).text
     once_more = desk.begin(file)
     desk.check(once_more)
@@ -240,7 +240,7 @@ def test_cells_in_another_notation_than_was_chosen(desk: Desk) -> None:
         "“Bestelldatum” is read as event_time, but is not a date like 12/31/2026, month first. Change",
     ):
         assert sentence in unescape(wrong)
-    assert "Change how it is read" in wrong
+    assert "Change the format" in wrong
     elsewhere = desk.check(here, decimals="comma", dates="dmy", timezone="America/New_York").text
     assert '<time datetime="2026-05-13T13:30:00+00:00"' in elsewhere, "09:30 in New York"
     right = desk.check(here, timezone="Europe/Berlin").text
@@ -289,7 +289,7 @@ def test_no_file_and_no_form(desk: Desk, owner: Person) -> None:
         'Content-Disposition: form-data; name="kind"\r\n\r\nevents\r\n--x\r\n'
         'Content-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail,tot'
     )
-    assert "Send it once more" in refusal(client.post(upload, content=cut.encode(), headers=head))
+    assert "Upload the file again" in refusal(client.post(upload, content=cut.encode(), headers=head))
     assert desk.files() == []
 
 

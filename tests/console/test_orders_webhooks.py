@@ -185,15 +185,15 @@ def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
     assert "<code><bdi>amount</bdi></code>" in bad.text
     assert "must be a number" in bad.text
     for typed, rule in (
-        ({"body": " ", "topic": "orders/paid"}, "Paste what the sender would post"),
-        ({"body": body}, "Choose what the delivery reports."),
+        ({"body": " ", "topic": "orders/paid"}, "Paste a request body"),
+        ({"body": body}, "Choose the delivery's topic."),
     ):
         answer = owner.browser.fill(here, f"{here}/test", **typed)
         assert answer.status_code == 422
         assert rule in answer.text
     malformed = owner.browser.fill(here, f"{here}/test", body="{", topic="orders/paid")
     assert "<code><bdi>body</bdi></code>" in malformed.text
-    assert "Nothing has come yet." in malformed.text
+    assert "No deliveries yet." in malformed.text
 
 
 def test_a_mapping_is_mended_and_the_delivery_replayed(
@@ -225,10 +225,10 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
     assert "<script>alert" not in delivery.text
     assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in delivery.text
     replayed = browser.fill(here, f"{here}/replay-failed")
-    assert "All of them are read once more" in replayed.text
+    assert "All replayed" in replayed.text
     assert "Replay all failed" not in replayed.text
     again = browser.fill(f"{here}/deliveries/{number}", f"{here}/replay")
-    assert "The delivery is read once more" in again.text
+    assert "Replayed." in again.text
 
 
 def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running, space_id: int) -> None:

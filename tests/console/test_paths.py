@@ -56,7 +56,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert texts(heads) == ["Path", "Conversions", "Revenue", "Days, on average"]
     assert [[cell.value for cell in row[1:]] for row in paths] == [["2", "110.5", "1.5"],
                                                                    ["1", "3", "0"]]  # fmt: skip
-    assert texts(page.tables["flow"][0]) == ["First, then last", "E-mail", "Direct"]
+    assert texts(page.tables["flow"][0]) == ["First, last", "E-mail", "Direct"]
     assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", NONE],
                                                                ["Direct", NONE, "1"]]  # fmt: skip
     assert texts(page.tables["touches"][3]) == ["3", "1", "10.00"]
@@ -86,7 +86,7 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
 
 
 def test_nothing_yet(owner: Person, space_id: int) -> None:
-    assert "No paths in this time" in page_of(owner, space_id).html
+    assert "No paths in this period" in page_of(owner, space_id).html
 
 
 def test_channels_are_a_choice(owner: Person, stage: Stage, space_id: int) -> None:
@@ -120,7 +120,7 @@ def test_the_csv_has_the_paths(owner: Person, stage: Stage, space_id: int) -> No
 def test_what_cannot_be_is_said(owner: Person, space_id: int, query: str) -> None:
     answer = owner.browser.get(f"/console/spaces/{space_id}/paths?{query}")
     assert answer.status_code == 422
-    assert "There is no report" in answer.text
+    assert "No report" in answer.text
 
 
 def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id: int) -> None:

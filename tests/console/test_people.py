@@ -69,8 +69,8 @@ def test_what_leads_to_a_contact(stage: Stage, owner: Person, text: str) -> None
 @pytest.mark.parametrize("text", ["nn.ash@ash.example", "crm-7", "token", "0151", "%", "_", "\\"])
 def test_what_leads_to_nobody(stage: Stage, owner: Person, text: str) -> None:
     answer = look_up(owner, stage.space_id, text)
-    assert "Nobody and no company is known by" in answer
-    assert "looked up by their beginning" in answer
+    assert "No people or companies match" in answer
+    assert "match by their beginning" in answer
 
 
 def test_an_id_leads_to_the_surviving_contact(stage: Stage, owner: Person, ann: int) -> None:
@@ -91,7 +91,7 @@ def test_more_than_a_page(stage: Stage, owner: Person) -> None:
     for number in range(30):
         contact = stage.contact(name=f"Same {number}-", created_at=NOON + timedelta(seconds=number))
         stage.identifier(contact, "name", f"Same {number}-")
-    assert "These are the first 25" in look_up(owner, stage.space_id, "Same")
+    assert "The first 25 results" in look_up(owner, stage.space_id, "Same")
     first = owner.browser.get(f"/console/spaces/{stage.space_id}/people").text
     second = owner.browser.get(link(first, "Older")).text
     assert "Same 29-" in first
@@ -111,8 +111,8 @@ def test_revenue_of_too_many_events_is_left_to_their_page(
 
 def test_the_empty_state(stage: Stage, owner: Person) -> None:
     text = show(owner, f"/console/spaces/{stage.space_id}/people")
-    assert "Nobody is known yet" in text
-    assert "How to begin" in text
+    assert "No people yet" in text
+    assert "Get started" in text
 
 
 @pytest.mark.usefixtures("ann")

@@ -210,7 +210,7 @@ def test_what_helps_and_replay(owner: Person, busy: int, space_id: int, stage: S
     assert "Bad <b>value" in text
     replay = f"{path}/replay"
     page = owner.browser.fill(path, replay, holding={"reason": "not_attributed"})
-    assert "They wait to be sent once more" in page.text
+    assert "Queued again" in page.text
     assert not [form for form in owner.browser.forms(path)
                 if ("reason", "do_not_capi") in form.fields]  # fmt: skip
     page = owner.browser.fill(path, replay, holding={"status": "failed"})
@@ -235,7 +235,7 @@ def test_one_delivery(owner: Person, busy: int, space_id: int, stage: Stage) -> 
     stage.connection.execute("UPDATE deliveries SET answer = repeat('[', 4096)")
     assert "[[[[" in owner.browser.get(link).text
     page = owner.browser.fill(link, f"{path}/replay")
-    assert "They wait to be sent once more" in page.text
+    assert "Queued again" in page.text
     assert owner.browser.get(link.replace(f"/{busy}/", "/999999/")).status_code == 404
 
 
@@ -285,7 +285,7 @@ def test_held_paused_and_removed(owner: Person, space_id: int, stage: Stage) -> 
     assert "Paused" in text_of(page.text)
     page = owner.browser.fill(path, f"{path}/remove")
     assert page.url.path.endswith("/platforms")
-    assert "The destination is removed" in page.text
+    assert "The destination and its tokens are deleted" in page.text
     assert owner.browser.get(path).status_code == 404
 
 

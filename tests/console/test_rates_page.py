@@ -29,7 +29,7 @@ def rows(html: str) -> list[list[str]]:
 
 def test_it_works(owner: Person, space_id: int) -> None:
     page = add(owner, space_id)
-    assert "The rates are stored" in page.text
+    assert "Rates stored" in page.text
     assert rows(page.text) == [["1 May 2026", "USD", "0.92", "EUR"]]
     page = add(owner, space_id, last_day="2026-05-03", rate="0.5")
     assert [row[0] for row in rows(page.text)] == ["3 May 2026", "2 May 2026", "1 May 2026"]
@@ -67,12 +67,12 @@ def test_pages(owner: Person, space_id: int) -> None:
 
 def test_reference_rates_are_named(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     path = f"/console/spaces/{space_id}/rates"
-    if "has not brought in any" in owner.browser.get(path).text:
+    if "has not imported any" in owner.browser.get(path).text:
         connection.execute("INSERT INTO reference_rates VALUES ('1999-01-04', 'XTS', 1)")
-        assert "are known up to 4 Jan 1999" in owner.browser.get(path).text
+        assert "are available up to 4 Jan 1999" in owner.browser.get(path).text
         connection.execute("DELETE FROM reference_rates WHERE currency = 'XTS'")
     else:
-        assert "are known up to" in owner.browser.get(path).text
+        assert "are available up to" in owner.browser.get(path).text
 
 
 def test_a_viewer_adds_none(person: Any, space_id: int) -> None:

@@ -165,7 +165,7 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
     assert str(first.url).endswith(f"/console/spaces/{space_id}/setup")
     page = page_of(owner, space_id, "period=today")
     assert page.headlines["Revenue"].value == "0"
-    assert "Nothing in this time" in page.html
+    assert "No data in this period" in page.html
     assert "Show the latest events" not in page.html
 
 

@@ -58,13 +58,13 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
 
 def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:
     answer = owner.browser.fill(path, f"{path}/add", phrase="OMR  Podcast", source="event")
-    assert "It applies to new answers now, and to earlier ones soon." in answer.text
+    assert "It applies to new answers now and to earlier ones soon." in answer.text
     assert space().answer_phrases == {"omr podcast": "event"}
     answer = owner.browser.fill(path, f"{path}/remove", holding={"phrase": "omr podcast"})
     assert answer.url.path == path
     assert space().answer_phrases == {}
     for phrase, source, refused in (
-        ("", "tv", "Type words"), ("x", "", "Choose the source"),
+        ("", "tv", "Enter words"), ("x", "", "Choose the source"),
         ("!!", "tv", "Must have a letter"),
         ("x", "pigeon", "Must be a self-reported source"),
     ):  # fmt: skip

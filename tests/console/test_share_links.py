@@ -125,14 +125,14 @@ def test_revoked_expired_and_unknown_links_are_alike(
     kept = {name: value for name, value in answers[0].headers.items() if name != "date"}
     for answer in answers:
         assert {name: value for name, value in answer.headers.items() if name != "date"} == kept
-    assert "There are none." in owner.browser.get(links).text
+    assert "No links yet." in owner.browser.get(links).text
 
 
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
         ({"name": ""}, "must have 1 to 80 characters"),
-        ({"page": "/events"}, "must be one of those that there are"),
+        ({"page": "/events"}, "must be an existing page"),
         ({"days": "3650"}, "must be one of 7, 30"),
         ({"query": "only=contact:1"}, "about one contact or company"),
         ({"query": "filter=company&key=1"}, "about one contact or company"),

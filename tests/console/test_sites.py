@@ -73,15 +73,15 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     assert "https://*.shop.example" in nothing.text
     ended = owner.browser.fill(here, f"{here}/end", confirm=" Shop ")
     assert "The site has ended" in ended.text
-    assert "Sites that have ended" in ended.text
-    assert "create another" in owner.browser.get(here).text
+    assert "Ended sites" in ended.text
+    assert "Create another site" in owner.browser.get(here).text
     assert owner.browser.get(f"{here}/test").status_code == 404
 
 
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ("", "Write the address of the shop, such as https://shop.example."),
+        ("", "Enter the shop's address, such as https://shop.example."),
         ("shop", "“shop” is no address of a web page: write one, such as https://shop.example"),
         ("ftp://shop.example", "“ftp://shop.example” cannot be used: it must begin with http://"),
         ("anna@shop.example", "has an @"),

@@ -59,7 +59,7 @@ def test_it_works(owner: Person, path: str) -> None:
     [
         (PAGE, "", "Direct"),
         (PAGE, "https://www.google.com/", "Google organic"),
-        (f"{PAGE}?gclid=a", "https://www.linkedin.com/", "No: gclid is there, but does not"),
+        (f"{PAGE}?gclid=a", "https://www.linkedin.com/", "No: gclid present, but not"),
         (PAGE, "https://www.paypal.com/x", "No touchpoint"),
         (PAGE, "shop.example", "Its referrer is one of the business's own pages"),
         ("shop.example?utm_source=x", "", "doesn't begin with https://"),
@@ -120,14 +120,14 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     stage = Stage(connection, space().id, "")
     stage.touchpoint(stage.contact(), "referral", source_rule="campaign", url=PAGE)
     answer = owner.browser.fill(path, f"{path}/name", name=" FB-Paid ", source="facebook_ads")
-    assert "It applies to new visits now, and to earlier ones soon." in answer.text
+    assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
     assert "re-classifying, 0 %" in answer.text
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
     assert space().source_names == {}
     assert answer.url.path == path
     for name, source, refused in (
-        ("", "email", "Type the value"), ("x", "", "Choose the source"),
+        ("", "email", "Enter the utm_source"), ("x", "", "Choose the source"),
         ("x" * 256, "email", "Must not be longer than 255 characters."),
         ("x", "nothing", "Must be a listed source"),
     ):  # fmt: skip
@@ -140,7 +140,7 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
 def test_hosts(owner: Person, path: str, space: Callable[[], Space]) -> None:
     typed = {"own_domains": "Shop.Example, blog.example", "excluded_referrers": "pay.example"}
     answer = owner.browser.fill(path, f"{path}/hosts", **typed)
-    assert "The hosts are saved." in answer.text
+    assert "The hosts are saved" in answer.text
     assert space().own_domains == ["blog.example", "shop.example"]
     assert space().excluded_referrers == ["pay.example"]
     assert "Nothing was changed." in owner.browser.fill(path, f"{path}/hosts").text

@@ -89,4 +89,4 @@ def test_a_space_that_is_too_large(
         raise ReportTooLarge
 
     monkeypatch.setattr(space_choice, "query_report", refuse)
-    assert "More than can be added up here" in page_of(owner).html
+    assert "Too many to sum here" in page_of(owner).html

@@ -34,7 +34,7 @@ def test_it_works(
     put({**row, "amount": 40})
     shop.run(event(**ada, event_time=now - 9 * DAY, amount="20"))
     page = words(owner.browser.get(f"{base}/campaigns/changes?group=campaign").text)
-    assert "Restated spend Later reports of platforms" in page
+    assert "Restated spend Newer reports from platforms" in page
     assert "google 4711 of" in page, page
     assert "+15.00 EUR" in page
     assert "Late events Earlier conversions that arrived late. 0 +1 +20.00 0" in page

@@ -90,7 +90,7 @@ def check_visits_and_imports(client: httpx.Client) -> None:
 
     assert re.search(r"<td[^>]*number[^>]*>(?:<[^>]+>)*[1-9]\d+", page("/sites")), "page views"
     assert "staging.nordlicht-outdoor.example" in page("/sites/1"), "what was refused lately"
-    assert "Everything came in." in page("/sites/1/test")
+    assert "Everything arrived." in page("/sites/1/test")
     assert page("/live?kind=visits").count("Page view") > WALK_INS
     imported = re.sub("<[^>]+>", "", page("/orders/imports/1"))
     assert "18 of 22 rows stored, 4 refused" in " ".join(imported.split())

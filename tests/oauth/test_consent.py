@@ -33,7 +33,7 @@ def test_it_works(installation: Installation, space_id: int) -> None:
     shown = person.look(assistant.request())
     text = read_text(shown.text)
     for words in (
-        "A <b>bold</b> one", "registered itself", "nobody has checked", "127.0.0.1", "this device",
+        "A <b>bold</b> one", "registered itself", "its name is not verified", "127.0.0.1", "this device",
         person.user.email, "Acme", "Any program on your device", "see the reports",
         "erase a contact's personal data",
     ):  # fmt: skip
@@ -78,7 +78,7 @@ def test_where_the_answer_goes(
     installation: Installation, person: Person, uri: str, shown: str, *, loopback_only: bool
 ) -> None:
     text = read_text(person.look(installation.assistant(uri).request()).text)
-    assert f"Your answer is sent to {shown}" in text
+    assert f"Your answer goes to {shown}" in text
     assert ("Any program on your device" in text) == loopback_only
 
 

@@ -103,7 +103,7 @@ async def detach_contact_company(call: Call) -> ContactCompany:
     return ContactCompany(canonical, None)
 
 
-CONTACT_ID = PathParameter("id", "The contact's id, or that of a contact merged into it.", INTEGER_ID)
+CONTACT_ID = PathParameter("id", "The contact's id, or the id of a contact merged into it.", INTEGER_ID)
 # An address may contain a slash, which arrives decoded even if it was sent as %2F.
 EMAIL = PathParameter("email", parameters.EMAIL.description, {"pattern": "@"}, REST)
 GETTING = RateLimit("get_contact", 30)

@@ -62,7 +62,7 @@ OPERATIONS = (
         scope="contacts:delete",
         limit=ERASING,
         path_parameters=[
-            PathParameter("id", "The contact's id, from 1 on, or that of one merged into it.", INTEGER_ID)
+            PathParameter("id", "The contact's id, at least 1, or the id of one merged into it.", INTEGER_ID)
         ],
         status=202,
         answer=ErasureAnswer,

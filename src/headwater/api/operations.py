@@ -59,7 +59,7 @@ OPERATIONS: tuple[Operation, ...] = (
 RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
     [*(operation.limit for operation in OPERATIONS), REPORTING, CALLING]
 )
-"""A Space's rate limits by bucket, including those of browsers and assistants."""
+"""A Space's rate limits by bucket, including the limits of browsers and assistants."""
 
 
 def describe_api(product: str) -> Schema:

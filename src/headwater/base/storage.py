@@ -45,8 +45,9 @@ class Sink(Protocol):
 class Storage(ABC):
     @abstractmethod
     def create(self, name: str, download_name: str) -> AbstractContextManager[Sink]:
-        """Open a new file for writing; an error inside the context leaves no file. `download_name` is the
-        name under which browsers save it. Raise OSError.
+        """Open a new file for writing; an error in the context leaves no file. Raise OSError.
+
+        Browsers save it as `download_name`.
         """
 
     @abstractmethod

@@ -53,7 +53,7 @@ async def post_password(request: Request) -> Response:
         return page
     verdict = await shared.passwords.verify(visitor.user.password_hash, form.text("current"))
     if not verdict.matches:
-        wrong: Errors = {"current": ["This is not your password."]}
+        wrong: Errors = {"current": ["Wrong password."]}
         return await _page(request, visitor, wrong, status=422)
     async with shared.database.connection() as connection:
         await give_back(connection, "login to", subject)

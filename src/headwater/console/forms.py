@@ -28,7 +28,7 @@ MAX_FIELDS = 500
 TOKEN = "form_token"  # noqa: S105 # a field's name
 ONCE_SECONDS = 12 * 60 * 60
 _DIGEST_BYTES = 32
-_STALE = "This form is out of date: open the page again and send it once more."
+_STALE = "This form has expired. Reload the page and submit it again."
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ async def _read_parts(request: Request, limit: int) -> PostedForm:
         finally:
             await parts.close()
     except (MultiPartException, ValueError):
-        raise Invalid({"body": ["The form, or a file in it, is no text in UTF-8."]}) from None
+        raise Invalid({"body": ["The form or its file is not UTF-8 text."]}) from None
     return _checked(pairs)
 
 
@@ -184,7 +184,7 @@ async def _read(request: Request, limit: int = MAX_FORM) -> PostedForm:
 
 def _checked(pairs: Sequence[tuple[str, str]]) -> PostedForm:
     if any("\0" in part for pair in pairs for part in pair):
-        raise Invalid({"body": ["The form holds a NUL character."]})
+        raise Invalid({"body": ["The form contains a NUL character."]})
     return PostedForm(tuple(pairs))
 
 
@@ -203,7 +203,7 @@ def refuse_foreign(request: Request) -> None:
         return
     if origin == "null":
         if site is None and shared.base_url.startswith("https://"):
-            raise Forbidden("The form does not say which site sent it.")
+            raise Forbidden("The browser did not report which site sent the form.")
         return
     own = shared.settings.base_url
     same = origin == own if own else _host_of(origin) == request.headers.get("host")

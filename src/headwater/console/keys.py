@@ -30,7 +30,7 @@ SCOPE_DESCRIPTIONS = {
     "destinations:read": "see destinations (ad platforms) and their deliveries",
     "destinations:write": "create, change and remove destinations",
     "reports:read": "read reports, attribution and journeys",
-    "spend:write": "store and delete what ads have cost",
+    "spend:write": "store and delete ad spend",
 }
 
 
@@ -50,7 +50,7 @@ async def post_create(visit: PageVisit) -> Response:
     """Create a key and show it once."""
     name, scopes = visit.form.text("name"), visit.form.texts("scope")
     if not scopes:
-        raise Invalid.of("scope", "must be chosen: a key without any can do nothing.")
+        raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")
     key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id)
     await visit.spend()
     return await _page(visit, made={"key": key, "name": stored.name})

@@ -23,7 +23,7 @@ ROUTES = SpacePages("/members")
 ROLES = {
     Role.OWNER: "everything, owners included",
     Role.ADMIN: "settings, keys, members and data",
-    Role.VIEWER: "sees everything, changes nothing",
+    Role.VIEWER: "read-only access",
 }
 
 

@@ -19,7 +19,7 @@ from headwater.http.errors import Invalid, plain
 
 MAX_FIELD = 64 * 1024
 MAX_FIELDS = 50
-_UNREADABLE: dict[str, list[str]] = {"file": ["The upload cannot be read. Send it once more."]}
+_UNREADABLE: dict[str, list[str]] = {"file": ["The upload can't be read. Upload the file again."]}
 
 
 class MultipartForm:

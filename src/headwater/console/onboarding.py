@@ -233,8 +233,8 @@ def _used_up(request: Request) -> Response:
         request,
         "error.html",
         status=404,
-        title="This link does not work",
-        message="It was used before, has expired, or was taken back. Ask for a new one.",
+        title="This link doesn't work",
+        message="It was already used, has expired or was revoked. Ask for a new one.",
     )
 
 

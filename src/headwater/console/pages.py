@@ -41,18 +41,18 @@ _TITLES = {
     405: "This cannot be done here",
     409: "This cannot be done now",
     413: "This is too large",
-    415: "This is no form",
+    415: "Not a form",
     422: "Something is wrong with the form",
     429: "Too much at once",
     500: "Something went wrong",
     503: "Back in a moment",
 }
 
-_MISSING = "No page has this address. It was mistyped, or the page is gone."
+_MISSING = "There is no page at this address. It was mistyped, or the page was removed."
 _FOR_PEOPLE = {
     plain(404).message: _MISSING,
     NotFound("Page").message: _MISSING,
-    plain(405).message: "This address takes no request of this kind.",
+    plain(405).message: "This address doesn't support this kind of request.",
     plain(500).message: (
         "The service failed; its log has the details. Try again. If it still fails, contact the operator."
     ),

@@ -28,7 +28,7 @@ from headwater.spaces.spaces import fetch_space
 
 PER_PAGE = 20
 _MEASURES = (Measure.REVENUE, Measure.ORDERS)
-_PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="The page of the list.")
+_PAGE = Parameter(name="page", kind=whole_number(1, 10_000), default=1, description="Page of the list.")
 
 
 @dataclass(frozen=True)

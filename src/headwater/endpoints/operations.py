@@ -57,14 +57,14 @@ class Operation:
     limit: RateLimit
     path_parameters: Sequence[PathParameter] = ()
     parameters: Sequence[Schema] = ()
-    """Query parameters, as OpenAPI."""
+    """Query parameters in OpenAPI form."""
     body: Schema | None = None
-    """Request body, as OpenAPI."""
+    """Request body in OpenAPI form."""
     status: int = 200
     answer: type[Struct] | Schema
     """The answer's type, or an OpenAPI response."""
     headers: Schema = field(default_factory=Schema)
-    """Headers of the answer besides those of the rate limit."""
+    """Headers of the answer besides the rate limit's."""
     links: Schema | None = None
     """Operations that continue with the answer's values."""
     conflict: type[Struct] | Schema | None = None

@@ -169,7 +169,7 @@ class Protocol(HttpToolsProtocol):
             self._end()
 
     def _stay(self, rest: bytes) -> None:
-        """Keep reading after a request that offers a protocol upgrade, as Java's client does. The parser
+        """Keep reading after a request that offers a protocol upgrade (Java's client). The parser
         stops there and takes the body for the other protocol, so a new parser reads it, given the headers
         that frame the body.
         """

@@ -22,7 +22,7 @@ def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) 
 
 
 def decimal_text(number: Decimal, limit: Decimal, step: Decimal) -> str:
-    """Return `number` rounded half-even to `step`, as plain decimal text."""
+    """Return `number` rounded half-even to `step` in plain decimal text."""
     if not number.is_finite() or not -limit <= number <= limit:
         raise ValueError(f"must be a finite number between -{limit:f} and {limit:f}.")
     rounded = number.quantize(step, ROUND_HALF_EVEN, _context).normalize(_context)

@@ -24,7 +24,7 @@ from headwater.http.shared import Shared
 queries = Queries(__name__, "health.sql")
 SECONDS = 2.0
 READY_SECONDS = 1.0
-"""Seconds for which a check answers all requests."""
+"""Seconds between checks; requests share the latest result."""
 
 
 async def healthz(_: Scope, __: Receive, send: Send) -> None:

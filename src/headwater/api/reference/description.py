@@ -28,14 +28,14 @@ _ORDER = (
 ABOUT = {
     "Ingest": "Send what happens: conversions, sign-ups, refunds and touchpoints.",
     "Events": "Read events and the sources that are credited with them, correct and delete them.",
-    "Reports": "What each source, campaign or ad earned, and the paths by which people came.",
+    "Reports": "Revenue by source, campaign or ad, and paths to conversion.",
     "Contacts": "The people behind the events: find, create, change and erase them.",
     "Companies": "The businesses that contacts belong to.",
     "Imports": "Files of events, contacts, touchpoints, spend and names of ads.",
     "Exports": "Whole days and ranges as files, made in the background.",
     "Destinations": "Ad platforms that conversions are forwarded to, and what became of each.",
     "Ads": "Names for the ids of campaigns, ad sets and ads.",
-    "Spend": "What ads have cost, and the rates by which amounts are converted.",
+    "Spend": "Ad spend, and exchange rates.",
     "Sources": "Paid networks of the Space's own, beside the listed sources.",
 }
 """The subjects, which are the document's tags, in reading order."""

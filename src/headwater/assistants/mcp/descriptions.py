@@ -51,5 +51,5 @@ def _unknowns(contents: SpaceContents) -> list[str]:
             "page view or a field gave it."
         )
     if sum(contents.event_counts.values()) >= COUNTED_EVENTS:
-        unknowns.append(f"event_counts are of the latest {COUNTED_EVENTS} events.")
+        unknowns.append(f"event_counts cover only the latest {COUNTED_EVENTS} events.")
     return unknowns

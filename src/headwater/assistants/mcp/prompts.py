@@ -64,8 +64,8 @@ _QUESTIONS = (
             "1. Get it with get_event, and explain_attribution for its touchpoints and the credit "
             "under every model.\n"
             "2. Get the contact's journey with get_contact_journey.\n"
-            "3. Tell the story in order of time: how the person first came, what brought them "
-            "back, what came last before the event. Then say how the models differ and why."
+            "3. Describe in order of time how the person first came, what brought them back, and the "
+            "last touchpoint before the event. Then explain how and why the models differ."
         ),
     ),
     PromptTemplate(

@@ -56,8 +56,8 @@ async def _sources(context: ToolContext) -> Any:
     return {
         "sources": [*({"name": source.key, "is_paid": source.is_paid} for source in CATALOGUE), *networks],
         "note": "unattributed in reports: no touchpoint in the window that the model credits. "
-        "paid_other is of reports: a paid medium whose network is unknown. Lists of events and "
-        "journeys call it referral.",
+        "paid_other appears only in reports: a paid medium with an unknown network. Lists of events "
+        "and journeys call it referral.",
     }
 
 

@@ -56,8 +56,9 @@ def check_form(form: AuthorizationParameters) -> str:
 async def exchange(
     connection: AsyncConnection, form: AuthorizationParameters, client: OAuthClient | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
-    """Return the answer to a checked form; `client` is None if it doesn't own the code. Errors are returned,
-    not raised, so that effects on the code and its token are committed.
+    """Return the answer to a checked form; without `client` the code belongs to another one.
+
+    Errors are returned, not raised, so that effects on the code and its token are committed.
     """
     grant = await _use(connection, form.single("code") or "")
     if grant is None:

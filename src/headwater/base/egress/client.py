@@ -42,7 +42,7 @@ LOOKUPS = 32
 """Concurrent name lookups. A silent name server holds one for half a minute."""
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Resolves a host to its addresses, as text. Raises OSError."""
+"""Resolves a host to its addresses. Raises OSError."""
 
 
 class Egress:

@@ -1,4 +1,4 @@
-"""Files in which a machine's processes share their counters, and the processes' names in them. It imports
+"""Files with the counters shared by a machine's processes, and the processes' names. It imports
 only the standard library because the supervisor uses it.
 """
 

@@ -41,9 +41,7 @@ def share_counters(command: str) -> None:
 
 
 def render_counters() -> bytes:
-    """Return the counters of this machine's processes, or of this one alone without sharing, as Prometheus
-    text.
-    """
+    """Return this machine's counters, or this process's own if it shares none, in Prometheus text."""
     return generate_latest(_counters())
 
 

@@ -91,7 +91,7 @@ def _restore(
 
 
 def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastErasure], datetime | None]:
-    """Return the journal's erasures, and the time up to which it is complete. Raise Failure."""
+    """Return the journal's erasures, and the end of its complete part. Raise Failure."""
     if arguments.without_erasures:
         return [], None
     path = Path(arguments.erasures or archive.path.with_name(journal.NAME))

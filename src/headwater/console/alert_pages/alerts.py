@@ -32,9 +32,9 @@ REPORT_FORM = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True)
 LISTED = 50
 MUTES = {"": "not muted", "1": "a day", "7": "a week", "30": "30 days"}
 SENSITIVITIES = {
-    Sensitivity.LOW: "low: only what is unmistakable",
+    Sensitivity.LOW: "low: only large changes",
     Sensitivity.NORMAL: "normal",
-    Sensitivity.HIGH: "high: small changes, too",
+    Sensitivity.HIGH: "high: small changes too",
 }
 _SHARES = (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED)
 _USUAL: dict[str, Any] = {
@@ -108,7 +108,7 @@ async def post_rule(visit: PageVisit) -> Response:
     """Set a rule's state, sensitivity and mute period."""
     rule, sensitivity, days = visit.form.text("rule"), visit.form.text("sensitivity"), visit.form.text("mute")
     if rule not in frozenset(Rule):
-        raise Invalid.of("rule", "must be one of those that there are.")
+        raise Invalid.of("rule", "must be an existing rule.")
     before = (await read_choices(visit.connection, visit.space.id))[Rule(rule)]
     if sensitivity not in frozenset(Sensitivity):
         sensitivity = str(before.sensitivity)

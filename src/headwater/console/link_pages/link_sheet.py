@@ -77,9 +77,9 @@ def read_sheet(text: str, usual: LinkParts, exclusions: Exclusions, names: Sourc
     except _Unreadable as error:
         return LinkSheet(problem=str(error))
     if not lines:
-        return LinkSheet(problem="There is no row in it: paste one address a line.")
+        return LinkSheet(problem="The table has no rows. Paste one address per line.")
     if len(lines) > MOST_ROWS:
-        return LinkSheet(problem=f"There are more than {MOST_ROWS:,} rows: make the links in several goes.")
+        return LinkSheet(problem=f"There are more than {MOST_ROWS:,} rows. Split the table.")
     return LinkSheet([_read_row(line, cells, columns, usual, (exclusions, names)) for line, cells in lines])
 
 
@@ -124,7 +124,7 @@ def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, [cell.strip() for cell in cells]
     except csv.Error:
         raise _Unreadable(
-            f"Line {reader.line_num} cannot be read: a cell is too long, or a quotation mark is not closed."
+            f"Line {reader.line_num} can't be read: a cell is too long, or a quotation mark is not closed."
         ) from None
 
 
@@ -180,14 +180,14 @@ def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
             raise ValueError(f"The {name} has more than {MAX_VALUE} characters.")
     word = values.get("source") or usual.source
     if not word:
-        raise ValueError("The row has no source, and none is chosen for all rows.")
+        raise ValueError("The row has no source, and no default is selected.")
     source = _BY_WORD.get(word.lower().replace("  ", " "))
     if source is None:
         near = _NAMES.near(word)
         meant = f" Is it {' or '.join(near)}?" if near else " Sources lists all."
         raise ValueError(f"There is no source “{word[:80]}”.{meant}")
     if source not in LINKED:
-        raise ValueError(f"No link can be of the source {source}: nothing leads to such a visit.")
+        raise ValueError(f"Links can't have the source {source}.")
     return LinkParts(
         source,
         values.get("campaign") or usual.campaign,

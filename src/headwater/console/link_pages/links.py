@@ -132,8 +132,8 @@ def read_link_form(request: Request) -> LinkForm:
     if source and source not in LINKED:
         values["source"] = ""
         is_known = source in SOURCES
-        rule = "A visit of this source is one that nothing led to" if is_known else "There is none"
-        errors["source"] = [f"{rule}: choose a source of the list."]
+        rule = "Visits from this source have no link" if is_known else "There is none"
+        errors["source"] = [f"{rule}: choose a source from the list."]
     if values["address"] and not errors:
         try:
             build_link(values["address"], LinkParts(source or LINKED[0]))

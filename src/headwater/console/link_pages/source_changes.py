@@ -26,9 +26,9 @@ async def add_source_name(visit: PageVisit) -> FlashMessage:
     name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
     if not name:
-        errors["name"] = ["Type the value that the links have in utm_source."]
+        errors["name"] = ["Enter the utm_source of your links."]
     if not source:
-        errors["source"] = ["Choose the source of this value."]
+        errors["source"] = ["Choose a source for this value."]
     if errors:
         raise Invalid(errors)
     await _change_name(visit, name, source)

@@ -114,7 +114,7 @@ def _read_test(request: Request) -> tuple[AddressTest, Errors]:
     for name, word in TESTED.items():
         if len(values[name]) > LONGEST_ADDRESS:
             size = f"The {word} has {len(values[name]):,} characters."
-            errors[name] = [f"{size} {LONGEST_ADDRESS:,} are read at most: paste its beginning."]
+            errors[name] = [f"{size} {LONGEST_ADDRESS:,} are read at most. Paste the beginning."]
             values[name] = values[name][:200]
     return AddressTest(values["url"], values["referrer"], values["find"][:200]), errors
 

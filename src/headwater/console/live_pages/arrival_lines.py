@@ -24,15 +24,15 @@ _KINDS = {
     "bots": "Page views by bots",
 }
 _DUPLICATES = {
-    "idempotency_key": "its idempotency key came before",
-    "order_id": "its order id came before",
-    "repeated_touch": "the same touchpoint came within half an hour before",
-    "repeated_hit": "the same page view came before",
-    "refund": "the refund was counted before",
+    "idempotency_key": "its idempotency key was already used",
+    "order_id": "its order id was already used",
+    "repeated_touch": "the same touchpoint arrived less than half an hour before",
+    "repeated_hit": "the same page view arrived before",
+    "refund": "the refund was already counted",
 }
 _REJECTIONS = {
-    "unreadable_payload": "it cannot be read",
-    "unknown_kind": "its kind is not known",
+    "unreadable_payload": "it can't be read",
+    "unknown_kind": "its kind is unknown",
     "processing_error": "processing it failed",
 }
 
@@ -152,7 +152,7 @@ def _bots(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": f"A bot on {values['site']}",
         "state": "ignored",
-        "about": f"{values['bot_hits']:,} page views by bots left out so far",
+        "about": f"{values['bot_hits']:,} page views by bots ignored so far",
     }
 
 
@@ -161,7 +161,7 @@ def _waiting(values: Mapping[str, Any]) -> dict[str, Any]:
         "title": _KINDS.get(values["kind"], "Something"),
         "state": "waiting",
         "detail": _sender(values),
-        "about": "accepted, to be processed in a moment",
+        "about": "accepted, will be processed in a moment",
     }
 
 

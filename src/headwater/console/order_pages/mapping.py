@@ -110,7 +110,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
 
     def put(key: str, text: str) -> None:
         if key in pairs:
-            repeated[key] = ["This is here twice: remove one of them."]
+            repeated[key] = ["This is a duplicate. Remove one of them."]
         pairs[key] = text
 
     for topic, name in zip(form.texts("topic_of"), form.texts("event_of"), strict=False):

@@ -25,10 +25,10 @@ ROUTES = SpacePages("/orders/imports")
 FORM = "upload"
 KINDS_IN_WORDS = {
     "events": ("Orders and other events", "One row for each order, sign-up or lead."),
-    "contacts": ("Contacts", "One row for each person. Nothing that is known is replaced."),
-    "touchpoints": ("Touchpoints", "One row for each visit or click that no event carries."),
+    "contacts": ("Contacts", "One row for each person. Existing data is never replaced."),
+    "touchpoints": ("Touchpoints", "One row for each visit or click without an event."),
     "spend": ("Spend", "Ad spend, exported by the ad platforms. Formats are recognised by their headers."),
-    "ads": ("Names of ads", "What campaigns, ad sets and ads are called, by their ids."),
+    "ads": ("Names of ads", "Names of campaigns, ad sets and ads by their ids."),
 }
 NO_FILE = "Choose the file to import."
 
@@ -71,7 +71,7 @@ async def _receive(
     if not name:
         raise Invalid({"file": [NO_FILE]})
     if kind not in KINDS_IN_WORDS:
-        raise Invalid({"kind": ["Choose what the rows of the file are."]})
+        raise Invalid({"kind": ["Choose the row type of the file."]})
     async with shared.database.transaction() as connection:
         await spend(connection, form)
         job_id, file = await create_job(connection, space_id, kind, name, inside.visitor.user.id)

@@ -75,7 +75,7 @@ async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
     header = PROVIDERS[webhook.type].guide.topic_header
     headers = {header: visit.form.text("topic").strip()} if header and visit.form.text("topic") else {}
     if header and not headers:
-        raise Invalid({"topic": ["Choose what the delivery reports."]})
+        raise Invalid({"topic": ["Choose the delivery's topic."]})
     return WebhookRequest(headers, body.encode(), time.time())
 
 

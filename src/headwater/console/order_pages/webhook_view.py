@@ -32,9 +32,9 @@ from headwater.spaces.models import Space
 
 ROWS = 50
 STATUSES = {
-    Status.ACCEPTED: "became an event, or was one already",
-    Status.IGNORED: "reports nothing that we store",
-    Status.PAUSED: "kept while the webhook was paused",
+    Status.ACCEPTED: "became an event, or already was one",
+    Status.IGNORED: "nothing to store",
+    Status.PAUSED: "stored while the webhook was paused",
     Status.REFUSED: "made no event",
 }
 
@@ -127,15 +127,15 @@ def advise(webhook: Webhook, detail: str) -> str | None:
     advice = {
         UNSIGNED: f"Paste the signing secret that {sender} shows you into Signing secret.",
         "The signature does not match": (
-            f"Copy the signing secret from {sender} once more and paste it into Signing secret."
+            f"Copy the signing secret from {sender} again and paste it into Signing secret."
         ),
         "The signature is missing": (
-            f"If this was {sender}, it does not sign yet: enter the secret there. "
-            "Otherwise somebody else knows the address."
+            f"If {sender} sent this, it doesn't sign yet: enter the secret there. "
+            "Otherwise the address has leaked."
         ),
-        "The signature is more": "The clock of the sender or of this server is wrong.",
-        "The signature's time": "The clock of the sender or of this server is wrong.",
-        "The signature in": f"Something between {sender} and this server changes its headers.",
+        "The signature is more": "The sender's clock or this server's clock is wrong.",
+        "The signature's time": "The sender's clock or this server's clock is wrong.",
+        "The signature in": f"A proxy between {sender} and this server changes the headers.",
     }
     matching = (words for start, words in advice.items() if detail.startswith(start))
     return next(matching, None)

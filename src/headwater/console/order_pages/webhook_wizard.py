@@ -25,7 +25,7 @@ ROUTES = SpacePages("/orders/webhooks")
 _CREATE = SentForm("create webhook", Permission.CHANGE_SETTINGS, once=True)
 MADE, TYPED, UNSIGNED = "made", "typed", "unsigned"
 LONGEST_SECRET = 500
-NOT_USED = "Clear this secret, or choose “I have one”: without a signature it is not used."
+NOT_USED = "Clear this secret, or choose “I have one”. Without a signature it is not used."
 
 
 @ROUTES.page("/new", Permission.CHANGE_SETTINGS)
@@ -79,7 +79,7 @@ def read_secret(typed: str) -> str:
     if not secret:
         raise Invalid({"secret": ["Paste the signing secret."]})
     if len(secret) > LONGEST_SECRET or not secret.isprintable():
-        raise Invalid({"secret": ["This is no signing secret: copy it once more."]})
+        raise Invalid({"secret": ["This is not a signing secret. Copy it again."]})
     return secret
 
 

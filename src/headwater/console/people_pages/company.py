@@ -42,7 +42,7 @@ CONTACTS_AFTER = Parameter(
     name="contacts_after",
     kind=whole_number(0, 10**18 - 1),
     default=0,
-    description="The contact after which the list of a company's contacts goes on.",
+    description="The last contact on the previous page.",
 )
 
 

@@ -22,7 +22,7 @@ from headwater.spaces.accounts.roles import Permission
 
 CONFIRM = "confirm"
 """Form field for the contact's e-mail address or id."""
-NOT_CONFIRMED = "This is neither an e-mail address of this contact nor its id."
+NOT_CONFIRMED = "This is not an e-mail address or the id of this contact."
 
 ERASED = (
     "e-mail addresses (former ones included), phones, names and locations",
@@ -30,15 +30,15 @@ ERASED = (
     "name, place, device, language and all custom fields of the contact",
     "IP address, browser and ad platforms' cookies of its events and touchpoints",
     "visits and page views, and the clicks on ads first seen in its browsers",
-    "what ad platforms were sent of its events, and what they answered",
-    "warnings about its events, webhook deliveries that name it, exports that hold it",
+    "requests to ad platforms about its events, and their responses",
+    "warnings about its events, and webhook deliveries and exports that contain it",
 )
 KEPT = (
     "the contact's id, when it was created, and its company",
-    "events: names, times, amounts, order and idempotency keys, URLs; so reports add up as before",
+    "events: names, times, amounts, order and idempotency keys, URLs; so reports don't change",
     "touchpoints with their campaigns, keywords, landing pages and URLs",
     "merges of contacts: when, and the kind of identifier",
-    "that ad platforms were sent its events: they cannot be made to forget from here",
+    "the record that its events were sent to ad platforms, which we can't erase there",
 )
 
 

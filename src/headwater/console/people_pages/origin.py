@@ -88,7 +88,7 @@ def _outside(
             f"The last touchpoint before it was {source}, {_span(event_time - around.before_at)} "
             f"earlier; only those within {view.window} count."
         )
-    return OriginAnswer("Why unattributed?", tuple(sentences), view.with_window(0), "Look back over any time")
+    return OriginAnswer("Why unattributed?", tuple(sentences), view.with_window(0), "Remove the time limit")
 
 
 def _untouched(
@@ -99,35 +99,34 @@ def _untouched(
     sources: SourceNames,
 ) -> OriginAnswer:
     whose = "this contact or its company" if view.by_company else "this contact"
-    sentences = [f"There is no touchpoint of {whose} up to the time of the event."]
+    sentences = [f"There is no touchpoint of {whose} before the event."]
     if around.after_at is not None and around.after_source is not None:
         source = format_title(sources.get_name(around.after_source))
         sentences.append(
-            f"The first one after it was {source}, {_span(around.after_at - event_time)} later; "
-            "what comes after an event did not lead to it."
+            f"The first one after the event was {source}, {_span(around.after_at - event_time)} later; "
+            "touchpoints after an event don't count."
         )
     sentences.append(_seen(explanation, around))
     if around.company_touched and not view.by_company:
         other = PathView(view.window_days, "company")
         return OriginAnswer(
-            "Why unattributed?", tuple(sentences), other, "Others of its company have touchpoints"
+            "Why unattributed?", tuple(sentences), other, "Other contacts of its company have touchpoints"
         )
     return OriginAnswer("Why unattributed?", tuple(sentences))
 
 
 def _seen(explanation: EventExplanation, around: Surroundings) -> str:
     if around.has_page_views:
-        return "Page views of this contact are known, but none of them made a touchpoint."
+        return "This contact has page views, but none of them created a touchpoint."
     if around.has_browser:
         return (
-            "A browser of this contact is known by its trk_token, but no page view and no "
-            "touchpoint was reported of it before."
+            "This contact has a browser with a trk_token, but it reported no page view or touchpoint before."
         )
     sender = explanation.event["sender"]
-    by = f" The event came by {SENDERS[Sender(sender)]}." if sender else ""
+    by = f" The event was sent by {SENDERS[Sender(sender)]}." if sender else ""
     return (
-        f"No browser of this contact is known.{by} Send the visitor's trk_token, or have the page "
-        "identify the visitor, so that visits and events become one person's."
+        f"This contact has no known browser.{by} Send the visitor's trk_token, or let the page "
+        "identify the visitor, to connect visits and events."
     )
 
 

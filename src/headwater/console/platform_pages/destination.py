@@ -134,7 +134,7 @@ def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
     today = datetime.now(UTC).astimezone(space.zone).date()
     earliest = today - timedelta(days=MOST_DAYS - 1)
     if bool(choice.first) != bool(choice.last):
-        query.refuse(LAST.name if choice.first else FIRST.name, "must be there, too.")
+        query.refuse(LAST.name if choice.first else FIRST.name, "is required too.")
     elif choice.first and choice.last and not earliest <= choice.first <= choice.last:
         query.refuse(FIRST.name, f"must be one of the last {MOST_DAYS} days, and not after `to`.")
     at = _cursors(visit, choice).read_from(query)

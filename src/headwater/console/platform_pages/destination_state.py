@@ -29,9 +29,9 @@ def standing_of(row: DestinationRow) -> Standing:
         about = (row.status_reason or "The platform refused the credentials.").rstrip(".")
         return Standing("Held", "bad", f"{about}.")
     if row.status == "paused":
-        return Standing("Paused", "", "Nothing is sent, and what arrives meanwhile is skipped.")
+        return Standing("Paused", "", "Nothing is sent, and new events are skipped.")
     if row.wait_until is not None:
-        return Standing("Active", "", "It waits a while because the last call failed.")
+        return Standing("Active", "", "Waiting, because the last call failed.")
     return Standing("Active", "good", "Events are sent as they arrive.")
 
 
@@ -43,10 +43,10 @@ def token_of(row: DestinationRow) -> Standing:
     if row.status == "held":
         return Standing("refused", "bad", "Replace it, test it, then resume.")
     if row.test_ok:
-        return Standing("accepted", "good", "The last test was taken.")
+        return Standing("accepted", "good", "The last test passed.")
     if row.test_ok is False:
         return Standing("in doubt", "bad", "The last test failed.")
-    return Standing("not tested", "", "It is stored, and was not tested since the last change.")
+    return Standing("not tested", "", "Stored, but not tested since the last change.")
 
 
 def lag_of(waiting: Waiting) -> str:

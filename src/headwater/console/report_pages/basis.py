@@ -13,7 +13,7 @@ from headwater.spaces.models import Space
 REASONS = {
     NoCredit.NO_TOUCH: "no touchpoint before it",
     NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
-    NoCredit.NOT_COUNTED: "only touchpoints that the model does not count",
+    NoCredit.NOT_COUNTED: "only touchpoints that the model ignores",
 }
 SMALLEST_AMOUNT = "0.0001"
 

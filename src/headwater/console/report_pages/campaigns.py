@@ -68,7 +68,7 @@ _GROUP = Parameter(
     name="group",
     kind=one_of([str(group) for group in GROUPS]),
     default="platform",
-    description="What the rows are.",
+    description="The rows' grouping.",
 )
 
 

@@ -43,7 +43,7 @@ def _parse_since(text: str) -> date | ReportSnapshot:
 _SINCE = Parameter(
     name="since",
     kind=written({"type": "string"}, _parse_since),
-    description="The day from whose beginning on changes count, or the reading of a report.",
+    description="The first day of changes, or a report's snapshot.",
 )
 _NOT_HERE = frozenset({"compare", "query_mode"})
 WORDS: Mapping[ChangeCause, tuple[str, str]] = {
@@ -57,20 +57,20 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
         "Withdrawn touchpoints",
         "Page views that no longer start a visit because an earlier one arrived.",
     ),
-    ChangeCause.MERGES: ("Merges", "People who turned out to be one."),
+    ChangeCause.MERGES: ("Merges", "Contacts merged because they are one person."),
     ChangeCause.UNMERGES: ("Unmerges", "Merges that were undone."),
     ChangeCause.EDITS: ("Edits", "Amounts that were changed."),
     ChangeCause.DELETIONS: ("Deletions", "Conversions that were deleted."),
     ChangeCause.REPLACEMENTS: ("Replacements", "Browser events replaced by the same event from your server."),
-    ChangeCause.CLASSIFICATION: ("Names of sources", "Your own names of sources, applied to the past."),
-    ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Rows of spend that were deleted."),
+    ChangeCause.CLASSIFICATION: ("Names of sources", "Your source names, applied to past visits."),
+    ChangeCause.SPEND_DELETIONS: ("Deleted spend", "Spend rows that were deleted."),
     ChangeCause.SPEND_REPLACEMENTS: (
         "Restated spend",
-        "Later reports of platforms, with other figures for the same ads.",
+        "Newer reports from platforms, with different figures for the same ads.",
     ),
-    ChangeCause.SPEND_IMPORTS: ("New spend", "Rows of spend that came in."),
-    ChangeCause.RATES: ("Exchange rates", "Rates of currencies were added or changed."),
-    ChangeCause.FITS: ("Fits", "Credit goes by another fit."),
+    ChangeCause.SPEND_IMPORTS: ("New spend", "Spend rows that arrived."),
+    ChangeCause.RATES: ("Exchange rates", "Exchange rates were added or changed."),
+    ChangeCause.FITS: ("Fits", "Credit uses another trained model."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
 }
 

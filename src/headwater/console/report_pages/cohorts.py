@@ -58,13 +58,10 @@ _GROUP = Parameter(
     name="group",
     kind=one_of([str(group) for group in TOUCH_GROUPS]),
     default="source",
-    description="What the credit of first orders is of.",
+    description="The grouping of first orders' credit.",
 )
 _FIGURE = Parameter(
-    name="figure",
-    kind=one_of([*FIGURES]),
-    default=CUMULATIVE,
-    description="What the table has of each month since.",
+    name="figure", kind=one_of([*FIGURES]), default=CUMULATIVE, description="The table's monthly figure."
 )
 
 
@@ -220,7 +217,7 @@ def _read_own(query: Query, space: Space) -> tuple[Group, str]:
     """Read the choices specific to this page. Raise Invalid."""
     group, figure = Group(_GROUP.read(query) or Group.SOURCE), _FIGURE.read(query) or CUMULATIVE
     if figure == CONTRIBUTION and space.cost_rate is None:
-        query.refuse(_FIGURE.name, "needs a cost rate in the settings of the Space.")
+        query.refuse(_FIGURE.name, "needs a cost rate in the Space's settings.")
     query.finish()
     return group, figure
 

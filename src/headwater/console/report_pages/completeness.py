@@ -28,8 +28,7 @@ from headwater.spaces.models import Space
 _NOT_HERE = frozenset({"compare"})
 REASONS = {
     NotJudged.TOO_LITTLE_HISTORY: (
-        f"There is too little history to say: it takes {LEAST_HISTORY} days with conversions of "
-        "which everything is in."
+        f"Not enough history: this needs {LEAST_HISTORY} complete days with conversions."
     )
 }
 
@@ -75,10 +74,8 @@ def _sentence(measure: Measure, completeness: Completeness) -> str:
     days = f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"
     share = estimate(Measure.SHARE, completeness.share_in or 0.0)
     value, expected = (estimate(measure, each) for each in (completeness.value, completeness.expected))
-    return (
-        f"Figures of {days} are still coming in: at midnight {value} were there, and {expected} "
-        f"are to be expected in the end, of which that is {share}."
-    )
+    verb = "is" if first == last else "are"
+    return f"{days} {verb} incomplete: {value} received by midnight, {share} of the expected {expected}."
 
 
 def estimate(measure: Measure, value: float) -> str:

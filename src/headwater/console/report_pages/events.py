@@ -47,7 +47,7 @@ CREDITS = {
     CreditFilter.UNATTRIBUTED: "unattributed events",
     CreditFilter.NO_TOUCH: "without any touchpoint",
     CreditFilter.OUTSIDE_WINDOW: "touchpoints only before the window",
-    CreditFilter.NOT_COUNTED: "touchpoints that the model does not count",
+    CreditFilter.NOT_COUNTED: "touchpoints that the model ignores",
     CreditFilter.TOUCHED: "touched events",
 }
 PER_PAGE = 50

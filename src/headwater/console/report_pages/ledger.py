@@ -246,7 +246,7 @@ def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the selected rows as stored, latest days first, as CSV."""
+    """Send the selected rows unchanged in a CSV file, latest days first."""
     visitor = await require_visitor(request)
     table = CsvTable(_COLUMNS)
     async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
@@ -286,7 +286,7 @@ async def post_delete(request: Request) -> Response:
             if typed == f"{count}" and count:
                 await delete_spend(connection, inside.space.id, choice)
                 return redirect(request, _path(inside), FlashMessage.SPEND_DELETED)
-            rule = f"must be {count:,}, the number of rows that would go."
+            rule = f"must be {count:,}, the number of rows to delete."
             raise Invalid.of(CONFIRM, rule)
     except Invalid as error:
         return await _show(request, form, error.errors)

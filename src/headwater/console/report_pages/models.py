@@ -52,21 +52,19 @@ _MODELS = ListParameter(
     description="The models to compare.",
 )
 _BASE = Parameter(
-    name="base",
-    kind=one_of(tuple(MODELS)),
-    description="The model that the others are held against; if left out, the first.",
+    name="base", kind=one_of(tuple(MODELS)), description="The baseline model; default the first."
 )
 _GROUP = Parameter(
     name="group",
     kind=one_of([str(group) for group in GROUPS]),
     default="channel",
-    description="What the rows are.",
+    description="The rows' grouping.",
 )
 _ORDER = Parameter(
     name="sort",
     kind=one_of(tuple(ORDERS)),
     default="disagreement",
-    description="Whether the rows on which models disagree most come first, or the largest.",
+    description="The order: largest disagreement, or largest rows, first.",
 )
 
 

@@ -47,7 +47,7 @@ _STEPS = Parameter(
     name="steps",
     kind=one_of([str(group) for group in STEPS]),
     default="source",
-    description="What the steps of a path are.",
+    description="The steps of a path.",
 )
 REACHED = tuple(f"{Group.TOUCH_RANGE}:{name}" for name in TOUCHES)
 """Filters that select events with a touchpoint in the window."""

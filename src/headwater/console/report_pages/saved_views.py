@@ -71,7 +71,7 @@ def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[s
     if not 1 <= len(name) <= LONGEST_NAME:
         raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
     if page not in pages:
-        raise Invalid.of("page", "must be one of those that there are.")
+        raise Invalid.of("page", "must be an existing page.")
     if not is_address_query(query):
         raise Invalid.of("query", f"must have at most {LONGEST_QUERY} characters of an address.")
     return {"name": name, "page": page, "query": query}

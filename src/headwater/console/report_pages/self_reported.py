@@ -153,9 +153,9 @@ async def post_add(visit: PageVisit) -> FlashMessage:
     phrase, source = visit.form.text("phrase").strip(), visit.form.text("source")
     errors: Errors = {}
     if not phrase:
-        errors["phrase"] = ["Type words that the answers have."]
+        errors["phrase"] = ["Enter words from the answers."]
     if not source:
-        errors["source"] = ["Choose the source that the words stand for."]
+        errors["source"] = ["Choose a source for the words."]
     if errors:
         raise Invalid(errors)
     await _change(visit, phrase, source)

@@ -47,7 +47,7 @@ _GROUP = Parameter(
     name="group",
     kind=one_of([str(group) for group in _GROUPS]),
     default="platform",
-    description="What the rows are.",
+    description="The rows' grouping.",
 )
 _IN_ROWS = ("spend", "credited_revenue", "roas")
 _IN_CAUSES = ("spend", "credited_conversions", "credited_revenue", "new_customers")

@@ -125,7 +125,7 @@ class ReportView:
         return replace(self, **changes)
 
     def narrowed(self, *filters: str) -> Self:
-        """Return the view with filters, each replacing those of its group."""
+        """Return the view with filters, each replacing filters of its group."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
         others = (text for text in self.only if not text.startswith(replaced))
         return self.changed(only=(*others, *filters))

@@ -73,7 +73,7 @@ async def make_notice(
             f"{space.name}: {SHAREABLE[scheduled.page]}, {terms_of(sent, report)}.",
             *(f"{money.words}." for money in report.left_out_money),
             *(
-                ["The CSV file is too large to be sent: it is on the page."]
+                ["The CSV file is too large to send. Download it from the page."]
                 if scheduled.with_csv and not is_whole
                 else []
             ),

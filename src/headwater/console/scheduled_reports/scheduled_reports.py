@@ -83,7 +83,7 @@ async def schedule_report(connection: AsyncConnection, space: Space, new: NewRep
     schedule = _read_schedule(new)
     known = {str(channel.id): channel.id for channel in await list_channels(connection, space.id)}
     if not new.channel_ids or not set(new.channel_ids) <= set(known):
-        raise Invalid.of("channels", "must be at least one of those that there are.")
+        raise Invalid.of("channels", "must contain at least one existing channel.")
     values: dict[str, Any] = {
         **view,
         "space_id": space.id,

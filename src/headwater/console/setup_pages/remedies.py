@@ -17,7 +17,7 @@ class RemedyPlace:
 
 _ADVICE = {
     FindingKind.LEFT_OUT_MONEY: (
-        "Add exchange rates, and correct or delete events that nobody meant: each example leads to its event."
+        "Add exchange rates, and correct or delete wrong events: each example links to its event."
     ),
     FindingKind.DESTINATION_HELD: TEXTS[Rule.DESTINATION_HELD].advice,
     FindingKind.DELIVERIES_LATE: TEXTS[Rule.DELIVERIES_LATE].advice,
@@ -30,16 +30,14 @@ _SOURCES_HOSTS = RemedyPlace("All your domains and excluded hosts", "/sources#ho
 _SITES = RemedyPlace("Test your site", "/sites")
 _LINKS = RemedyPlace("Build tagged links", "/links")
 _PLACES = {
-    FindingKind.EVENTS_REJECTED: (
-        RemedyPlace("What was refused before it was taken, by webhook and by file", "/orders"),
-    ),
+    FindingKind.EVENTS_REJECTED: (RemedyPlace("Refused webhook deliveries and file rows", "/orders"),),
     FindingKind.DUPLICATE_ORDERS: (_ORDERS,),
     FindingKind.REFUNDS_WITHOUT_ORDER: (_ORDERS,),
     FindingKind.PAYMENT_REFERRERS: (_SOURCES_HOSTS,),
     FindingKind.SELF_REFERRALS: (_SOURCES_HOSTS,),
-    FindingKind.UNKNOWN_NETWORKS: (RemedyPlace("All paid networks of your own", "/sources#networks"),),
+    FindingKind.UNKNOWN_NETWORKS: (RemedyPlace("All your paid networks", "/sources#networks"),),
     FindingKind.UNKNOWN_UTM_SOURCES: (
-        RemedyPlace("All names of your own", "/sources#names"),
+        RemedyPlace("All your source names", "/sources#names"),
         RemedyPlace("Test an address", "/sources"),
     ),
     FindingKind.NO_UTM_SOURCE: (_LINKS,),

@@ -54,7 +54,7 @@ async def post_end(visit: PageVisit) -> Response:
     """End a site after its name was typed."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if visit.form.text(CONFIRM).split() != site.name.split():
-        raise Invalid({CONFIRM: [f"That is not the name of the site. Type “{site.name}” to end it."]})
+        raise Invalid({CONFIRM: [f"This is not the site's name. Type “{site.name}” to end it."]})
     await revoke_site(visit.connection, visit.space.id, site.id)
     return visit.redirect("/sites", FlashMessage.SITE_ENDED)
 

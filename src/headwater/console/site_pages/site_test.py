@@ -99,7 +99,7 @@ async def _take_start(connection: AsyncConnection, space_id: int) -> None:
     taken = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
     if not taken.admitted:
         wait = wait_text(taken.retry_after)
-        raise Invalid({"url": [f"That are many tests at once: begin the next in {wait}."]})
+        raise Invalid({"url": [f"Too many tests at once. Start the next one in {wait}."]})
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:

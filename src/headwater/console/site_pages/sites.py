@@ -44,7 +44,7 @@ def read_site(form: PostedForm) -> NewSite:
     errors: Errors = {}
     name = form.text("name").strip()
     if not name:
-        errors["name"] = ["Give the site a name, such as the shop's."]
+        errors["name"] = ["Enter a name, such as the shop's."]
     origins: list[str] = []
     try:
         origins = read_pasted_origins(form.text("origins"))
@@ -52,7 +52,7 @@ def read_site(form: PostedForm) -> NewSite:
         errors["origins"] = [str(error)]
     else:
         if not origins:
-            errors["origins"] = ["Write the address of the shop, such as https://shop.example."]
+            errors["origins"] = ["Enter the shop's address, such as https://shop.example."]
     if errors:
         raise Invalid(errors)
     return NewSite(

@@ -1,4 +1,4 @@
-// What the pages gain where scripts run; all of them work without.
+// Enhancements for browsers with scripts. All pages work without it.
 
 offerCopies(document);
 
@@ -25,8 +25,8 @@ for (const button of document.querySelectorAll("[data-copy-address]")) {
   });
 }
 
-// Over plain http on other hosts than this machine there is no clipboard for pages: then the text
-// is selected, for the keyboard to copy.
+// Pages on plain http from other hosts have no clipboard, so the text is selected for copying by
+// keyboard.
 async function copied(source) {
   try {
     await navigator.clipboard.writeText(source.textContent);
@@ -44,17 +44,17 @@ function announce(text, look = "sr") {
   document.querySelector("[role=status]").append(place);
 }
 
-// The browser knows where it is: a better guess at a new Space's time zone than UTC.
+// The browser's time zone is a better default for a new Space than UTC.
 for (const select of document.querySelectorAll("select[data-zone]")) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...select.options].some((option) => option.value === zone)) select.value = zone;
 }
 
-// The first field that was refused, also where the browser did not heed `autofocus`.
+// Focus the first invalid field, even if the browser ignored `autofocus`.
 document.querySelector("[aria-invalid=true]")?.focus();
 
-// What was typed outlives a session that ended meanwhile: it is kept in this tab, never a password,
-// and filled in again where the same person comes back to the page from logging in.
+// Typed values, except passwords, survive an expired session: this tab keeps them and restores them
+// when the same person returns to the page after a login.
 const UNSENT = "headwater unsent form";
 const isTicked = (field) => field.type === "checkbox" || field.type === "radio";
 document.addEventListener("submit", ({ target: form }) => {
@@ -84,7 +84,7 @@ function restore(unsent) {
   if (form) announce("You had been logged out, so nothing was saved. What you typed is here again: send it once more.", "note");
 }
 
-// A form is sent once, however often its button is pressed.
+// Submit a form once, even if its button is pressed repeatedly.
 document.addEventListener("submit", (event) => {
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = "yes";
@@ -93,7 +93,7 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
-// One open question, or menu, at a time; Escape closes it, and of menus a click elsewhere too.
+// One open dialog or menu at a time. Escape closes it; a click elsewhere closes a menu.
 openOneAtATime(document.querySelectorAll("details.confirm"));
 const menus = document.querySelectorAll("details.menu");
 openOneAtATime(menus);
@@ -114,8 +114,8 @@ function openOneAtATime(all) {
   }
 }
 
-// Periods have keys, unless they are turned off: single letters are in the way of those who speak
-// to their computer.
+// Keyboard shortcuts for periods. They can be turned off because single letters interfere with
+// voice control.
 const KEYS_OFF = "headwater keys off";
 const keysButton = document.querySelector("[data-keys]");
 function showKeys() {
@@ -136,7 +136,7 @@ if (keysButton) {
   });
 }
 
-// A row that opens is a page of its own; it comes back where one was looking, the focus on the row.
+// Opening a row loads a page: restore the scroll position and focus the row.
 const LOOKED_AT = "headwater looked at";
 for (const link of document.querySelectorAll("a[data-keep]")) {
   link.addEventListener("click", () => {
@@ -150,7 +150,7 @@ if (lookedAt) {
   scrollTo(0, lookedAt.y);
 }
 
-// The link follows the typing: the server names its visits, as it will name them when they come.
+// Update the link while typing. The server classifies it by the rules for real visits.
 const PREVIEW_MS = 350;
 for (const form of document.querySelectorAll("form[data-preview]")) {
   const place = document.getElementById("preview");
@@ -183,8 +183,8 @@ function parsed(text) {
   return new DOMParser().parseFromString(text, "text/html").body.childNodes;
 }
 
-// A page on which something has not come yet is loaded again while somebody looks at it and does
-// nothing there: a focus, a selection or an open menu would be lost.
+// Reload a page that waits for something while it is visible and idle. A reload would lose a focus,
+// a selection or an open menu.
 const REFRESH_MS = 5000;
 const STEPS_DONE = "headwater steps done";
 const refreshed = document.querySelector("[data-refresh]");
@@ -204,12 +204,12 @@ if (refreshed) {
   }, Number(refreshed.dataset.refresh) || REFRESH_MS);
 }
 
-// Whoever opens another page in a new tab goes on there: the link needs no focus any more.
+// Unfocus a link that opens in a new tab, so that the page can reload.
 for (const link of document.querySelectorAll("a[data-opens]")) {
   link.addEventListener("click", () => link.blur());
 }
 
-// A file that is too large is not sent at all; without scripts it is sent, and refused.
+// Refuse an oversized file before sending; without scripts the server refuses it.
 for (const input of document.querySelectorAll("input[type=file][data-most]")) {
   input.addEventListener("change", () => {
     const megabytes = (input.files[0]?.size ?? 0) / 1e6;
@@ -219,8 +219,8 @@ for (const input of document.querySelectorAll("input[type=file][data-most]")) {
   });
 }
 
-// What comes in is fetched while somebody looks: not while the page is hidden or paused, nor while
-// something in the list has the focus or is selected, which would be lost.
+// Fetch arrivals while the page is visible and not paused, and nothing in the list has the focus or
+// a selection, which would be lost.
 const LIVE_MS = 5000;
 const SPOKEN_EVERY_MS = 20000;
 const arrivals = document.querySelector("[data-live]");
@@ -259,7 +259,7 @@ if (arrivals) {
         cache: "no-store", headers: { "If-None-Match": `"${tag}"` },
       });
     } catch {
-      return; // the next time may do
+      return; // retry next time
     }
     if (answer.redirected) location.reload();
     if (answer.status !== 200 || isBusy()) return;
@@ -273,7 +273,7 @@ if (arrivals) {
     say(fresh.length);
   }
 
-  // One sentence now and then, not a line for each.
+  // Announce a summary, not every line.
   function say(count) {
     unsaid += count;
     if (!unsaid || Date.now() - saidAt < SPOKEN_EVERY_MS) return;

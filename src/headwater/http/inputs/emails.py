@@ -10,7 +10,7 @@ from email_validator import EmailNotValidError, validate_email
 from headwater.http.inputs.fields import text_up_to, written
 
 LONGEST_EMAIL = 320
-"""Maximum characters; the standard allows no more, and the library's time grows with them."""
+"""Maximum characters; the standard's limit, because the library's time grows with them."""
 
 MOST_DELIVERABLE = 254
 """Maximum characters of an address that accepts mail."""

@@ -42,12 +42,12 @@ class FieldType(Generic[T]):
         return FieldType(self.schema, lambda value: parse(self.read(value)))
 
     def or_null(self) -> FieldType[T | None]:
-        """Return the type that also accepts null, as None."""
+        """Return the type that also converts null to None."""
         either = {"anyOf": [self.schema, NULL]}
         return FieldType(either, lambda value: None if value is None else self.read(value))
 
     def or_none(self) -> FieldType[T | None]:
-        """Return the type that also accepts null and blank text, as None."""
+        """Return the type that also converts null and blank text to None."""
         either = {"anyOf": [self.schema, BLANK, NULL]}
         return FieldType(either, lambda value: None if is_blank(value) else self.read(value))
 

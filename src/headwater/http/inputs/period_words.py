@@ -1,4 +1,4 @@
-"""Periods in words, such as 'last month', as dates in the Space's time zone. Pure."""
+"""Convert periods in words, such as 'last month', to dates in the Space's time zone. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-// Sending the examples from the page. Without this script they are commands to be copied.
+// Send the examples from the page. Without this script they are commands to copy.
 
-// On a phone the contents stand before everything else: they are folded away, unless somebody came for
-// one of the operations, which would move under them.
+// On a phone the contents precede everything else: fold them, unless the address names an operation,
+// which would move.
 if (!location.hash && matchMedia("(max-width: 60rem)").matches) {
   document.querySelector("[data-contents]").open = false;
 }

@@ -29,9 +29,8 @@ TOOLS = (
         name="explain_attribution",
         title="Explain an event's attribution",
         description=(
-            "What led to one event, and its contact: its touchpoints in order, each with "
-            "the rule that named its source and its credit under every attribution "
-            "model, or why there is none."
+            "An event's contact and its touchpoints in order, each with the rule that named its source "
+            "and its credit under every attribution model, or the reason for no credit."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
         | as_in("query_report", arguments_of(WINDOW, QUERY_MODE, FIT)),

@@ -175,8 +175,8 @@ def _but(arguments: Arguments, name: str) -> JsonInput:
 
 
 _SEARCHED = (
-    "Every name was looked at for one that begins so, and those of the latest "
-    f"{MAX_SEARCHED_CONTACTS:,} contacts for one that has it anywhere."
+    "All names were searched by their beginning, and the latest "
+    f"{MAX_SEARCHED_CONTACTS:,} contacts for the text anywhere in the name."
 )
 _AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
@@ -279,8 +279,8 @@ WRITING = (
         name="update_contact",
         title="Change a contact",
         description=(
-            "Replace whole collections of a contact, or all its custom fields; whatever is not "
-            "given stays. Get it first and send what should remain as well."
+            "Replace whole collections of a contact, or all its custom fields; missing ones "
+            "stay. Get the contact first and include the values to keep."
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),

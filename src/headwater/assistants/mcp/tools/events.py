@@ -220,9 +220,9 @@ TOOLS = (
         name="update_event_amount",
         title="Change an event's amount",
         description=(
-            "Correct an event's amount, or clear it with null. Not for refunds: those are "
-            "purchases of their own with a negative amount, and would be deducted twice; the "
-            "answer lists those of its order. Ad platforms keep what they were sent."
+            "Correct an event's amount, or clear it with null. Not for refunds: they are "
+            "separate purchases with a negative amount and would be deducted twice; the answer lists "
+            "the order's refunds. Ad platforms keep the sent amount."
         ),
         arguments=_EVENT_ID | CHANGE.schema["properties"],
         required=("event_id", "amount"),

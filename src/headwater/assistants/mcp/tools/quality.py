@@ -36,7 +36,7 @@ _PLATFORM = Parameter(
 _REASON = replace(
     parameters.REASON,
     kind=parameters.REASON.kind.documented(type="string"),
-    description="Only deliveries skipped for this reason, as rows have it.",
+    description="Only deliveries skipped for this reason.",
 )
 _SOUGHT = (_PLATFORM, _DESTINATION_ID, parameters.EVENT_ID, parameters.STATUS, _REASON)
 MOST_COUNTED = 50_000
@@ -104,9 +104,9 @@ TOOLS = (
         name="list_deliveries",
         title="List deliveries",
         description=(
-            "What became of events at the ad platforms, the latest first, and how many by status "
-            "(`counts`): delivered, failed, skipped and why, or still waiting. The time is when "
-            "an event was stored. `error` is what a platform answered."
+            "Deliveries of events to ad platforms, latest first, and their number by status (`counts`): "
+            "delivered, failed, skipped with the reason, or waiting. The time is when the event was "
+            "stored. `error` is the platform's answer."
         ),
         arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
         answer=list_of(

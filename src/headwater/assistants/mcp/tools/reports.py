@@ -90,9 +90,9 @@ TOOLS = (
         description=(
             "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
             "and more; no argument is needed. Which channels brought last month's "
-            'revenue: {"period": "last month"}. A null key has none. With compare, …_before is '
-            "the other time's figure, …_change the change as a ratio. event_names says what was "
-            "added up; first_event and last_event where data begins or ends."
+            'revenue: {"period": "last month"}. A null key means without one. With compare, …_before is '
+            "the comparison figure, …_change the change as a ratio. event_names lists the summed "
+            "events; first_event and last_event delimit the data."
         ),
         arguments=_described(),
         answer=Report,
@@ -102,9 +102,8 @@ TOOLS = (
         name="query_paths",
         title="Query paths",
         description=(
-            "Sequences of sources or channels by which people came to events, the most "
-            "frequent first; how many touchpoints and days it took; the first by the last source. "
-            "Of events with a touchpoint in the window."
+            "Paths of sources or channels to events with a touchpoint in the window, most frequent "
+            "first; the number of touchpoints and days; the first by the last source."
         ),
         arguments=arguments_of(GROUP)
         | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)

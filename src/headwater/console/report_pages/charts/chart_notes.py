@@ -124,7 +124,7 @@ async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
     row = await fetch_optional(connection, queries["add"], values)
     if row is None:
-        raise Invalid.of("text", f"There are {MOST} notes, as many as may be: delete one first.")
+        raise Invalid.of("text", f"There are {MOST} notes, the maximum. Delete one first.")
     return row[0]
 
 
@@ -145,15 +145,15 @@ def _read(day: str, text: str) -> dict[str, Any]:
     errors: Errors = {}
     text = " ".join(text.split())
     if not 1 <= len(text) <= LONGEST:
-        errors["text"] = [f"Write what to remember, in 1 to {LONGEST} characters."]
+        errors["text"] = [f"Enter a note of 1 to {LONGEST} characters."]
     elif not text.isprintable():
-        errors["text"] = ["Write it without control characters."]
+        errors["text"] = ["Remove the control characters."]
     try:
         read = date.fromisoformat(day)
     except ValueError:
         read = None
     if read is None or not FIRST_DAY <= read <= LAST_DAY:
-        errors["day"] = ["Choose a day of this century, such as 2026-05-31."]
+        errors["day"] = ["Enter a day of this century, such as 2026-05-31."]
     if errors:
         raise Invalid(errors)
     return {"day": read, "text": text}

@@ -75,7 +75,7 @@ def sparkline(values: Sequence[float | None]) -> str:
     )
 
 
-# Each step is as wide as every other, and its value stands in its middle; the first and the last
+# All steps have the same width, and a value is in the middle of its step; the first and the last
 # reach to the edges, so that a single step is a full band.
 #
 #     │    ╭──╮            x:  0   ½   1½   2½   3

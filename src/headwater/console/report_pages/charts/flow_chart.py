@@ -1,4 +1,4 @@
-"""The flow chart from first to last sources, as inline SVG in the box and colours of other charts. Pure."""
+"""The flow chart from first to last sources in inline SVG, with the box and colours of other charts. Pure."""
 
 from __future__ import annotations
 
