@@ -93,7 +93,7 @@ def test_by_mouse_with_a_wrong_token_and_a_wrong_pixel(
     page.get_by_label("Pixel ID").fill("99999")
     page.get_by_label("Access token").fill("EAABwrong")
     page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("What Meta Ads is told of")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Events for Meta Ads")
     check(page, "the events")
     page.get_by_label("view content").fill("")
     page.get_by_role("button", name="Continue").click()

@@ -113,4 +113,4 @@ def test_links_that_never_were(browser: Browser, path: str) -> None:
     for token in ("x", "x" * 43, "%00", "%ff"):
         page = browser.get(f"{path}/{token}")
         assert page.status_code == 404
-        assert "This link doesn't work" in page.text
+        assert "This link doesn" in page.text

@@ -77,7 +77,7 @@ def test_it_works(owner: Person, stage: Stage, path: str, space_id: int, space: 
     page = owner.browser.get(path).text
     assert findings(page) == {FindingKind.UNKNOWN_UTM_SOURCES: 3}
     assert parts(page) == {"fb-paid": 2, "kw 12": 1}
-    assert "the latest" not in page.partition(" touchpoints in the period")[0]
+    assert "the latest" not in page.partition(" in the period and")[0]
     assert f"/console/spaces/{space_id}/contacts/" in page
     assert contact
     # What the name says is proposed: one click.
@@ -104,7 +104,7 @@ def test_nothing_is_wrong(owner: Person, stage: Stage, path: str) -> None:
     order(stage, contact, order_id="1")
     page = owner.browser.get(path).text
     assert findings(page) == {}
-    assert "Looked at all 1 event of the period; of touchpoints, 1 of the period." in page
+    assert "Based on all 1 event in the period and 1 touchpoint in the period." in page
 
 
 def test_orders(owner: Person, stage: Stage, path: str) -> None:
@@ -270,7 +270,7 @@ def test_a_period_and_the_bounds(
     monkeypatch.setattr(touchpoint_checks, "MOST_TOUCHPOINTS", 1)
     bounded = owner.browser.get(f"{path}?period=last+90+days").text
     assert "the latest 1 event in the period, back to" in bounded
-    assert "the latest 1 touchpoints received by its end" in bounded
+    assert "the latest 1 touchpoint received by its end" in bounded
     assert parts(bounded)["SEK: no exchange rate"] == 1
 
 

@@ -115,7 +115,7 @@ def test_why_unattributed_without_a_touchpoint(stage: Stage, show: Callable[...,
     stage.touchpoint(contact, "email", occurred_at=days(-2))
     text = show(stage.event(contact, amount="5", sender="api_key"))
     assert "Why unattributed? There is no touchpoint of this contact" in text
-    assert "The first one after it was E-mail, 2 days later" in text
+    assert "The first one after the event was E-mail, 2 days later" in text
     assert "The event was sent by an API key." in text
     assert "No touchpoints." in text
 

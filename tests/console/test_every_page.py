@@ -155,6 +155,6 @@ def test_assets_are_kept_for_good(browser: Browser) -> None:
         assert "immutable" in asset.headers["cache-control"]
         assert asset.headers["x-content-type-options"] == "nosniff"
         assert "url(" not in asset.text
-        assert "http" not in asset.text.replace("plain http on", "")
+        assert "http" not in asset.text.replace("plain http from", "")
     for wrong in ("console.css", "console.0000000000000000.css", "../pages.py", "%2e%2e/pages.py"):
         assert browser.get(f"/console/static/{wrong}").status_code == 404

@@ -66,7 +66,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
     cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
     for text in (report, cohorts):
-        assert re.search(r'by the fit <a href="[^"]+/fits/\d+">May</a> of purchase', text)
+        assert re.search(r'trained model <a href="[^"]+/fits/\d+">May</a> of purchase', text)
 
 
 @pytest.mark.usefixtures("sold")

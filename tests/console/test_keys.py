@@ -58,7 +58,7 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
     assert owner.browser.send(form, name="First").status_code == 200
     again = owner.browser.send(form, name="Second")
     assert again.status_code == 403
-    assert "out of date" in again.text
+    assert "form has expired" in again.text
     assert "Second" not in owner.browser.get(page).text
 
 

@@ -225,7 +225,7 @@ def test_a_file(owner: Person, path: str) -> None:
         (f"{PAGE},email\n" * (MOST_ROWS + 1), "There are more than 1,000 rows"),
         ("address,colour\nx,y", "Line 1 names a column “colour”; there are address, source"),
         ("address,url\nx,y", "names the column address more than once"),
-        (f"{PAGE},{'x' * 140_000}", "Line 1 cannot be read"),
+        (f"{PAGE},{'x' * 140_000}", "Line 1 can't be read"),
     ],
 )
 def test_what_is_no_table(owner: Person, path: str, rows: str, problem: str) -> None:

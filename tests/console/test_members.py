@@ -171,7 +171,7 @@ def test_an_invitation_for_somebody_with_an_account(
 def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser) -> None:
     page = page_of(space_id)
     link = link_on(owner.browser.fill(page, f"{page}/invite", email=unique_email()).text)
-    assert "taken back" in owner.browser.fill(page, f"{page}/uninvite").text
+    assert "The invitation is revoked" in owner.browser.fill(page, f"{page}/uninvite").text
     assert browser.get(link).status_code == 404
 
 

@@ -64,7 +64,7 @@ def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:
     assert answer.url.path == path
     assert space().answer_phrases == {}
     for phrase, source, refused in (
-        ("", "tv", "Enter words"), ("x", "", "Choose the source"),
+        ("", "tv", "Enter words"), ("x", "", "Choose a source"),
         ("!!", "tv", "Must have a letter"),
         ("x", "pigeon", "Must be a self-reported source"),
     ):  # fmt: skip

@@ -122,7 +122,7 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     answer = owner.browser.fill(path, f"{path}/name", name=" FB-Paid ", source="facebook_ads")
     assert "It applies to new visits now and to earlier ones soon." in answer.text
     assert space().source_names == {"fb-paid": "facebook_ads"}
-    assert "re-classifying, 0 %" in answer.text
+    assert "reclassifying, 0 %" in answer.text
     answer = owner.browser.fill(path, f"{path}/unname", holding={"name": "fb-paid"})
     assert space().source_names == {}
     assert answer.url.path == path

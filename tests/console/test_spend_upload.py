@@ -69,7 +69,7 @@ def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connecti
     """A table that nobody knows, without currency and platform."""
     here = desk.begin("When;Costs\n13.05.2026;1.234,50\n14.05.2026;x\nTotal;9\n", kind="spend")
     page = desk.browser.get(here).text
-    assert "of no format that is known" in page
+    assert "format is unknown" in page
     form = f"{here}?edit", f"{here}/check"
     refused = desk.browser.fill(*form)
     assert refused.status_code == 422
@@ -95,5 +95,5 @@ def test_two_uploads_of_one_file_are_one_ledger(desk: Desk, connection: psycopg.
         desk.check(here)
         desk.start(here)
     here = desk.begin(table.format("7"), kind="spend")
-    assert "imported in the same way before" in desk.check(here).text
+    assert "already imported in the same way" in desk.check(here).text
     assert [row[4] for row in ledger(connection, desk.space_id)] == [7]
