@@ -238,7 +238,7 @@ def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running
     assert deliver(console, address, "stripe", "whsec_1") == 200
     page = owner.browser.get(here)
     assert "Received while the webhook was paused." in page.text
-    assert "works again" in owner.browser.fill(here, f"{here}/resume").text
+    assert "is resumed" in owner.browser.fill(here, f"{here}/resume").text
     assert "accepted" in owner.browser.fill(here, f"{here}/replay-failed").text
     assert deliver(console, address, "stripe", "whsec_1") == 200
 

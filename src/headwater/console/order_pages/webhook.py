@@ -31,7 +31,7 @@ SECRET = SentForm("webhook secret", Permission.CHANGE_SETTINGS, once=True)
 ADDRESS = SentForm("webhook address", Permission.CHANGE_SETTINGS, once=True)
 _TEST = SentForm("test webhook", Permission.READ)
 _TEST_FIELDS = ("body", "topic", "delivery")
-NOTHING_TYPED = "Paste what the sender would post, or choose a delivery."
+NOTHING_TYPED = "Paste a request body, or choose a delivery."
 NOT_KEPT = "This delivery was not verified, so its body was not stored."
 
 
