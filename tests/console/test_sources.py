@@ -127,7 +127,7 @@ def test_names(owner: Person, path: str, space: Callable[[], Space], connection:
     assert space().source_names == {}
     assert answer.url.path == path
     for name, source, refused in (
-        ("", "email", "Enter the utm_source"), ("x", "", "Choose the source"),
+        ("", "email", "Enter the utm_source"), ("x", "", "Choose a source"),
         ("x" * 256, "email", "Must not be longer than 255 characters."),
         ("x", "nothing", "Must be a listed source"),
     ):  # fmt: skip
