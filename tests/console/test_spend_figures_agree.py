@@ -107,7 +107,7 @@ def faults_of_all(
     faults += [
         f"an assistant has another {name}"
         for name in answer
-        if name != "reading" and told["structuredContent"].get(name) != answer[name]
+        if name != "snapshot" and told["structuredContent"].get(name) != answer[name]
     ]
     text = client.get("/reports/spend", params=asked, headers={"Accept": "text/csv"}).text
     faults += ["CSV is another"] * (list(csv.reader(text.splitlines())) != lines_of(answer))

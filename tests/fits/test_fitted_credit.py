@@ -51,7 +51,7 @@ REPORT = {**RANGE, "measures[]": ["credited_revenue"], "group_by[]": "source",
 def report(api: Api, **more: Any) -> dict[str, Any]:
     response = api.get("/reports", params={**REPORT, **more})
     assert response.status_code == 200, response.text
-    return {name: value for name, value in response.json().items() if name != "reading"}
+    return {name: value for name, value in response.json().items() if name != "snapshot"}
 
 
 def by_source(answer: dict[str, Any]) -> dict[str, float]:

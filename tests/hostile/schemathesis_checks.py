@@ -41,7 +41,7 @@ UNSTATED = re.compile(
     r"|must add up, so that differences can be split by cause: .*"
     r"|must be left out: former campaign names are not stored\. .*"
     r"|must be profile: former companies are not stored\."
-    r"|must be the reading of a report, or a moment such as 2026-05-13 00:00:00\."
+    r"|must be the snapshot of a report, or a moment such as 2026-05-13 00:00:00\."
     r"|must not combine unattributed with other keys\."
     r"|must not be before start(_date)?\."
     r"|must be between 2000-01-01 and 24 hours from now, in seconds if Unix\."
@@ -93,7 +93,7 @@ of companies; of what a destination's platform asks for, and control characters.
 """
 
 
-REFUSED_READINGS = {"too_old", "other_question"}
+REFUSED_SNAPSHOTS = {"too_old", "other_question"}
 """Reasons of refusals that name no rule of a parameter."""
 
 
@@ -123,7 +123,7 @@ def refused_only_for_unstated_rules(
         return
     answer = response.json()
     is_file = response.request.method == "POST" and case.path.endswith("/imports")
-    if is_file or answer.get("reason") in REFUSED_READINGS:
+    if is_file or answer.get("reason") in REFUSED_SNAPSHOTS:
         return  # what a file needs depends on its cells
     for rules in answer["errors"].values():
         for rule in rules:

@@ -193,9 +193,9 @@ def cursor_of(side: Side, operation: Target, row: Row) -> str:
     return listed.json()["next_cursor"]
 
 
-def without_reading(content: bytes) -> bytes:
+def without_snapshot(content: bytes) -> bytes:
     """An answer without the moment at which it was read."""
-    return re.sub(rb'"(reading|taken_at)":"[^"]*"', b"", content)
+    return re.sub(rb'"(snapshot|taken_at)":"[^"]*"', b"", content)
 
 
 def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
@@ -216,7 +216,7 @@ def test_reading_is_the_same_with_and_without_the_other_space(
             for number, view in enumerate(row.views)
         }
         assert {each.status_code for each in answers.values()} == {200}
-        return {asked: without_reading(each.content) for asked, each in answers.items()}
+        return {asked: without_snapshot(each.content) for asked, each in answers.items()}
 
     alone = read()
     assert [asked for asked, content in alone.items() if b'"data":[]' in content] == []

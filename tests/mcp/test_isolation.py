@@ -223,7 +223,7 @@ def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -
 def untimed(result: Any) -> Any:
     """A result without the moment that a report is of."""
     return json.loads(
-        re.sub(r'"reading(\\*)": ?\\*"[\w=-]{64}\\*"', r'"reading\1": null', json.dumps(result))
+        re.sub(r'"snapshot(\\*)": ?\\*"[\w=-]{64}\\*"', r'"snapshot\1": null', json.dumps(result))
     )
 
 

@@ -42,7 +42,7 @@ def journeys(stage: Stage) -> Stage:
 def test_it_works(assistant: Assistant) -> None:
     """Which channels brought the revenue of a month: one call, nothing but the month."""
     answer = assistant.call("query_report", period="2026-05", attribution_model="linear")
-    assert len(answer.pop("reading")) == 64
+    assert len(answer.pop("snapshot")) == 64
     assert answer == {
         "columns": ["source", "credited_revenue", "credited_conversions"],
         "rows": [["email", 50, 0.5], ["google_ads", 50, 0.5]],
@@ -219,9 +219,9 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
     shop.run(pipeline.touch(**who, occurred_at=pipeline.T0 - pipeline.DAY),
              pipeline.event(**who, amount="100"))  # fmt: skip
     asked = {"period": "2025-10", "measures": ["credited_revenue"]}
-    reading = assistant.call("query_report", **asked)["reading"]
+    snapshot = assistant.call("query_report", **asked)["snapshot"]
     shop.run(pipeline.event(**who, amount="20"))
-    changes = assistant.call("query_report", **asked, changes_since=reading)["changes"]
+    changes = assistant.call("query_report", **asked, changes_since=snapshot)["changes"]
     assert changes["overall"]["causes"] == {"late_events": {"credited_revenue": 20}}
     refused = assistant.refused("query_report", **asked, changes_since="nonsense")
     assert "changes_since" in refused

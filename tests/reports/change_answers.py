@@ -78,7 +78,7 @@ def _minus(one: Exact, other: Exact) -> Exact:
 
 
 def wrong_figures(told: dict[str, Any], first: Sums, last: Sums) -> Any:
-    """Yield what of both readings, and of the difference between them, is not that of the lists, or
+    """Yield what of both snapshots, and of the difference between them, is not that of the lists, or
     is not the sum of its causes.
     """
     for name in ("total", "overall", "unattributed"):

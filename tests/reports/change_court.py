@@ -228,8 +228,8 @@ class ChangeCourt:
         taken_at: datetime,
     ) -> dict[str, Any]:
         before, query = (self._run(self._read(world, each)) for each in asked)
-        start = self._run(self._reading(world, before, first))
-        end = self._run(self._reading(world, query, last))
+        start = self._run(self._snapshot(world, before, first))
+        end = self._run(self._snapshot(world, query, last))
         start = replace(start, taken_at=(taken_at - _EPOCH) // timedelta(microseconds=1))
 
         async def ask() -> CreditChangeReport:
@@ -255,7 +255,7 @@ class ChangeCourt:
             arguments[name] = str(asked[name])
         return read_report_query(JsonInput(arguments), space, NOW)
 
-    async def _reading(self, world: World, query: ReportQuery, moment: Moment) -> ReportSnapshot:
+    async def _snapshot(self, world: World, query: ReportQuery, moment: Moment) -> ReportSnapshot:
         async with open_reader(self.reader, world.space_id, money=False) as reader:
             (planned,) = await PlanLoader(reader, [query]).plans(query)
             scope, space = planned.plan.scope, reader.space
@@ -263,7 +263,7 @@ class ChangeCourt:
 
 
 def _by_another_fit(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
-    """Return a question as it may have been asked at the earlier reading: often by another fit."""
+    """Return a question as it may have been asked at the earlier snapshot: often by another fit."""
     if "markov" in asked["attribution_models"] and dice.random() < 0.7:
         return asked | {"fit": dice.choice(FIT_NAMES)}
     return asked

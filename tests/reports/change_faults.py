@@ -70,7 +70,7 @@ def _first_and_last(patch: pytest.MonkeyPatch) -> None:
 
 
 def _later(patch: pytest.MonkeyPatch) -> None:
-    """What came after the later reading counts, too."""
+    """What came after the later snapshot counts, too."""
     right = event_sums.split_up
 
     def split_up(plans: Any, families: Any, between: range, amount_of: Any) -> Any:
@@ -126,7 +126,7 @@ FAULTS: dict[str, Plant] = {
     "late events are taken for new ones": _cause(Cause.LATE_EVENTS, Cause.NEW_EVENTS),
     "replacements are taken for deletions": _cause(Cause.REPLACEMENTS, Cause.DELETIONS),
     "only the last change of an event counts": _first_and_last,
-    "changes after the later reading count": _later,
+    "changes after the later snapshot count": _later,
     "a touch at the event's moment does not count": _at_the_event,
     "a day of the window is a second too long": _windows,
     "what was there before is not taken away": _taken_twice,

@@ -34,7 +34,7 @@ Ledger = dict[tuple[Any, ...], tuple[int, ...]]
 class Moment:
     """What a Space was after something had happened to it."""
 
-    reading: str
+    snapshot: str
     spending: Spending
 
 
@@ -60,10 +60,10 @@ class Book:
         spending = self.world.spending("EUR")
         answer = get(self.api, "/reports/spend", self.asked)
         faults = faults_of(answer, spending, self.asked)
-        if "reading" not in answer:
+        if "snapshot" not in answer:
             without_money = {"measures": "new_customers", **self.asked}
             answer = get(self.api, "/reports", {**without_money, "group_by": "none"})
-        self.moments.append(Moment(answer["reading"], spending))
+        self.moments.append(Moment(answer["snapshot"], spending))
         return faults
 
     def act(self) -> None:

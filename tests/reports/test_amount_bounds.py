@@ -93,7 +93,7 @@ def test_a_bound_belongs_to_what_counts(
 def test_what_the_business_sets_is_no_pages_amount(api: Api, space: Stage) -> None:
     event_id = sale(space, "2026-05-13", 20_000_000, None, sender="browser")
     assert kinds(report(api)) == [("JPY", "page_amount_too_large", 1)]
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     assert api.send("PUT", f"/events/{event_id}", json={"amount": 20_000_000}).status_code == 200
     answer = report(api)
     assert (answer["totals"]["revenue"], kinds(answer)) == (20_000_000, [])

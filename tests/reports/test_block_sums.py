@@ -98,7 +98,7 @@ def test_it_works(database_url: str, stage: Stage, monkeypatch: pytest.MonkeyPat
     first = ask(database_url, stage.space_id, **wanted)
     counts = count_reads(monkeypatch)
     again = ask(database_url, stage.space_id, **wanted)
-    assert replace(again, reading=first.reading) == first
+    assert replace(again, snapshot=first.snapshot) == first
     assert counts == []
     other = ask(database_url, stage.space_id, **wanted | {"models": ("linear",)})
     assert other.total.figures != {}

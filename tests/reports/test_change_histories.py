@@ -1,4 +1,4 @@
-"""What has changed between two readings against plain lists, over random histories."""
+"""What has changed between two snapshots against plain lists, over random histories."""
 
 from __future__ import annotations
 

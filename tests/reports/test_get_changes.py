@@ -39,7 +39,7 @@ def shop(stage: SpaceStage) -> Stage:
 def read(api: Api, **parameters: Any) -> str:
     response = api.get("/reports", params={**OCTOBER, **BY_SOURCE, **parameters})
     assert response.status_code == 200, response.text
-    return response.json()["reading"]
+    return response.json()["snapshot"]
 
 
 def changes(api: Api, since: str, **parameters: Any) -> dict[str, Any]:
@@ -48,17 +48,17 @@ def changes(api: Api, since: str, **parameters: Any) -> dict[str, Any]:
     return response.json()
 
 
-def refusal(api: Api, reading: str, parameters: dict[str, Any]) -> tuple[int, Any]:
-    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": reading, **parameters})
+def refusal(api: Api, snapshot: str, parameters: dict[str, Any]) -> tuple[int, Any]:
+    response = api.get("/reports/changes", params={**OCTOBER, **BY_SOURCE, "since": snapshot, **parameters})
     return response.status_code, response.json()
 
 
 def test_it_works(api: Api, shop: Stage) -> None:
-    reading = read(api)
+    snapshot = read(api)
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
     late = shop.run(event(email="bob@example.com", amount="20"))
-    answer = changes(api, reading)
-    assert answer["since"]["reading"] == reading
+    answer = changes(api, snapshot)
+    assert answer["since"]["snapshot"] == snapshot
     assert answer["rows"] == [
         {
             "source": source,
@@ -254,9 +254,9 @@ def test_a_moment_in_place_of_a_reading(api: Api) -> None:
 
 
 def test_as_csv(api: Api, shop: Stage) -> None:
-    reading = read(api)
+    snapshot = read(api)
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
-    asked = {**OCTOBER, **BY_SOURCE, "since": reading}
+    asked = {**OCTOBER, **BY_SOURCE, "since": snapshot}
     response = api.send("GET", "/reports/changes", accept="text/csv", params=asked)
     rows = list(csv.reader(io.StringIO(response.text)))
     assert rows[:5] == [
@@ -326,6 +326,6 @@ def _set(shop: Stage, statement: str) -> None:
 def test_readings_that_cannot_be_compared(
     api: Api, shop: Stage, do: Callable[[Stage], dict[str, Any]], reason: str
 ) -> None:
-    reading = read(api)
-    status, answer = refusal(api, reading, do(shop))
+    snapshot = read(api)
+    status, answer = refusal(api, snapshot, do(shop))
     assert (status, answer["reason"]) == (422, reason)

@@ -65,7 +65,7 @@ def test_the_same_before_and_after_building(api: Api, stage: Stage) -> None:
 
 def untimed(answer: dict[str, Any]) -> dict[str, Any]:
     """A report without the moment that it is of."""
-    return {name: value for name, value in answer.items() if name != "reading"}
+    return {name: value for name, value in answer.items() if name != "snapshot"}
 
 
 def test_models_side_by_side(api: Api, stage: Stage) -> None:

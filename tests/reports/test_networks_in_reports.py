@@ -64,7 +64,7 @@ def told(api: Api, path: str, *, own: bool, **asked: Any) -> Any:
     for listed, name in zip(LISTED, OWN, strict=False):
         text = text.replace(name, listed) if own else text
     answer = json.loads(text, object_hook=without_spend)
-    answer.pop("reading", None)
+    answer.pop("snapshot", None)
     return in_one_order(answer)
 
 

@@ -1,4 +1,4 @@
-"""Changes of spend over random histories, against a plain model of the report at both readings and
+"""Changes of spend over random histories, against a plain model of the report at both snapshots and
 of what each cause has moved of the ledger: rates are missing and come in later, currencies and
 accounts are several, exports are older than what is there, coarser rows stand next to finer ones.
 
@@ -42,7 +42,7 @@ BY_CAUSE = ("spend_imports", "spend_replacements", "spend_deletions")
 def faults_between(book: Book, first: int, last: int) -> Iterator[str]:
     """What of the changes between two moments is not what the model says."""
     start, end = book.moments[first], book.moments[last]
-    since = {"since": start.reading, "until": end.reading}
+    since = {"since": start.snapshot, "until": end.snapshot}
     answer = get(book.api, "/reports/spend/changes", {**book.asked, **since})
     question = question_of(book.asked)
     both = [make_cost_report(each.spending, question) for each in (start, end)]
@@ -175,9 +175,9 @@ def judge(client: httpx.Client, stage: Stage, number: int) -> list[str]:
 
 
 def test_random_histories_are_explained(client: httpx.Client, connection: psycopg.Connection) -> None:
-    """Both readings are what the model says of then, every difference is the sum of its causes, and
+    """Both snapshots are what the model says of then, every difference is the sum of its causes, and
     what each cause has moved of the ledger is what plain lists come to; where a rate was missing at
-    a reading, that is said.
+    a snapshot, that is said.
     """
     for number in range(FIRST, FIRST + HISTORIES):
         faults = judge(client, make_stage(connection), number)

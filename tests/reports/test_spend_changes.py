@@ -72,7 +72,7 @@ def test_it_works(api: Api) -> None:
     first = report(api)
     assert first["totals"]["roas"] == 4
     put(api, spent(7, 40, clicks=12, campaign_id="4711", account_id="1"), spent(8, 10, "meta"))
-    answer = changes(api, first["reading"])
+    answer = changes(api, first["snapshot"])
     assert moved(answer["totals"], "spend", "clicks") == {
         "spend_replacements": (15, 2), "spend_imports": (10, 0),
     }  # fmt: skip
@@ -91,9 +91,9 @@ def test_it_works(api: Api) -> None:
 @pytest.mark.usefixtures("shop")
 def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
     put(api, spent(7, 25))
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     delete(api, 7)
-    second = report(api)["reading"]
+    second = report(api)["snapshot"]
     put(api, spent(7, 30))
     assert moved(changes(api, first)["totals"], "spend") == {
         "spend_deletions": (-25,), "spend_imports": (30,),
@@ -107,7 +107,7 @@ def test_a_deletion_and_what_comes_in_anew(api: Api) -> None:
 def test_what_is_the_same_again_is_no_change(api: Api) -> None:
     """An export of the same figures, and one of before, change nothing that a report says."""
     put(api, spent(7, 25), as_of="2025-10-10T00:00:00Z")
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     put(api, spent(7, 25), as_of="2025-10-12T00:00:00Z")
     put(api, spent(7, 99), as_of="2025-10-11T00:00:00Z")
     answer = changes(api, first)
@@ -117,7 +117,7 @@ def test_what_is_the_same_again_is_no_change(api: Api) -> None:
 @pytest.mark.usefixtures("shop")
 def test_a_finer_row_takes_from_what_is_not_broken_down(api: Api) -> None:
     put(api, spent(7, 100, account_id="1"))
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     put(api, spent(7, 60, account_id="1", campaign_id="4711"))
     answer = changes(api, first, group_by="campaign")
     assert answer["totals"]["causes"] == {}
@@ -135,7 +135,7 @@ def test_rates_move_spend_and_credit(api: Api) -> None:
 
     rate("0.5")
     put(api, spent(7, 10, currency="USD"))
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     rate("0.75")
     put(api, spent(7, 20, currency="USD"))
     assert moved(changes(api, first)["totals"], "spend") == {
@@ -151,7 +151,7 @@ def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -
     assert (first["totals"]["cac"], first["totals"]["contribution"]) == (25, 35)
     shop.run(event(**ADA, amount="30", event_time=T0 - DAY), event(**ADA, amount="7"))
     shop.run(event(**ADA, amount="5", event_time=T0 - 400 * DAY))
-    answer = changes(api, first["reading"])
+    answer = changes(api, first["snapshot"])
     names = ("credited_revenue", "new_customers", "new_customer_revenue", "contribution")
     assert moved(answer["totals"], *names) == {"late_events": (37, -1, -100, Decimal("22.2"))}
     assert (answer["totals"]["after"]["cac"], answer["cost_rate"]) == (None, 40)
@@ -162,7 +162,7 @@ def test_new_customers_and_what_contribution_is_made_of(api: Api, shop: Stage) -
 @pytest.mark.usefixtures("shop")
 def test_as_csv(api: Api) -> None:
     put(api, spent(7, 25))
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     put(api, spent(7, "40.123456"))
     text = api.get("/reports/spend/changes", params={**OCTOBER, "since": first}, accept="text/csv").text
     table = [
@@ -180,7 +180,7 @@ def test_as_csv(api: Api) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_what_cannot_be_compared_is_refused(api: Api) -> None:
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     assert changes(api, first, 422, group_by="country")["errors"].keys() == {"group_by"}
     assert changes(api, first, 422, only="event:purchase")["errors"].keys() == {"only"}
     assert changes(api, first, 422, attribution_model="linear")["reason"] == "other_question"
@@ -188,7 +188,7 @@ def test_what_cannot_be_compared_is_refused(api: Api) -> None:
 
 def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None:
     put(api, spent(7, 25))
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     put(api, spent(7, 40))
     (later,) = shop.connection.execute("SELECT now() + interval '1 s'").fetchone() or ()
     forget(shop.connection, shop.space_id, later)
@@ -198,7 +198,7 @@ def test_what_is_known_is_forgotten_after_a_while(api: Api, shop: Stage) -> None
 
 @pytest.mark.usefixtures("shop")
 def test_too_much_to_compare_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = report(api)["reading"]
+    first = report(api)["snapshot"]
     put(api, spent(7, 25))
     monkeypatch.setattr(ledger_changes, "MOST_WORK", 0)
     assert changes(api, first, 422)["reason"] == "too_much"

@@ -1262,14 +1262,14 @@ export type Report = {
   date_basis: string;
   left_out_money: Array<UncountedMoney>;
   compared_left_out_money: Array<UncountedMoney> | null;
-  reading: string;
+  snapshot: string;
   completeness: ReportCompleteness | null;
   fit: FitCitation | null;
   hints?: Array<Hint>;
 };
 
 export type ReportVersion = {
-  reading: string;
+  snapshot: string;
   taken_at: string | null;
   fit: FitCitation | null;
   half_life_days: number | null;
@@ -1543,7 +1543,7 @@ export type AdSpendReport = {
   attribution_window: number;
   date_basis: string;
   fit: FitCitation | null;
-  reading: string;
+  snapshot: string;
   hints?: Array<Hint>;
 };
 

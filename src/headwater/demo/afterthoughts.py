@@ -68,10 +68,10 @@ def question(now: datetime) -> list[tuple[str, str]]:
     return [*dates, *(("event_names", name) for name in SALES_EVENTS)]
 
 
-def view(now: datetime, reading: str) -> str:
-    """Return the query of a page of changes since a reading."""
+def view(now: datetime, snapshot: str) -> str:
+    """Return the query of a page of changes since a snapshot."""
     first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
-    return urlencode({"start_date": first, "end_date": last, "since": reading})
+    return urlencode({"start_date": first, "end_date": last, "since": snapshot})
 
 
 def _event(shop: Shop, who: str, name: str, at: datetime, **values: float) -> Payload:

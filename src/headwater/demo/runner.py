@@ -218,19 +218,19 @@ class _Filling:
         """
         client, shop = self._client(sample), sample.shop
         names = asyncio.run(connections.view_names(self._settings, sample.space.id, user_id))
-        readings: dict[str, str] = {}
+        snapshots: dict[str, str] = {}
         if not names:
             visits, events = afterthoughts.earlier(shop, self._now)
             client.post("/touchpoints/batch", {"touchpoints": visits})
             client.post("/events/batch", {"events": events})
             self._wait()
             question = afterthoughts.question(self._now)
-            readings = {page: client.get(path, question)["reading"] for page, path in _READ.items()}
+            snapshots = {page: client.get(path, question)["snapshot"] for page, path in _READ.items()}
             client.post("/events/batch", {"events": afterthoughts.later(shop, self._now)})
         rows = afterthoughts.restated(money.spend(shop, self._now), self._now)
         client.put("/spend", {"spend": rows})
         self._wait()
-        views = {page: afterthoughts.view(self._now, each) for page, each in readings.items()}
+        views = {page: afterthoughts.view(self._now, each) for page, each in snapshots.items()}
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:

@@ -4,12 +4,12 @@ A new campaign reduces the remainder of its account. So the changes of one day, 
 applied one by one, and the parts before and after each are compared:
 
     google, 13 May          account 123    campaign 4711     parts
-    reading 1                   100                           100 of the account
+    snapshot 1                   100                           100 of the account
     ├── spend_imports           100              60            40 of it, 60 of the campaign
     ├── spend_replacements      120              60            60 of it, 60 of the campaign
-    reading 2
+    snapshot 2
 
-The differences of all changes add up to the difference between the readings, for any grouping.
+The differences of all changes add up to the difference between the snapshots, for any grouping.
 """
 
 from __future__ import annotations

@@ -1587,14 +1587,14 @@ class Report(TypedDict):
     date_basis: str
     left_out_money: list[UncountedMoney]
     compared_left_out_money: list[UncountedMoney] | None
-    reading: str
+    snapshot: str
     completeness: ReportCompleteness | None
     fit: FitCitation | None
     hints: NotRequired[list[Hint]]
 
 
 class ReportVersion(TypedDict):
-    reading: str
+    snapshot: str
     taken_at: str | None
     fit: FitCitation | None
     half_life_days: int | None
@@ -1871,7 +1871,7 @@ class AdSpendReport(TypedDict):
     attribution_window: int
     date_basis: str
     fit: FitCitation | None
-    reading: str
+    snapshot: str
     hints: NotRequired[list[Hint]]
 
 

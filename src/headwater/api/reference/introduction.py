@@ -75,7 +75,7 @@ FIRST_CALLS = (
             "date_basis": "conversion",
             "completeness": None,
             "fit": None,
-            "reading": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
+            "snapshot": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
         },
     ),
 )

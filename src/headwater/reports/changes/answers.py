@@ -51,7 +51,7 @@ from headwater.spaces.models import Space
 from headwater.spend.changes import ChangedSpend
 from headwater.spend.models import LEVELS
 
-_RULE = "must be the reading of a report, or a moment such as 2026-05-13 00:00:00."
+_RULE = "must be the snapshot of a report, or a moment such as 2026-05-13 00:00:00."
 _LEDGER_UNITS = (1e6, 1, 1, 1e6, 1e6)
 """The stored value of one unit of each ledger figure."""
 
@@ -72,10 +72,10 @@ SINCE = Parameter(
     name="since",
     kind=_POINT,
     required=True,
-    description="The earlier moment: the reading of a report, or a time on the Space's clock.",
+    description="The earlier moment: the snapshot of a report, or a time on the Space's clock.",
 )
 CHANGES_SINCE = Parameter(
-    name="changes_since", kind=_POINT, description="Adds why figures changed since a reading or time."
+    name="changes_since", kind=_POINT, description="Adds why figures changed since a snapshot or time."
 )
 """For a report that includes its changes."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
@@ -103,7 +103,7 @@ def read_spend_change_query(query: Input, space: Space, now: datetime) -> Change
 class ReportVersion(Struct, frozen=True):
     """A report at one moment."""
 
-    reading: str
+    snapshot: str
     taken_at: str | None
     fit: Citation
     half_life_days: int | None

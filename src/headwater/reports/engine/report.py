@@ -85,7 +85,7 @@ class ReportResult:
     """False if the compared range ends before the Space's first event."""
     timezone: str
     currency: str
-    reading: str
+    snapshot: str
     """The report snapshot, for later comparison."""
     completeness: Completeness | None = None
     """For the total of the first measure, if requested."""
@@ -243,7 +243,7 @@ async def _make_report(
         currency=reader.currency,
         completeness=completeness,
         fit=planned.plan.scope.fit,
-        reading=str(
+        snapshot=str(
             make_snapshot(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
         ),
     )

@@ -1,4 +1,4 @@
-"""Report snapshots: a report's question and data version in 64 characters (`reading` in the API), to compare
+"""Report snapshots: a report's question and data version in 64 characters (`snapshot` in the API), to compare
 two of one question. They aren't stored.
 """
 
@@ -24,17 +24,17 @@ from headwater.spaces.models import Space
 from headwater.spend.rates.store import RatePoint, fetch_reference_revision
 
 _REASONS = {
-    ReportProblem.OTHER_QUESTION: "The reading `{}` belongs to another question or Space. Ask for the dates, "
-    "model, window, date basis and filters of its report. A relative period changes every day: give "
+    ReportProblem.OTHER_QUESTION: "The snapshot `{}` belongs to another question or Space. Ask for the "
+    "dates, model, window, date basis and filters of its report. A relative period changes every day: give "
     "start_date and end_date.",
-    ReportProblem.SETTINGS_CHANGED: "The Space's time zone or currency has changed since the reading `{}`, "
-    "so all figures may differ. Take a new reading.",
-    ReportProblem.OTHER_PAST: "The reading `{}` is from before the installation was restored from a backup.",
-    ReportProblem.FIT_DELETED: "The trained model behind the reading `{}` was deleted. Take a new reading.",
-    ReportProblem.TOO_OLD: "The reading `{}` is too old: changes are recorded for the last 400 days, and "
+    ReportProblem.SETTINGS_CHANGED: "The Space's time zone or currency has changed since the snapshot `{}`, "
+    "so all figures may differ. Take a new snapshot.",
+    ReportProblem.OTHER_PAST: "The snapshot `{}` is from before the installation was restored from a backup.",
+    ReportProblem.FIT_DELETED: "The trained model behind the snapshot `{}` was deleted. Take a new snapshot.",
+    ReportProblem.TOO_OLD: "The snapshot `{}` is too old: changes are recorded for the last 400 days, and "
     "only since recording began.",
-    ReportProblem.UNCOUNTED: "Recorded changes don't explain the number of events since the reading `{}`: "
-    "rows were changed outside of Headwater, or by an older version. Take a new reading.",
+    ReportProblem.UNCOUNTED: "Recorded changes don't explain the number of events since the snapshot `{}`: "
+    "rows were changed outside of Headwater, or by an older version. Take a new snapshot.",
 }
 
 
@@ -147,7 +147,7 @@ def parse_snapshot(text: str) -> ReportSnapshot:
     )
 
 
-_RULE = "must be the reading of a report."
+_RULE = "must be the snapshot of a report."
 _LATEST = 1 << 53
 _UNKNOWN = (1 << 32) - 1
 

@@ -235,7 +235,7 @@ class Report(Struct, frozen=True):
     date_basis: str
     left_out_money: list[UncountedMoney]
     compared_left_out_money: list[UncountedMoney] | None
-    reading: str
+    snapshot: str
     completeness: ReportCompleteness | None
     fit: Citation
     hints: Hints = UNSET
@@ -272,7 +272,7 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         compared_left_out_money=None
         if report.compared_left_out_money is None
         else left_out_answer(report.compared_left_out_money),
-        reading=report.reading,
+        snapshot=report.snapshot,
         completeness=report.completeness and _completeness(report.completeness),
         fit=report.fit and cite(report.fit),
     )

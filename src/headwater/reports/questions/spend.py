@@ -117,7 +117,7 @@ class CostReport:
     """In per cent of revenue."""
     fit: ChosenFit | None = None
     """The trained model used for credit."""
-    reading: str = ""
+    snapshot: str = ""
     """The report snapshot, for later comparison."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """Amounts of events that no sum includes."""
@@ -251,7 +251,7 @@ def _join(
         report.timezone,
         report.currency,
         fit=report.fit,
-        reading=report.reading,
+        snapshot=report.snapshot,
         left_out_money=report.left_out_money,
         left_out_spend=spent.left_out,
         unsplit=tuple(sorted(unsplit)),
@@ -396,7 +396,7 @@ class AdSpendReport(Struct, frozen=True):
     attribution_window: int
     date_basis: str
     fit: Citation
-    reading: str
+    snapshot: str
     hints: Hints = UNSET
 
 
@@ -435,7 +435,7 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
         attribution_window=query.window_days,
         date_basis=str(query.date_basis),
         fit=report.fit and cite(report.fit),
-        reading=report.reading,
+        snapshot=report.snapshot,
     )
 
 
