@@ -219,7 +219,7 @@ def test_mistakes_in_the_mapping(desk: Desk) -> None:
         ({"field": ["", "amount", ""]}, "Choose the column with the email address"),
         ({"field": ["email", "amount", "amount"]}, "Two columns are chosen as amount"),
         ({"field": ["email", "amount", "nonsense"]}, "There is no field nonsense."),
-        ({"event_name": ""}, "Choose what each row is."),
+        ({"event_name": ""}, "Choose the event of the rows."),
         ({"timezone": "Mars"}, "Choose the time zone of the file."),
         ({"decimals": "x", "dates": "y"}, "Choose how dates are written."),
     ):

@@ -124,7 +124,7 @@ def test_a_platform_that_is_not_reached(owner: Person, space_id: int) -> None:
     place = owner.browser.fill(path, path, **typed).url.path.removesuffix("/events")
     page = owner.browser.fill(f"{place}/test", f"{place}/test")
     assert "Pinterest Ads could not be reached" in page.text
-    assert "see that this server may connect to 127.0.0.1" in text_of(page.text)
+    assert "check that this server can connect to 127.0.0.1" in text_of(page.text)
 
 
 def test_a_refused_setting_says_what_a_right_one_looks_like(owner: Person, space_id: int) -> None:

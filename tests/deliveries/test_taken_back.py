@@ -72,7 +72,7 @@ def test_too_old_while_it_was_tried(sending: Sending, platform: FakePlatform) ->
     sending.advance(11)
     sending.run()
     assert len(platform.requests) == 1
-    assert sending.of(delivery, "status", "error") == ("expired", "It has become too old.")
+    assert sending.of(delivery, "status", "error") == ("expired", "The event became too old.")
 
 
 def test_between_halves_of_a_call(sending: Sending, platform: FakePlatform) -> None:

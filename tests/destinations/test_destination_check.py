@@ -49,7 +49,7 @@ def test_no_answer() -> None:
     assert astuple(told)[:3] == (False, None, "probe.example did not answer in time.")
     assert told.remedy is not None
     assert told.remedy.startswith("Probe could not be reached.")
-    assert told.remedy.endswith("this server may connect to probe.example.")
+    assert told.remedy.endswith("this server can connect to probe.example.")
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_no_answer() -> None:
         (CredentialsRefused("Bad token."), "Bad token.", "rejected the token"),
         (CredentialsRefused("None.", account=True), "None.", "does not know this pixel id"),
         (Bisect("One is bad."), "One is bad.", "rejected the test event."),
-        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old.", "refused the test"),
-        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later.", "refused the"),
+        (PartlyAccepted({0: "Too old."}, others_taken=False), "Too old.", "rejected the test"),
+        (PartlyAccepted({}, others_taken=True, retryable={0: "Later."}), "Later.", "rejected the"),
     ],
 )
 def test_what_the_platform_says_and_what_to_do(verdict: Verdict, words: str, remedy: str) -> None:

@@ -121,7 +121,7 @@ def test_what_is_wrong_is_named(api: Api, body: dict[str, Any], errors: dict[str
 def test_a_space_has_so_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(destinations, "MOST", 1)
     create(api)
-    assert "1 at most" in refused(api, DESCRIBED)["platform"][0]
+    assert "at most 1 destinations" in refused(api, DESCRIBED)["platform"][0]
 
 
 def test_changing(api: Api, forwarder: Forwarder) -> None:
