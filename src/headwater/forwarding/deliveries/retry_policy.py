@@ -122,9 +122,9 @@ def _sort_out(
     errors = _drop_outside(verdict.errors, count)
     retryable = _drop_outside(verdict.retryable, count)
     retryable = {position: error for position, error in retryable.items() if position not in errors}
-    named = errors.keys() | retryable.keys()
-    others = [attempt for position, attempt in enumerate(attempts) if position not in named]
-    if not verdict.others_taken and not named:
+    named_positions = errors.keys() | retryable.keys()
+    others = [attempt for position, attempt in enumerate(attempts) if position not in named_positions]
+    if not verdict.others_taken and not named_positions:
         error = "The platform rejected the call without naming an event."
         return _bisect(error, attempts)
     results = [

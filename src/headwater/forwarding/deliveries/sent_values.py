@@ -14,7 +14,7 @@ def personal_values(
 ) -> Iterator[str]:
     """Yield the person's values, and values hidden by `redacted`."""
     person = conversion.person
-    known = (
+    person_values = (
         person.email,
         person.phone,
         person.first_name,
@@ -24,7 +24,7 @@ def personal_values(
         conversion.ip,
         conversion.user_agent,
     )
-    yield from filter(None, known)
+    yield from filter(None, person_values)
     yield from conversion.url_click_ids.values()
     yield from conversion.cookies.values()
     yield from conversion.left_out
@@ -38,13 +38,13 @@ def personal_values(
 def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
     """Yield values that differ from the redacted copy."""
     if isinstance(sent, dict):
-        kept = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
+        redacted_part = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent).items():
-            yield from _hidden(value, kept.get(name))
+            yield from _hidden(value, redacted_part.get(name))
     elif isinstance(sent, list):
         items = cast("list[Any]", sent)
-        kept = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
-        for value, kept_value in zip(items, kept, strict=True):
+        redacted_part = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
+        for value, kept_value in zip(items, redacted_part, strict=True):
             yield from _hidden(value, kept_value)
     elif sent != redacted and not isinstance(sent, bool):
         yield str(sent)

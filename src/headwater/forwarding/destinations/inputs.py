@@ -189,9 +189,9 @@ def _read_event_names(
     return names
 
 
-def _refuse_unknown(group: str, names: Collection[str], known: Collection[str], errors: Errors) -> None:
+def _refuse_unknown(group: str, names: Collection[str], allowed: Collection[str], errors: Errors) -> None:
     for name in names:
-        if name not in known:
-            listed = ", ".join(known) if len(known) < len(EVENT_NAMES) else "our event names"
-            rule = f"is not one of {listed}." if known else "is not a setting of this platform."
+        if name not in allowed:
+            choices = ", ".join(allowed) if len(allowed) < len(EVENT_NAMES) else "our event names"
+            rule = f"is not one of {choices}." if allowed else "is not a setting of this platform."
             errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]

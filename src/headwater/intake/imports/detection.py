@@ -59,9 +59,9 @@ def detect_reading(
 def _assign_columns(sample: FileSample, choices: FileChoices, constants: Mapping[str, str]) -> Reading:
     fields, constant_fields = guess_fields(sample.kind, sample.header, sample.rows)
     mapped = dict(choices.mapped)
-    taken = set(mapped.values())
+    mapped_fields = set(mapped.values())
     columns = {
-        column: mapped.get(column, "" if fields.get(column) in taken else fields.get(column, ""))
+        column: mapped.get(column, "" if fields.get(column) in mapped_fields else fields.get(column, ""))
         for column in sample.header
     }
     all_constants = {**constant_fields, **constants}

@@ -119,31 +119,33 @@ class Import:
                     refused = await self._store(connection, chunk)
                     await self.refusals.add(connection, refused)
                     taken = len(chunk) - len(refused)
-                    done = Progress(
+                    progress = Progress(
                         chunk[-1].number, self.progress.taken + taken, self.progress.refused + len(refused)
                     )
-                    await self._record_progress(connection, done)
+                    await self._record_progress(connection, progress)
                     failpoint("import_before_commit")
             except LockNotAvailable:
                 continue  # the pipeline holds the Space's lock: retry the chunk, which was rolled back
-            self.progress = done
+            self.progress = progress
             return
 
     async def _store(self, connection: AsyncConnection, chunk: list[FileRow]) -> list[tuple[FileRow, Errors]]:
         """Store the valid rows; return the refused ones."""
         refused: list[tuple[FileRow, Errors]] = []
-        read: list[tuple[FileRow, Any]] = []
+        accepted_rows: list[tuple[FileRow, Any]] = []
         now = time.time()
         for row in chunk:
             try:
-                read.append((row, self._read_quickly(row) or self.read(row, now)))
+                accepted_rows.append((row, self._read_quickly(row) or self.read(row, now)))
             except Invalid as invalid:
                 refused.append((row, invalid.errors))
-        if read:
-            items = [item for _, item in read]
+        if accepted_rows:
+            items = [item for _, item in accepted_rows]
             answers = await self.kind.store(connection, self.space, items)
             refused += [
-                (row, errors) for (row, _), errors in zip(read, answers, strict=True) if errors is not None
+                (row, errors)
+                for (row, _), errors in zip(accepted_rows, answers, strict=True)
+                if errors is not None
             ]
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
@@ -191,15 +193,15 @@ class Import:
             self.local_times += 1
             values[name] = add_offset(values[name], self.zone)
 
-    async def _record_progress(self, connection: AsyncConnection, done: Progress) -> None:
+    async def _record_progress(self, connection: AsyncConnection, progress: Progress) -> None:
         if self.dry:
             return
         bound = {
             **self._key(),
             "before": self.progress.rows_done,
-            "rows_done": done.rows_done,
-            "taken": done.taken,
-            "refused": done.refused,
+            "rows_done": progress.rows_done,
+            "taken": progress.taken,
+            "refused": progress.refused,
         }
         if await fetch_optional(connection, queries["advance"], bound) is None:
             raise UnreadableError("another process is importing this file")

@@ -65,9 +65,9 @@ def guess_fields(
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the fields of columns, and constants, recognized from the header."""
     if kind == "spend":
-        known = recognize(columns) or recognize(columns, GENERIC.name)
-        if known is not None:
-            return map_fields(known), known.constants
+        recognition = recognize(columns) or recognize(columns, GENERIC.name)
+        if recognition is not None:
+            return map_fields(recognition), recognition.constants
         return guess_columns("spend", SPEND_FIELDS, columns, rows), {}
     return guess_columns(kind, KINDS[kind].fields, columns, rows), {}
 

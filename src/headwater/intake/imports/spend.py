@@ -89,9 +89,9 @@ def find_table(
     text = head.decode(dialect.encoding, "replace").lstrip("\ufeff")
     lines = io.StringIO(text, newline="").readlines()
     for before in range(min(_MOST_LINES_BEFORE, len(lines))):
-        rest = lines[before:]
-        delimiter = detect_delimiter("".join(rest[:50]))
-        rows = csv.reader(rest, delimiter=delimiter)
+        remaining_lines = lines[before:]
+        delimiter = detect_delimiter("".join(remaining_lines[:50]))
+        rows = csv.reader(remaining_lines, delimiter=delimiter)
         try:
             header = [name.strip(" \t\ufeff\u00a0") for name in next(rows)]
             recognition = recognize(header, form) or apply_mapping(header, dict(mapped))
@@ -120,9 +120,11 @@ def read_table(
     """Return the table of a file and its columns. Raises UnreadableError."""
     table = _find_any_table(source, choices, constants)
     mapped = dict(choices.mapped)
-    taken = set(mapped.values())
+    mapped_fields = set(mapped.values())
     fields = {
-        column: name for column, name in table.fields.items() if column not in mapped and name not in taken
+        column: name
+        for column, name in table.fields.items()
+        if column not in mapped and name not in mapped_fields
     } | mapped
     all_constants = {**table.recognition.constants, **constants}
     if "currency" not in {*fields.values(), *all_constants} and not have_signs(fields, table.rows):

@@ -71,13 +71,15 @@ def make_quick_reader(
 
 
 def _make_place_reader(
-    named: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
+    columns_by_field: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
 ) -> Callable[[Cells], SpendPrefix]:
     """Return a reader of a row's place, which raises ValueError."""
     kinds = {
-        name: _make_reader(name, notation) for name in FIELDS if name in named and name not in (DAY, *NUMBERS)
+        name: _make_reader(name, notation)
+        for name in FIELDS
+        if name in columns_by_field and name not in (DAY, *NUMBERS)
     }
-    pick = _make_picker([named[name] for name in kinds])
+    pick = _make_picker([columns_by_field[name] for name in kinds])
 
     @lru_cache(_CACHED)
     def build_prefix(cells: tuple[str, ...]) -> SpendPrefix:
@@ -91,16 +93,16 @@ def _make_place_reader(
     return lambda cells: build_prefix(pick(cells))
 
 
-def _make_figures_reader(named: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
+def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
     """Return a reader of a row's figures for COPY, which raises ValueError."""
-    present = [name for name in NUMBERS if name in named]
-    pick = _make_picker([named[name] for name in present])
-    line_format = "\t".join("%s" if name in named else NULL for name in NUMBERS)
+    present = [name for name in NUMBERS if name in columns_by_field]
+    pick = _make_picker([columns_by_field[name] for name in present])
+    line_format = "\t".join("%s" if name in columns_by_field else NULL for name in NUMBERS)
     plain = line_format.replace("\\", r"\\") % tuple(
         _COUNT if name in COUNTS else _AMOUNT for name in present
     )
     fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
-    kinds = [_make_reader(name, notation) if name in named else None for name in NUMBERS]
+    kinds = [_make_reader(name, notation) if name in columns_by_field else None for name in NUMBERS]
 
     def read(cells: Cells) -> str:
         picked = pick(cells)

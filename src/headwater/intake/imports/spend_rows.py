@@ -129,7 +129,7 @@ def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], 
         parts = [
             column
             for column, text in row.items()
-            if column and column not in fields and _tells_apart(column, text, first.get(column, ""))
+            if column and column not in fields and _distinguishes(column, text, first.get(column, ""))
         ]
         if parts:
             raise UnreadableError(
@@ -143,11 +143,11 @@ def _refuse_parts(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]], 
             )
 
 
-def _tells_apart(column: str, text: str, other: str) -> bool:
+def _distinguishes(column: str, text: str, first_text: str) -> bool:
     """Return whether cells differ in words, or in numbers used as names."""
-    if text == other:
+    if text == first_text:
         return False
     word = column.casefold()
     if word.startswith("hour") or word.endswith((" id", "_id")):
         return True
-    return not (_NUMBER.fullmatch(text.strip()) and _NUMBER.fullmatch(other.strip()))
+    return not (_NUMBER.fullmatch(text.strip()) and _NUMBER.fullmatch(first_text.strip()))

@@ -82,9 +82,9 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
     """Return the dialect of the spend table. Raises UnreadableError if rows are more detailed than the
     ledger's.
     """
-    named = [(column, name) for column, name in choices.mapped if name]
+    mapped = [(column, name) for column, name in choices.mapped if name]
     try:
-        table = find_table(survey.head, dialect, named) or find_table(survey.head, dialect, (), GENERIC.name)
+        table = find_table(survey.head, dialect, mapped) or find_table(survey.head, dialect, (), GENERIC.name)
         if table is not None:
             refuse_other_rows(table.recognition, table.fields, table.rows)
     except UnreadableError as error:

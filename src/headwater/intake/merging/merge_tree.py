@@ -83,11 +83,13 @@ def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> 
     values = _get_values(profiles[contact_id])
     for merge in tree.line(contact_id):
         profile = profiles[merge.survivor_id]
-        held = _get_values(profile)
+        survivor_values = _get_values(profile)
         columns = [
             column
             for column in merge.filled
-            if column in columns and values.get(column) is not None and values[column] == held.get(column)
+            if column in columns
+            and values.get(column) is not None
+            and values[column] == survivor_values.get(column)
         ]
         if not columns:
             break

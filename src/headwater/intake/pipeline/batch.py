@@ -68,8 +68,8 @@ class SpaceRules:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        own = tuple(host for host in self.own_domains if read_address(host) is not None)
-        return make_exclusions(own, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
+        valid_domains = tuple(host for host in self.own_domains if read_address(host) is not None)
+        return make_exclusions(valid_domains, tuple(self.excluded_referrers), tuple(self.heeded_referrers))
 
     @cached_property
     def source_names(self) -> SourceNames:

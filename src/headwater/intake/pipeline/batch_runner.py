@@ -111,7 +111,7 @@ def run_batch(
     """Process a Space's oldest rows, or `ids`, in one transaction, and parse the next rows meanwhile."""
     started = time.perf_counter()
     with (
-        span("pipeline batch", {"headwater.space_id": space_id}) as seen,
+        span("pipeline batch", {"headwater.space_id": space_id}) as batch_span,
         connection.pipeline(),
         connection.transaction(),
     ):
@@ -122,7 +122,7 @@ def run_batch(
             return BatchResult()
         failpoint("worker_after_claim")
         process(connection, batch, read_ahead.request(connection, batch, limit))
-        seen.note("headwater.rows", len(batch.arrivals))
+        batch_span.note("headwater.rows", len(batch.arrivals))
         failpoint("worker_before_commit")
     failpoint("worker_after_commit")
     result = _make_result(batch)

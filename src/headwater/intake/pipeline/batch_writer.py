@@ -174,13 +174,13 @@ def _make_move(batch: Batch, profile: Profile) -> ContactMove | None:
 
 
 def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouchpoint:
-    sent = item.event is None and item.person is None
-    warnings = item.warnings if sent else None
+    is_sent = item.event is None and item.person is None
+    warnings = item.warnings if is_sent else None
     origin_id = original_id(item.contact)
     return StoredTouchpoint(
         id=item.id,
         origin_id=origin_id,
-        sent=sent,
+        sent=is_sent,
         warnings=warnings,
         sender=item.identity.sender,
         **_make_columns(batch, item.contact, touch),

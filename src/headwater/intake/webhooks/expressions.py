@@ -85,9 +85,9 @@ def _parse_tree(text: str) -> Node:
     except IncompleteExpressionError:
         raise ValueError("cannot be read: it ends too early.") from None
     except ParseError as error:
-        rest = text[error.lex_position :]
-        quoted = rest[:_QUOTED] + ("…" if len(rest) > _QUOTED else "")
-        place = f"character {error.lex_position + 1}, “{quoted}”" if rest else "its end"
+        remaining = text[error.lex_position :]
+        quoted = remaining[:_QUOTED] + ("…" if len(remaining) > _QUOTED else "")
+        place = f"character {error.lex_position + 1}, “{quoted}”" if remaining else "its end"
         raise ValueError(f"cannot be read at {place}.") from None
     except JMESPathError:  # an empty expression
         raise ValueError("cannot be read: it is empty.") from None

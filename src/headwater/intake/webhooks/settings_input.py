@@ -97,10 +97,10 @@ def _check_event(kind: str, topic: str, name: str) -> None:
 
 
 def _check_mapping(name: str, text: str) -> None:
-    field, at, topic = name.partition("@")
+    field, separator, topic = name.partition("@")
     if field not in DESTINATIONS:
         raise ValueError(f"{field} is not an event field that can be mapped")
-    if at and not 0 < len(topic) <= _LONGEST_TOPIC:
+    if separator and not 0 < len(topic) <= _LONGEST_TOPIC:
         raise ValueError("name a topic after @")
     _check_expression(text)
 

@@ -160,6 +160,6 @@ def _format_consent(agreed: bool | None) -> str | None:
 
 
 def _format_timestamp(milliseconds: int) -> str:
-    seconds, rest = divmod(milliseconds, 1000)
-    fraction = f".{rest:03}" if rest else ""
+    seconds, milliseconds_part = divmod(milliseconds, 1000)
+    fraction = f".{milliseconds_part:03}" if milliseconds_part else ""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"

@@ -132,8 +132,8 @@ def _make_limited_data_use(conversion: Conversion, settings: MetaSettings) -> di
 def _make_fbc(conversion: Conversion) -> str | None:
     """Return the click in Meta's cookie, else from the click id and time, which never change."""
     cookie = conversion.cookie("fbc")
-    written = _COOKIE.fullmatch(cookie) if cookie else None
-    if written and _is_recent(int(written[1].ljust(13, "0")), conversion):
+    cookie_match = _COOKIE.fullmatch(cookie) if cookie else None
+    if cookie_match and _is_recent(int(cookie_match[1].ljust(13, "0")), conversion):
         return cookie
     click = conversion.click
     if click is not None and (id_ := click.ids.get("fbclid")):

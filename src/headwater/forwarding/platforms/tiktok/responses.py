@@ -37,13 +37,13 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     if not isinstance(code, int):
         return by_status(answer, count, error_text(body.get("message")))
     text = error_text(f"Code {code}", body.get("message"))
-    taken = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
-    if code == PARTLY and count > 1 and isinstance(taken, CallAccepted):
+    verdict = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
+    if code == PARTLY and count > 1 and isinstance(verdict, CallAccepted):
         # Accepted events aren't named. Smaller calls find the others; TikTok drops repeats by id.
         return Bisect(text)
     if code in {OK, PARTLY}:
         # A gateway's 502 means that nothing was accepted.
-        return taken
+        return verdict
     return _judge(code, text, answer, count)
 
 

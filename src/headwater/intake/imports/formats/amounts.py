@@ -60,10 +60,10 @@ def _parse(text: str) -> Amount | None:
         return None
     minus = [match[name] == "-" for name in ("sign", "inner", "trailing", "last")]
     signs = [match[name] for name in ("sign", "inner", "trailing", "last") if match[name]]
-    named = [find_currencies(mark) for mark in (match["before"], match["after"]) if mark]
-    if len(signs) + bool(match["open"]) > 1 or not all(named):
+    sign_currencies = [find_currencies(mark) for mark in (match["before"], match["after"]) if mark]
+    if len(signs) + bool(match["open"]) > 1 or not all(sign_currencies):
         return None
-    currencies = named[0].intersection(*named[1:]) if named else None
+    currencies = sign_currencies[0].intersection(*sign_currencies[1:]) if sign_currencies else None
     return Amount(match["digits"], bool(match["open"]) or any(minus), currencies)
 
 
@@ -106,12 +106,12 @@ class DecimalsSurvey:
             self._has_long_number = self._has_long_number or _HAS_LONG(digits) is not None
             return
         last = separators[-1]
-        whole, _, part = digits.rpartition(last)
+        leading, _, part = digits.rpartition(last)
         if len(set(separators)) > 1:
             self.known = "comma" if last == "," else "point"
         elif len(separators) > 1 or (len(part) == 3 and are_counts):
             self.known = "point" if last == "," else "comma"
-        elif len(part) != 3 or not re.fullmatch("[1-9][0-9]{0,2}", whole):
+        elif len(part) != 3 or not re.fullmatch("[1-9][0-9]{0,2}", leading):
             self.known = "comma" if last == "," else "point"
         else:
             self.unclear = self.unclear or cell.strip()

@@ -43,9 +43,9 @@ class Columns:
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return a row's values by field."""
-        taken = {column for column, _ in self.mapped} | {*self.ignored}
+        used = {column for column, _ in self.mapped} | {*self.ignored}
         picked = dict[str, Any](self.constants) | {
-            name: value for name, value in values.items() if name in self.fields and name not in taken
+            name: value for name, value in values.items() if name in self.fields and name not in used
         }
         for column, name in self.mapped:
             value = _get_cell(values, column)
@@ -145,10 +145,10 @@ def name_currency(values: dict[str, Any], money: Collection[str], default: str) 
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
     amounts = [amount for cell in cells if (amount := parse_amount(cell))]
-    named = [amount.currencies for amount in amounts if amount.currencies]
-    if not named:
+    sign_currencies = [amount.currencies for amount in amounts if amount.currencies]
+    if not sign_currencies:
         return {}
-    possible = named[0].intersection(*named[1:])
+    possible = sign_currencies[0].intersection(*sign_currencies[1:])
     row_currency = str(values.get("currency") or "").strip().upper()
     if not row_currency and len(possible) == 1:
         values["currency"] = next(iter(possible))

@@ -152,9 +152,9 @@ def detect_delimiter(text: str) -> str:
     """
     # Split lines like csv.reader, which knows fewer line ends than str.splitlines.
     lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))
-    named = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
-    if named and named[1] in DELIMITERS:
-        return named[1]
+    separator_line = SEPARATOR_LINE.fullmatch(lines[0]) if lines else None
+    if separator_line and separator_line[1] in DELIMITERS:
+        return separator_line[1]
     scores = {delimiter: _score(lines, delimiter) for delimiter in DELIMITERS}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     return best if scores[best] > (0.0, 0) else ","

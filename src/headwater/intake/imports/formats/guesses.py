@@ -128,8 +128,8 @@ def guess_columns(
     plain = {column: _simplify(column) for column in columns}
     guesses: dict[str, str] = {}
 
-    def take(name: str, wanted: str) -> bool:
-        match = next((c for c in columns if c not in guesses and plain[c] == wanted), None)
+    def take(name: str, simple_name: str) -> bool:
+        match = next((c for c in columns if c not in guesses and plain[c] == simple_name), None)
         if match is not None:
             guesses[match] = name
         return match is not None

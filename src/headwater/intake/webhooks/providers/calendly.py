@@ -21,8 +21,8 @@ def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
     topic = parse("event").find(document)
     if not isinstance(topic, str):
         return None
-    moved = topic == "invitee.created" and parse("payload.old_invitee").find(document)
-    return f"{topic}.rescheduled" if moved else topic
+    is_rescheduled = topic == "invitee.created" and parse("payload.old_invitee").find(document)
+    return f"{topic}.rescheduled" if is_rescheduled else topic
 
 
 def _identity(document: MappingInput, topic: str) -> str | None:

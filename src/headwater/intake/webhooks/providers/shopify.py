@@ -181,11 +181,11 @@ def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
     """Convert a transaction to the shop's currency, by its shop amount or a rate in the refund."""
-    own = MappingInput(transaction, {})
-    shop = find(own, "amount_set.shop_money.amount")
+    transaction_input = MappingInput(transaction, {})
+    shop = find(transaction_input, "amount_set.shop_money.amount")
     if shop is not None:
-        return shop, find(own, "amount_set.shop_money.currency_code")
-    amount, currency = find(own, "amount"), find(own, "currency")
+        return shop, find(transaction_input, "amount_set.shop_money.currency_code")
+    amount, currency = find(transaction_input, "amount"), find(transaction_input, "currency")
     rate = rates.get(currency) if isinstance(currency, str) else None
     if rate is None:
         return amount, currency
@@ -206,9 +206,9 @@ def _read_rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
         money = MappingInput(pair, {})
         buyers, shops = (find(money, f"{side}.amount") for side in ("presentment_money", "shop_money"))
         currency = find(money, "presentment_money.currency_code")
-        own = find(money, "shop_money.currency_code")
-        if buyers and shops and currency != own and to_number(buyers):
-            rates[str(currency)] = _Rate(to_number(buyers), to_number(shops), str(own))
+        shop_currency = find(money, "shop_money.currency_code")
+        if buyers and shops and currency != shop_currency and to_number(buyers):
+            rates[str(currency)] = _Rate(to_number(buyers), to_number(shops), str(shop_currency))
     return rates
 
 

@@ -146,8 +146,8 @@ def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefun
 
 def _list_order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
     """Return the invoice and payment intent, else the charge."""
-    own = find(document, "data.object.id") if kind == "invoice" else None
-    invoice = own or _find_id(document, "invoice")
+    invoice_id = find(document, "data.object.id") if kind == "invoice" else None
+    invoice = invoice_id or _find_id(document, "invoice")
     payment = _find_id(document, "payment_intent") or _find_id(document, "payment.payment_intent")
     charge = _find_charge(document, "id" if kind == "charge" else "charge")
     return ids(invoice, payment) or ids(charge)
