@@ -297,7 +297,7 @@ TEXT_DOORS = [
     Door("cursors", Cursors(b"k", 1, "/contacts", []).read, URL),
     Door("filters.number", read_filter_number, URL),
     Door("egress.split", lambda text: (split_url(text), repr(EgressRequest(url=text, method="GET"))), FIELD),
-    Door("platforms.words", responses.error_text, 2 * responses.MOST_READ),
+    Door("platforms.words", responses.join_error_texts, 2 * responses.MOST_READ),
     Door("sent_values.query", query_values, FIELD),
     Door("masking.page", masked_page, FIELD),
     Door("masking.text", lambda text: Mask(["secret", "anna@x.org"]).text(text, 4096), 16 * KB),

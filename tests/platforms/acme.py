@@ -10,7 +10,7 @@ from msgspec import Meta
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.models import Conversion, Destination, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, present, value_fields
+from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.responses import by_status
 from headwater.forwarding.platforms.settings import ConsentSettings, digits
@@ -45,7 +45,7 @@ class Acme(Platform):
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         url = f"{destination.url}/accounts/{destination.settings.account}/sales"
-        return json_call(url, {"sales": parts}, bearer(destination.secrets["access_token"]))
+        return make_json_call(url, {"sales": parts}, bearer(destination.secrets["access_token"]))
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return by_status(answer, count, confirmed=answer.status == 201)

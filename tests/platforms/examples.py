@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.forwarding.platforms.identifiers import hashed, read_phone
+from headwater.forwarding.platforms.identifiers import hash_text, read_phone
 from headwater.forwarding.platforms.models import AdConsent, Click, Conversion, ConvertedPerson, Destination
 from headwater.forwarding.platforms.platform import Platform
 
@@ -121,5 +121,5 @@ def of_somebody(number: str) -> tuple[Conversion, list[str]]:
         number,
         digits,
         conversion.ip or "",
-        *(hashed(value) for value in (*plain.values(), plain["phone"][1:], "de")),
+        *(hash_text(value) for value in (*plain.values(), plain["phone"][1:], "de")),
     ]

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from headwater.forwarding.platforms.amounts import as_number, as_text
 from headwater.forwarding.platforms.identifiers import (
     Form,
-    already_hashed,
     google_email,
     google_name,
     hash_in_form,
-    hashed,
+    hash_text,
     meta_name,
     meta_place,
     phone_digits,
     phone_with_plus,
     plain_email,
+    read_hash,
     read_phone,
     reddit_email,
 )
@@ -160,16 +160,16 @@ def test_full_names_are_split_at_the_first_space(full: str, names: tuple[str | N
 
 @given(st.text(max_size=80), st.sampled_from([plain_email, google_email, meta_name, phone_digits]))
 def test_a_hash_is_never_hashed_again(text: str, form: Form) -> None:
-    once = hashed(text)
+    once = hash_text(text)
     assert len(once) == 64
-    assert hashed(once) == hashed(f" {once.upper()} ") == once
+    assert hash_text(once) == hash_text(f" {once.upper()} ") == once
     assert hash_in_form(once.upper(), form) == once
-    assert already_hashed(once[:-1]) is None
+    assert read_hash(once[:-1]) is None
 
 
 def test_an_md5_is_hashed_as_any_text() -> None:
     md5 = "d41d8cd98f00b204e9800998ecf8427e"
-    assert hashed(md5) == hashlib.sha256(md5.encode()).hexdigest()
+    assert hash_text(md5) == hashlib.sha256(md5.encode()).hexdigest()
 
 
 def test_nothing_has_no_hash() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.base.egress.models import EgressResponse
-from headwater.forwarding.platforms.identifiers import hashed
+from headwater.forwarding.platforms.identifiers import hash_text
 from headwater.forwarding.platforms.linkedin import LinkedIn
 from headwater.forwarding.platforms.models import (
     AdConsent,
@@ -61,7 +61,7 @@ def test_it_works() -> None:
 
 def test_the_least() -> None:
     least = but(BARE, person=ConvertedPerson(email="a@example.com"))
-    email = {"idType": "SHA256_EMAIL", "idValue": hashed("a@example.com")}
+    email = {"idType": "SHA256_EMAIL", "idValue": hash_text("a@example.com")}
     assert LINKEDIN.build(least, TO) == {
         "conversion": "urn:lla:llaPartnerConversion:104013",
         "conversionHappenedAt": 1795169730000,

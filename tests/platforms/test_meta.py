@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.base.egress.models import EgressResponse
-from headwater.forwarding.platforms.identifiers import hashed
+from headwater.forwarding.platforms.identifiers import hash_text
 from headwater.forwarding.platforms.meta import CLICK_LIFE, Meta
 from headwater.forwarding.platforms.models import (
     AdConsent,
@@ -69,7 +69,7 @@ def test_the_least() -> None:
         "event_time": 1795169730,
         "event_id": "e1",
         "action_source": "system_generated",
-        "user_data": {"em": [hashed("a@example.com")]},
+        "user_data": {"em": [hash_text("a@example.com")]},
     }
 
 

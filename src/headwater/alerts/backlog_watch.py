@@ -10,7 +10,7 @@ from psycopg import Connection
 
 from headwater.alerts.problems import LATE, queries
 from headwater.database.jobs.duties import Duty
-from headwater.intake.inbox.queue import late_spaces
+from headwater.intake.inbox.queue import find_late_spaces
 
 WATCH_SECONDS = 30.0
 
@@ -35,7 +35,7 @@ class BacklogWatch:
                 queries["late_destinations"], {"late": LATE}
             )
         }
-        late |= {(space, None): since for space, since in late_spaces(connection, LATE).items()}
+        late |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
         for place in late.keys() - self._known:
             log.warning("queue behind", **_named(place), since=late[place].isoformat())
         for place in self._known - late.keys():

@@ -24,25 +24,25 @@ Form = Callable[[str], str | None]
 """Returns the text to hash, or None."""
 
 
-def already_hashed(text: str) -> str | None:
+def read_hash(text: str) -> str | None:
     """Return a hex SHA-256 in lower case, else None."""
     trimmed = text.strip()
     return trimmed.lower() if _HASH.fullmatch(trimmed) else None
 
 
-def hashed(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return the hex SHA-256, unless the text already is one."""
-    return already_hashed(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return read_hash(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def hash_in_form(text: str | None, form: Form) -> str | None:
     """Return the hash in a platform's form, or None."""
     if text is None:
         return None
-    if known_hash := already_hashed(text):
+    if known_hash := read_hash(text):
         return known_hash
     normal = form(text)
-    return hashed(normal) if normal else None
+    return hash_text(normal) if normal else None
 
 
 def plain_email(text: str) -> str | None:
@@ -119,7 +119,7 @@ def meta_place(text: str) -> str | None:
     return name.replace(" ", "") if name else None
 
 
-def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
+def hash_person(person: ConvertedPerson) -> dict[str, list[str]]:
     """Return hashes for Meta, Pinterest and Snapchat."""
     hashes = {
         "em": hash_in_form(person.email, plain_email),
@@ -129,6 +129,6 @@ def hashed_person(person: ConvertedPerson) -> dict[str, list[str]]:
         "ct": hash_in_form(person.city, meta_place),
         "st": hash_in_form(person.state, meta_place),
         "country": hash_in_form(person.country, meta_place),
-        "external_id": hashed(person.external_id) if person.external_id else None,
+        "external_id": hash_text(person.external_id) if person.external_id else None,
     }
     return {name: [value] for name, value in hashes.items() if value}

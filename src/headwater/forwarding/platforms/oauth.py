@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
-from headwater.forwarding.platforms.responses import by_status, error_text, read_object, succeeded
+from headwater.forwarding.platforms.responses import by_status, join_error_texts, read_object, succeeded
 
 FORM = "application/x-www-form-urlencoded"
 _SHORTEST_LIFE = 60.0
@@ -28,7 +28,7 @@ def read_token(answer: EgressResponse) -> tuple[str, float] | Verdict:
     if succeeded(answer) and isinstance(token, str) and token:
         return token, _read_lifetime(body.get("expires_in"))
     error = body.get("error")
-    text = error_text(
+    text = join_error_texts(
         "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
     )
     is_temporary = not succeeded(answer) and isinstance(by_status(answer, 1), CallDeferred)

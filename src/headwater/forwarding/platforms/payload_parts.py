@@ -26,7 +26,7 @@ def make_list(value: str | None) -> list[str] | None:
     return None if value is None else [value]
 
 
-def event_seconds(conversion: Conversion) -> int:
+def get_event_seconds(conversion: Conversion) -> int:
     return conversion.event_time // 1000
 
 
@@ -41,7 +41,7 @@ def lacks_currency(conversion: Conversion) -> bool:
     return conversion.amount is not None and not conversion.currency
 
 
-def json_call(url: str, body: Any, headers: Mapping[str, str] | None = None) -> EgressRequest:
+def make_json_call(url: str, body: Any, headers: Mapping[str, str] | None = None) -> EgressRequest:
     return EgressRequest(url=url, headers=dict(headers or {}), body=msgspec.json.encode(body))
 
 

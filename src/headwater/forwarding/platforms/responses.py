@@ -62,7 +62,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
-def error_text(*parts: Any) -> str:
+def join_error_texts(*parts: Any) -> str:
     """Join parts into a bounded line without text like personal data or tokens. Callers also mask values they
     sent.
     """
@@ -81,7 +81,7 @@ def remove_quoted(text: Any, value: Any) -> str:
     """Return an error without the value it quotes."""
     error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
-    return error_text(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
+    return join_error_texts(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
 
 
 def refused(error: str, count: int) -> Verdict:
@@ -97,9 +97,9 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
     deduplicate by id.
     """
     status = answer.status
-    error = error_text(f"HTTP {status}", message)
+    error = join_error_texts(f"HTTP {status}", message)
     if succeeded(answer):
-        unconfirmed = error_text(f"HTTP {status} without the platform's confirmation", message)
+        unconfirmed = join_error_texts(f"HTTP {status} without the platform's confirmation", message)
         return CallAccepted() if confirmed else CallDeferred(unconfirmed)
     if status in {401, 403}:
         return CredentialsRefused(error)

@@ -72,20 +72,20 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
     return spaces_with_rows(connection, "inbox")
 
 
-def next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
+def find_next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
     """Return up to `limit` Spaces with waiting rows, in order after `after`."""
     values = {"after": after, "most": limit}
     query = over_spaces("next_spaces")
     return [space_id for (space_id,) in connection.execute(query, values)]
 
 
-def last_waiting_space(connection: Connection[Any]) -> int:
+def find_last_waiting_space(connection: Connection[Any]) -> int:
     """Return the last Space with waiting rows, or 0."""
     row = connection.execute(queries["last_space"]).fetchone()
     return row[0] if row else 0
 
 
-def late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
+def find_late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
     """Return Spaces whose oldest row has waited longer than `late`, and since when."""
     values = FROM_THE_FIRST | {"late": late}
     return dict(connection.execute(over_spaces("late"), values).fetchall())

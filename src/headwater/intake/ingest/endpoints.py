@@ -68,13 +68,13 @@ class Ingest:
         try:
             await self.inbox.put(request)
         except Problem as problem:
-            return problem_answer(problem, request.quota)
+            return make_problem_answer(problem, request.quota)
         return None
 
     async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
         """Charge a refused request, and return its error."""
         request = self.request(caller, cost, [])
-        return await self.put(request) or problem_answer(refusal, request.quota)
+        return await self.put(request) or make_problem_answer(refusal, request.quota)
 
 
 class Endpoint(ABC):
@@ -84,15 +84,15 @@ class Endpoint(ABC):
         try:
             answer = await self.answer(scope, receive)
         except Problem as problem:
-            answer = problem_answer(problem)
+            answer = make_problem_answer(problem)
         except (*UNAVAILABLE, DatabaseError) as error:
             requests_outage.fail(error)
-            answer = problem_answer(Unavailable())
+            answer = make_problem_answer(Unavailable())
         except asyncio.CancelledError:  # shutdown reached its time limit
-            answer = problem_answer(Unavailable())
+            answer = make_problem_answer(Unavailable())
         except Exception:
             log.exception("ingest_failed")
-            answer = problem_answer(plain(500))
+            answer = make_problem_answer(plain(500))
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [(b"content-type", b"application/json"), length, *answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -242,7 +242,7 @@ def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[li
     return results, rows
 
 
-def problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
+def make_problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
     """Return the response to a problem."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))

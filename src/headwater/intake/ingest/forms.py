@@ -210,7 +210,7 @@ def _length_rule(text_type: Any) -> str:
     return f"must be a string of at most {longest} characters."
 
 
-def nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def keep_nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the non-blank text fields, unchanged."""
     values: dict[str, Any] = {}
     for name in names:

@@ -28,7 +28,7 @@ from headwater.intake.ingest.forms import (
     Parser,
     Time,
     code,
-    nonblank_texts,
+    keep_nonblank_texts,
     require_identification,
 )
 from headwater.intake.ingest.times import parse_event_time
@@ -175,7 +175,7 @@ class Needs(StrEnum):
 
 def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER) -> AcceptedEvent:
     # Most of the forty fields are absent, and each access costs time.
-    values: dict[str, Any] = nonblank_texts(payload, PLAIN_TEXT)
+    values: dict[str, Any] = keep_nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
     values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
     values |= check.present(payload, _PARSERS)
@@ -189,7 +189,7 @@ def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.I
         values["do_not_capi"] = True
     if payload.consent is not None:
         values |= msgspec.structs.asdict(payload.consent)
-    cookies = nonblank_texts(payload, COOKIES)
+    cookies = keep_nonblank_texts(payload, COOKIES)
     if cookies:
         values["cookies"] = cookies
     fields = profile_fields(payload, check)

@@ -22,7 +22,7 @@ from headwater.intake.ingest.forms import (
     Parser,
     Time,
     code,
-    nonblank_texts,
+    keep_nonblank_texts,
     require_identification,
 )
 from headwater.intake.ingest.times import parse_event_time
@@ -91,7 +91,7 @@ _PARSERS: dict[str, Parser] = {
 
 
 def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
-    values: dict[str, Any] = nonblank_texts(payload, _PLAIN_TEXT)
+    values: dict[str, Any] = keep_nonblank_texts(payload, _PLAIN_TEXT)
     values |= check.present(payload, _PARSERS)
     require_identification(values, check)
     if not (values.keys() & _ORIGINS or "source" in check.errors):

@@ -16,11 +16,11 @@ from headwater.intake.pipeline.batch import Batch
 from headwater.intake.pipeline.duplicates import idempotency_key, order_key
 from headwater.intake.pipeline.page_views import (
     browsed_by_stored,
+    find_visits_around,
     hash_clicks,
     put_beginnings,
     put_touches,
     put_visits,
-    visits_around,
 )
 from headwater.intake.pipeline.phones import register_stored_phones
 from headwater.intake.pipeline.refunds import list_order_ids, list_refunded_orders
@@ -109,7 +109,7 @@ def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], N
 def load_visits(connection: Connection[Any], batch: Batch) -> None:
     browsed = browsed_by_stored(batch)
     if browsed:
-        around = visits_around(batch, browsed)
+        around = find_visits_around(batch, browsed)
         visits = browsing.request_visits(connection, batch.space.id, around)()
         batch.view_spans = put_visits(batch, browsed, visits)
 

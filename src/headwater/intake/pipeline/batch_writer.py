@@ -35,7 +35,13 @@ from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.merging.merge_log import log_merges
 from headwater.intake.merging.reassignment import reassign_all
 from headwater.intake.pipeline.batch import Batch, Item
-from headwater.intake.pipeline.page_views import hit_row, joined_visits, original_id, sources_seen, visit_rows
+from headwater.intake.pipeline.page_views import (
+    hit_row,
+    list_joined_visits,
+    list_sources_seen,
+    original_id,
+    visit_rows,
+)
 from headwater.people.companies.batch_store import write_companies
 from headwater.people.contacts.batch_store import write_name_parts, write_profiles
 from headwater.people.contacts.identifiers import write_links, write_merged_contacts
@@ -77,12 +83,12 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
     """Store page views, visits, clicks and touchpoints; delete touchpoints no longer made."""
     space_id, views = batch.space.id, batch.views.values()
-    browsing.write_visits(connection, space_id, visit_rows(batch), joined_visits(batch))
+    browsing.write_visits(connection, space_id, visit_rows(batch), list_joined_visits(batch))
     hits = [hit for item in batch.items if (hit := hit_row(item))]
     browsing.write_hits(connection, space_id, hits)
     browsing.write_clicks(connection, space_id, batch.clicks)
     count_bots(connection, space_id, batch.bots)
-    add_seen_sources(connection, space_id, sources_seen(batch))
+    add_seen_sources(connection, space_id, list_sources_seen(batch))
     withdrawn = [view.id for view in views if view.was_touch and not view.is_touch]
     keep_touchpoints(connection, space_id, withdrawn, ChangeCause.WITHDRAWN_TOUCHES)
     touchpoints.delete_touchpoints(connection, space_id, withdrawn)

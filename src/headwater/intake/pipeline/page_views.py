@@ -46,7 +46,7 @@ def browsed_by_stored(batch: Batch) -> Browsed:
     return {contact: devices for contact, devices in browsed.items() if members(contact)}
 
 
-def visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
+def find_visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
     """Return spans of stored visits that page views may belong to."""
     members = batch.family()
     return [
@@ -198,7 +198,7 @@ def visit_rows(batch: Batch) -> list[StoredVisit]:
     return rows
 
 
-def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
+def list_joined_visits(batch: Batch) -> list[AbsorbedVisit]:
     """Return stored visits that were merged into others."""
     return [
         AbsorbedVisit(visit.id, visit.owner.final().id, visit.surviving().id, visit.first, visit.last)
@@ -207,7 +207,7 @@ def joined_visits(batch: Batch) -> list[AbsorbedVisit]:
     ]
 
 
-def sources_seen(batch: Batch) -> list[SourceSeen]:
+def list_sources_seen(batch: Batch) -> list[SourceSeen]:
     """Return sources that later stored events may lack."""
     return [
         SourceSeen(contact.id, view.occurred_at, view.touch().source_bit)

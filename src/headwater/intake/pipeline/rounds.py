@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.intake.inbox.queue import last_waiting_space, next_waiting_spaces
+from headwater.intake.inbox.queue import find_last_waiting_space, find_next_waiting_spaces
 
 MAX_SPACES = 32
 """Per poll, which takes less than 1 ms."""
@@ -35,13 +35,13 @@ class Rounds:
 
     def poll(self, connection: Connection[Any]) -> list[int]:
         after = _draw(connection) if self._after is None else self._after
-        spaces = next_waiting_spaces(connection, after, MAX_SPACES)
+        spaces = find_next_waiting_spaces(connection, after, MAX_SPACES)
         missing = MAX_SPACES - len(spaces)
         if missing:
             self._ended(self._seen.union(spaces))
             self._seen.clear()
         if missing and after:
-            first = next_waiting_spaces(connection, 0, missing)
+            first = find_next_waiting_spaces(connection, 0, missing)
             spaces += [space_id for space_id in first if space_id <= after]
         self._seen.update(spaces)
         self._after = spaces[-1] if len(spaces) == MAX_SPACES else 0
@@ -53,4 +53,4 @@ class Rounds:
 
 
 def _draw(connection: Connection[Any]) -> int:
-    return random.randrange(last_waiting_space(connection) + 1)  # noqa: S311 - no secret
+    return random.randrange(find_last_waiting_space(connection) + 1)  # noqa: S311 - no secret

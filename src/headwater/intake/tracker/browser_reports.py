@@ -15,7 +15,7 @@ from headwater.events.browsing.agents import Agent
 from headwater.events.browsing.places import Place
 from headwater.http.errors import Invalid
 from headwater.http.json_decoder import NOT_AN_OBJECT, decode_typed
-from headwater.intake.ingest.forms import Address, Check, Form, Identifier, nonblank_texts
+from headwater.intake.ingest.forms import Address, Check, Form, Identifier, keep_nonblank_texts
 from headwater.intake.ingest.payload import Consent
 from headwater.sources.addresses import read_address
 
@@ -58,7 +58,7 @@ class _Landing(msgspec.Struct, frozen=True):
 
 
 def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserReport:
-    texts = nonblank_texts(payload, ("token", "fingerprint"))
+    texts = keep_nonblank_texts(payload, ("token", "fingerprint"))
     if not TOKEN.fullmatch(texts.get("token", "-")):
         check.add("token", "must be letters, digits and - . _ ~ only.")
     return BrowserReport(

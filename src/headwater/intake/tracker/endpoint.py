@@ -27,7 +27,7 @@ from headwater.intake.ingest.endpoints import (
     HttpResponse,
     Ingest,
     Send,
-    problem_answer,
+    make_problem_answer,
     quota_headers,
 )
 from headwater.intake.tracker.browser_reports import TOKEN, Body, Browser, BrowserReport, language_tag
@@ -81,13 +81,13 @@ class HitsEndpoint(Endpoint):
             body = Body(await read_body(receive, MAX_BODY))
         except Problem as problem:
             # Any origin may read this: a script that can't would retry forever.
-            return _add_grant(problem_answer(problem), origin)
+            return _add_grant(make_problem_answer(problem), origin)
         site = await self._admit(body.site(), origin)
         try:
             site.caller.authorize(SCOPE)
             answer = await self._handle(site, body, scope, headers)
         except Problem as problem:
-            answer = problem_answer(problem)
+            answer = make_problem_answer(problem)
         return _add_grant(answer, origin)
 
     async def _handle(self, site: ActiveSite, body: Body, scope: Any, headers: Headers) -> HttpResponse:

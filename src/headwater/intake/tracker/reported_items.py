@@ -13,7 +13,7 @@ from msgspec import Meta, Raw
 from headwater.events.browsing.accepted import AcceptedHit, AcceptedPerson
 from headwater.http.errors import Invalid
 from headwater.http.inputs.emails import parse_written_email
-from headwater.intake.ingest.forms import Address, Check, Code, Form, Identifier, nonblank_texts
+from headwater.intake.ingest.forms import Address, Check, Code, Form, Identifier, keep_nonblank_texts
 from headwater.intake.ingest.payload import EVENT_FORM, Consent, profile_fields, slot_type
 from headwater.intake.tracker.browser_reports import MAX_AGO, Browser
 from headwater.people.identity.joins import SIGNED_ONLY
@@ -86,13 +86,13 @@ def _normalise_page(payload: _Page, now: float, check: Check) -> AcceptedHit:
     item = _read_key_and_time(payload, now, check)
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
-    referrer = nonblank_texts(payload, ("referrer",)).get("referrer")
+    referrer = keep_nonblank_texts(payload, ("referrer",)).get("referrer")
     return AcceptedHit(key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer)
 
 
 def _normalise_person(payload: Any, now: float, check: Check) -> AcceptedPerson:
     item = _read_key_and_time(payload, now, check)
-    texts: dict[str, Any] = nonblank_texts(payload, ("email", *_NAMES))
+    texts: dict[str, Any] = keep_nonblank_texts(payload, ("email", *_NAMES))
     if "email" in texts:
         texts["email"] = check(parse_written_email, "email", texts["email"])
     fields = profile_fields(payload, check)

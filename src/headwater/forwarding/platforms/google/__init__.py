@@ -18,7 +18,7 @@ from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, make_list, present
+from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 MOST_ACTIONS = 10
@@ -105,7 +105,7 @@ class Google(Platform):
             "events": parts if several else [_drop_references(part) for part in parts],
         }
         url = f"{destination.url}/{settings.api_version}/events:ingest"
-        return json_call(url, body, bearer(destination.access_token))
+        return make_json_call(url, body, bearer(destination.access_token))
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)

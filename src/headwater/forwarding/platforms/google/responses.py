@@ -19,7 +19,7 @@ from headwater.forwarding.platforms.models import (
 )
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
+    join_error_texts,
     objects,
     read_object,
     refused,
@@ -65,7 +65,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return unreadable(answer, count)
     error = body.get("error")
     if not isinstance(error, dict):
-        return by_status(answer, count, error_text(error), confirmed=_confirms(body, answer))
+        return by_status(answer, count, join_error_texts(error), confirmed=_confirms(body, answer))
     return _judge(cast("dict[str, Any]", error), answer, count)
 
 
@@ -81,7 +81,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     name = error.get("status")
     details = objects(error.get("details"))
     reasons = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
-    text = error_text(name or f"HTTP {answer.status}", *reasons, error.get("message"))
+    text = join_error_texts(name or f"HTTP {answer.status}", *reasons, error.get("message"))
     if name in CREDENTIALS or answer.status == 401 or not ACCOUNT_REASONS.isdisjoint(reasons):
         about_account = name == "PERMISSION_DENIED" or not ACCOUNT_REASONS.isdisjoint(reasons)
         return CredentialsRefused(text, account=about_account)
@@ -105,7 +105,7 @@ def _read_event_errors(details: list[dict[str, Any]], reasons: list[str], count:
             if event is None or int(event[1]) >= count:
                 continue
             reason = violation.get("reason") or " ".join(reasons)
-            errors.setdefault(int(event[1]), error_text(reason, field, violation.get("description")))
+            errors.setdefault(int(event[1]), join_error_texts(reason, field, violation.get("description")))
     return errors
 
 

@@ -12,7 +12,7 @@ from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, make_list, present
+from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 RULE = "urn:lla:llaPartnerConversion:"
@@ -71,7 +71,7 @@ class LinkedIn(Platform):
         }
         access_token = destination.access_token or destination.secrets.get("access_token", "")
         url = f"{destination.url}/rest/conversionEvents"
-        return json_call(url, {"elements": parts}, bearer(access_token) | headers)
+        return make_json_call(url, {"elements": parts}, bearer(access_token) | headers)
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)

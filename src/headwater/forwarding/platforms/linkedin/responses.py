@@ -12,7 +12,7 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallRefused, CredentialsRefused, PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
+    join_error_texts,
     objects,
     read_object,
     refused,
@@ -32,11 +32,13 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     if body is None:
         return unreadable(answer, count)
     message = str(body.get("message") or "")
-    text = error_text(body.get("code") or body.get("serviceErrorCode"), message)
+    text = join_error_texts(body.get("code") or body.get("serviceErrorCode"), message)
     if answer.status == VERSION_GONE:
-        return CredentialsRefused(error_text("LinkedIn has ended this api_version; set a newer one", text))
+        return CredentialsRefused(
+            join_error_texts("LinkedIn has ended this api_version; set a newer one", text)
+        )
     if answer.status == NOT_IMPLEMENTED:
-        return refused(error_text(f"HTTP {answer.status}", text), count)
+        return refused(join_error_texts(f"HTTP {answer.status}", text), count)
     if errors := _read_event_errors(message, count) if answer.status in _ABOUT_EVENTS else {}:
         return CallRefused(errors[0]) if count == 1 else PartlyAccepted(errors, False)
     if succeeded(answer) and (errors := _read_failed(body.get("elements"), count)):
@@ -55,13 +57,13 @@ def _read_event_errors(message: str, count: int) -> dict[int, str]:
     """Return errors by position: the message has an index before each error."""
     pieces = _INDEX.split(message)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
-    return {int(index): error_text(error) for index, error in pairs if int(index) < count}
+    return {int(index): join_error_texts(error) for index, error in pairs if int(index) < count}
 
 
 def _read_failed(elements: object, count: int) -> dict[int, str]:
     """Return errors by position, of a successful call."""
     return {
-        index: error_text(element.get("status"), element.get("error"))
+        index: join_error_texts(element.get("status"), element.get("error"))
         for index, element in enumerate(objects(elements)[:count])
         if isinstance(status := element.get("status"), int) and status >= 400
     }

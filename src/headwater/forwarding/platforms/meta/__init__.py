@@ -9,11 +9,16 @@ from urllib.parse import quote
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_number
-from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import event_seconds, json_call, present, value_fields
+from headwater.forwarding.platforms.payload_parts import (
+    get_event_seconds,
+    make_json_call,
+    present,
+    value_fields,
+)
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000
@@ -87,7 +92,7 @@ class Meta(Platform):
         on_page = conversion.url and conversion.user_agent
         return present(
             event_name=self.find_name(conversion, destination),
-            event_time=event_seconds(conversion),
+            event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             # Events on a page have both; server events have neither.
             action_source="website" if on_page else "system_generated",
@@ -101,7 +106,7 @@ class Meta(Platform):
         test_event_code = settings.test_event_code if destination.test else None
         token = quote(destination.secrets["access_token"], safe="")
         path = f"{settings.api_version}/{settings.pixel_id}/events"
-        return json_call(
+        return make_json_call(
             f"{destination.url}/{path}?access_token={token}",
             {"data": parts} | present(test_event_code=test_event_code),
         )
@@ -111,7 +116,7 @@ class Meta(Platform):
 
 
 def _make_user_data(conversion: Conversion) -> dict[str, Any]:
-    return hashed_person(conversion.person) | present(
+    return hash_person(conversion.person) | present(
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
         fbc=_make_fbc(conversion),

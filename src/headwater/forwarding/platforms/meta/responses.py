@@ -11,8 +11,8 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
     is_number,
+    join_error_texts,
     read_object,
     refused,
     succeeded,
@@ -34,7 +34,7 @@ _CLEAR_STATUSES = frozenset({401, 403, 413})
 def classify(answer: EgressResponse, count: int) -> Verdict:
     body = read_object(answer)
     if body is None:
-        return CallDeferred(error_text(f"HTTP {answer.status} with a body that cannot be read."))
+        return CallDeferred(join_error_texts(f"HTTP {answer.status} with a body that cannot be read."))
     error = body.get("error")
     if isinstance(error, dict):
         return _judge(cast("dict[str, Any]", error), answer, count)
@@ -42,7 +42,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return _judge_by_number(body, answer, count)
     if error is None and answer.status in _CLEAR_STATUSES:
         return by_status(answer, count)
-    return CallDeferred(error_text(f"HTTP {answer.status} without an error code", error))
+    return CallDeferred(join_error_texts(f"HTTP {answer.status} without an error code", error))
 
 
 def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
@@ -56,7 +56,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
     code, subcode = error.get("code"), error.get("error_subcode")
     numbers = "/".join(str(number) for number in (code, subcode) if number is not None)
     messages = (error.get("message"), error.get("error_user_msg"))
-    text = error_text(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
+    text = join_error_texts(f"HTTP {answer.status}, code {numbers or 'unknown'}", *messages)
     if code in CREDENTIALS:
         return CredentialsRefused(text)
     if code == 100 and subcode == NO_SUCH_DATASET:

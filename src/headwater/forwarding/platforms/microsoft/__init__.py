@@ -21,8 +21,8 @@ from headwater.forwarding.platforms.models import Conversion, Destination, SkipR
 from headwater.forwarding.platforms.payload_parts import (
     MEGABYTE,
     bearer,
-    event_seconds,
-    json_call,
+    get_event_seconds,
+    make_json_call,
     present,
     value_fields,
 )
@@ -79,7 +79,7 @@ class Microsoft(Platform):
         name = self.find_name(conversion, destination) or conversion.event_name
         return present(
             **_make_type(name, conversion),
-            eventTime=event_seconds(conversion),
+            eventTime=get_event_seconds(conversion),
             eventId=conversion.dedup_id,
             eventSourceUrl=conversion.url,
             adStorageConsent=_format_consent(conversion),
@@ -95,7 +95,7 @@ class Microsoft(Platform):
         settings: MicrosoftSettings = destination.settings
         # useless for a single event
         continues = settings.continue_on_validation_error and len(parts) > 1
-        return json_call(
+        return make_json_call(
             f"{destination.url}/{settings.api_version}/{settings.tag_id}/events",
             present(data=list(parts), continueOnValidationError=continues or None),
             bearer(destination.secrets["access_token"]),

@@ -10,9 +10,9 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
     get_nested,
     is_number,
+    join_error_texts,
     objects,
     read_object,
     refused,
@@ -37,7 +37,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return by_status(answer, count, message)
     if _is_sound(body) and (not is_number(received) or received >= count):
         return by_status(answer, count, confirmed=is_number(received))
-    return refused(error_text(message, f"eventsReceived {received} of {count}"), count)
+    return refused(join_error_texts(message, f"eventsReceived {received} of {count}"), count)
 
 
 def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:
@@ -47,8 +47,8 @@ def _read_errors(body: dict[str, Any], count: int) -> dict[int, str]:
         index = detail.get("index")
         if is_number(index) and 0 <= index < count and not _is_warning(detail):
             message = remove_quoted(detail.get("errorMessage"), detail.get("attemptedValue"))
-            errors.setdefault(index, []).append(error_text(detail.get("propertyName"), message))
-    return {index: error_text("; ".join(messages)) or "invalid" for index, messages in errors.items()}
+            errors.setdefault(index, []).append(join_error_texts(detail.get("propertyName"), message))
+    return {index: join_error_texts("; ".join(messages)) or "invalid" for index, messages in errors.items()}
 
 
 def _is_sound(body: dict[str, Any]) -> bool:

@@ -9,12 +9,12 @@ from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.consent import is_limited
-from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import (
     bearer,
-    event_seconds,
-    json_call,
+    get_event_seconds,
+    make_json_call,
     present,
     value_fields,
 )
@@ -80,7 +80,7 @@ class Pinterest(Platform):
         return present(
             event_name=self.find_name(conversion, destination) or conversion.event_name,
             action_source="web",
-            event_time=event_seconds(conversion),
+            event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             event_source_url=conversion.url,
             opt_out=_format_opt_out(conversion),
@@ -97,7 +97,7 @@ class Pinterest(Platform):
         account = f"{settings.api_version}/ad_accounts/{settings.ad_account_id}"
         test = "?test=true" if destination.test else ""
         url = f"{destination.url}/{account}/events{test}"
-        return json_call(url, {"data": parts}, bearer(destination.secrets["access_token"]))
+        return make_json_call(url, {"data": parts}, bearer(destination.secrets["access_token"]))
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
@@ -111,7 +111,7 @@ def _format_opt_out(conversion: Conversion) -> bool | None:
 
 def _make_user(conversion: Conversion) -> dict[str, Any]:
     return present(
-        **hashed_person(conversion.person),
+        **hash_person(conversion.person),
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
         click_id=conversion.click_id("epik"),

@@ -8,9 +8,9 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
     get_nested,
     is_number,
+    join_error_texts,
     objects,
     read_object,
     refused,
@@ -44,7 +44,7 @@ def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -
     if not is_number(accepted_count) or accepted_count >= count:
         return by_status(answer, count, confirmed=is_number(accepted_count))
     return refused(
-        error_text(f"{accepted_count} of {count} events were processed", body.get("message")), count
+        join_error_texts(f"{accepted_count} of {count} events were processed", body.get("message")), count
     )
 
 
@@ -55,4 +55,4 @@ def _read_events(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _read_error(event: dict[str, Any]) -> str:
-    return error_text(event.get("error_message")) or "not processed"
+    return join_error_texts(event.get("error_message")) or "not processed"

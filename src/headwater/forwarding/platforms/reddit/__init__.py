@@ -8,9 +8,9 @@ from typing import Any
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_number
-from headwater.forwarding.platforms.identifiers import hash_in_form, hashed, phone_with_plus, reddit_email
+from headwater.forwarding.platforms.identifiers import hash_in_form, hash_text, phone_with_plus, reddit_email
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, json_call, present, value_fields
+from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.reddit.responses import classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings
@@ -98,7 +98,7 @@ class Reddit(Platform):
         settings: RedditSettings = destination.settings
         test_id = settings.test_id if destination.test else None
         pixel = f"api/{settings.api_version}/pixels/{settings.pixel_id}"
-        return json_call(
+        return make_json_call(
             f"{destination.url}/{pixel}/conversion_events",
             {"data": present(events=list(parts), test_id=test_id)},
             bearer(destination.secrets["access_token"]),
@@ -120,8 +120,8 @@ def _make_user(conversion: Conversion, settings: RedditSettings) -> dict[str, An
     return present(
         email=hash_in_form(person.email, reddit_email),
         phone_number=hash_in_form(person.phone, phone_with_plus),
-        external_id=hashed(person.external_id) if person.external_id else None,
-        ip_address=hashed(ip) if ip and settings.hash_ip else ip,
+        external_id=hash_text(person.external_id) if person.external_id else None,
+        ip_address=hash_text(ip) if ip and settings.hash_ip else ip,
         user_agent=conversion.user_agent,
         uuid=conversion.cookie("rdt_uuid"),
     )

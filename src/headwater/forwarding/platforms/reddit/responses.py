@@ -11,8 +11,8 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
     get_nested,
+    join_error_texts,
     objects,
     read_object,
     refused,
@@ -32,7 +32,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return PartlyAccepted(errors, others_taken=False)
     message = get_nested(body, "error", "message") or body.get("message")
     if succeeded(answer) and objects(body.get("invalid_events")):
-        return refused(error_text(message or "invalid events"), count)
+        return refused(join_error_texts(message or "invalid events"), count)
     # Successful responses are undocumented: expect a non-empty object.
     message = message if isinstance(message, str) else ""
     return by_status(answer, count, message, confirmed=bool(body))
@@ -46,9 +46,9 @@ def _read_event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
     for field in objects(get_nested(body, "error", "fields")):
         path = str(field.get("field", ""))
         if (event := _POSITION.search(path)) and int(event[1]) < count:
-            error = error_text(path[event.end() :], field.get("message"))
+            error = join_error_texts(path[event.end() :], field.get("message"))
             errors.setdefault(int(event[1]), []).append(error)
     invalid = objects(body.get("invalid_events"))
     if not errors and len(invalid) == count:
         errors = {n: [event.get("error_message")] for n, event in enumerate(invalid)}
-    return {n: error_text(*messages) or "invalid" for n, messages in errors.items()}
+    return {n: join_error_texts(*messages) or "invalid" for n, messages in errors.items()}

@@ -9,12 +9,12 @@ from urllib.parse import quote
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
-from headwater.forwarding.platforms.identifiers import hashed_person
+from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import (
     MEGABYTE,
-    event_seconds,
-    json_call,
+    get_event_seconds,
+    make_json_call,
     present,
     value_fields,
 )
@@ -82,7 +82,7 @@ class Snapchat(Platform):
     def build(self, conversion: Conversion, destination: Destination) -> dict[str, Any]:
         return present(
             event_name=self.find_name(conversion, destination) or conversion.event_name,
-            event_time=event_seconds(conversion),
+            event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             event_source_url=conversion.url,
             action_source="WEB",
@@ -96,7 +96,7 @@ class Snapchat(Platform):
         token = quote(destination.secrets["access_token"], safe="")
         validate = "/validate" if destination.test else ""
         path = f"{settings.api_version}/{settings.pixel_id}/events{validate}"
-        return json_call(f"{destination.url}/{path}?access_token={token}", {"data": parts})
+        return make_json_call(f"{destination.url}/{path}?access_token={token}", {"data": parts})
 
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
@@ -104,7 +104,7 @@ class Snapchat(Platform):
 
 def _make_user(conversion: Conversion) -> dict[str, Any]:
     return present(
-        **hashed_person(conversion.person),
+        **hash_person(conversion.person),
         client_ip_address=conversion.ip,
         client_user_agent=conversion.user_agent,
         sc_click_id=conversion.click_id("sccid"),

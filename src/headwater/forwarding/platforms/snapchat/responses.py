@@ -6,7 +6,7 @@ from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import Verdict
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
+    join_error_texts,
     read_object,
     refused,
     succeeded,
@@ -24,5 +24,5 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     message = next((reason for reason in reasons if isinstance(reason, str) and reason), "")
     status = body.get("status")
     if succeeded(answer) and isinstance(status, str) and status.upper() in FAILED:
-        return refused(error_text(status, message), count)
+        return refused(join_error_texts(status, message), count)
     return by_status(answer, count, message, confirmed=bool(body))

@@ -10,14 +10,14 @@ from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import (
     google_name,
     hash_in_form,
-    hashed,
+    hash_text,
     phone_with_plus,
     plain_email,
 )
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
 from headwater.forwarding.platforms.payload_parts import (
-    event_seconds,
-    json_call,
+    get_event_seconds,
+    make_json_call,
     make_list,
     present,
     value_fields,
@@ -77,7 +77,7 @@ class TikTok(Platform):
         settings: TikTokSettings = destination.settings
         return present(
             event=self.find_name(conversion, destination),
-            event_time=event_seconds(conversion),
+            event_time=get_event_seconds(conversion),
             event_id=conversion.dedup_id,
             user=_make_user(conversion),
             properties=_make_properties(conversion),
@@ -89,7 +89,7 @@ class TikTok(Platform):
         settings: TikTokSettings = destination.settings
         test_event_code = settings.test_event_code if destination.test else None
         body = {"event_source": "web", "event_source_id": settings.pixel_code, "data": parts}
-        return json_call(
+        return make_json_call(
             f"{destination.url}/open_api/{settings.api_version}/event/track/",
             body | present(test_event_code=test_event_code),
             {"Access-Token": destination.secrets["access_token"]},
@@ -104,7 +104,7 @@ def _make_user(conversion: Conversion) -> dict[str, Any]:
     return present(
         email=make_list(hash_in_form(person.email, plain_email)),
         phone=make_list(hash_in_form(person.phone, phone_with_plus)),
-        external_id=make_list(hashed(person.external_id) if person.external_id else None),
+        external_id=make_list(hash_text(person.external_id) if person.external_id else None),
         first_name=hash_in_form(person.first_name, google_name),
         last_name=hash_in_form(person.last_name, google_name),
         city=google_name(person.city or ""),

@@ -15,7 +15,7 @@ from headwater.forwarding.platforms.models import (
 )
 from headwater.forwarding.platforms.responses import (
     by_status,
-    error_text,
+    join_error_texts,
     read_object,
     refused,
     succeeded,
@@ -35,8 +35,8 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
         return unreadable(answer, count)
     code = body.get("code")
     if not isinstance(code, int):
-        return by_status(answer, count, error_text(body.get("message")))
-    text = error_text(f"Code {code}", body.get("message"))
+        return by_status(answer, count, join_error_texts(body.get("message")))
+    text = join_error_texts(f"Code {code}", body.get("message"))
     verdict = by_status(answer, count, text, confirmed=code in {OK, PARTLY})
     if code == PARTLY and count > 1 and isinstance(verdict, CallAccepted):
         # Accepted events aren't named. Smaller calls find the others; TikTok drops repeats by id.
