@@ -127,9 +127,9 @@ def _derive(url: str, space_id: int, size: int, say: Callable[..., None]) -> Non
         for _ in rebuild_space(connection, space_id):
             pass
         spent = time.process_time() - started
-        octets, of_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
+        octets, list_postings = connection.execute(OCTETS, {"space_id": space_id}).fetchone()
         say("octets/event", "of postings", "worker µs", "(CPU per event)")
-        say(*(f"{each / size:.1f}" for each in (octets, of_postings, 1e6 * spent)))
+        say(*(f"{each / size:.1f}" for each in (octets, list_postings, 1e6 * spent)))
         values = {"space_id": space_id, "pending": MOST_PENDING}
         (event_ids,) = connection.execute(PENDING, values).fetchone()
         connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})

@@ -24,7 +24,7 @@ import msgspec
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.cohorts import FIGURES
 from headwater.console.report_pages.figures import NONE
-from headwater.reports.questions.shared import in_digits
+from headwater.reports.questions.shared import format_figure
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
 from tests.console.test_spend_figures_agree import CONVERSIONS
@@ -147,7 +147,7 @@ def faults_of_all(
         if told["structuredContent"].get(name) != answer[name]:
             yield f"an assistant has another {name}"
     text = client.get("/reports/cohorts", params=asked, headers={"Accept": "text/csv"}).text
-    if list(csv.reader(text.splitlines()))[1:] != [*lines_of(answer, in_digits)]:
+    if list(csv.reader(text.splitlines()))[1:] != [*lines_of(answer, format_figure)]:
         yield "CSV is another"
     if asked["currency"] == "EUR" and asked["group_by"] != "none":
         yield from faults_of_page(owner, assistant.space_id, answer, text, asked)
@@ -178,7 +178,7 @@ def faults_of_page(
     for cells, row in zip(page.tables["keys"][1:], by_key, strict=True):
         right = [row.get(name) for name in ("new_customers", "spend", "cac", "revenue")]
         shown = [cell.value or "" for cell in cells[1:5]]
-        if row and shown != list(map(in_digits, right)):
+        if row and shown != list(map(format_figure, right)):
             yield f"the page has {shown} instead of {right}: {cells[0].text}"
     unmatched = sum((Decimal(repr(each["spend"])) for each in answer["unmatched"]), Decimal(0))
     if f"{unmatched.normalize():f} EUR of spend is in no row" not in page.html:
@@ -201,7 +201,7 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
     new = row["new_customers"]
     right = [new, row["spend"], row["cac"]]
     shown = [cell.value or "" for cell in cells[1:4]]
-    if shown != list(map(in_digits, right)):
+    if shown != list(map(format_figure, right)):
         yield f"the page has {shown} instead of {right}: {cells[0].text}"
     paid = {"reached": f"month {row['payback_month']}", "not_yet": "not yet", "no_spend": NONE}
     if cells[4].text.strip() != paid[row["payback"]]:
@@ -214,6 +214,6 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
         since = row[figure]
     shown = [cell.value or "" for cell in cells[5:]]
     if figure == "retention":
-        shown = [in_digits(float(rounded(Fraction(each)))) for each in shown]
-    if shown != list(map(in_digits, since)):
+        shown = [format_figure(float(rounded(Fraction(each)))) for each in shown]
+    if shown != list(map(format_figure, since)):
         yield f"the page has {figure} {shown} instead of {since}: {cells[0].text}"

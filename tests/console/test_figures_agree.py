@@ -23,7 +23,7 @@ from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths.builder import build_next
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
-from headwater.reports.questions.shared import in_digits
+from headwater.reports.questions.shared import format_figure
 from headwater.spaces.spaces import fetch_space
 from tests.conftest import Running
 from tests.console.conftest import Person
@@ -143,7 +143,7 @@ def test_page_csv_api_assistant_and_mail(
         for row, line in zip(answer["rows"], csv.DictReader(file.text.splitlines()), strict=True):
             figures = dict(zip(answer["columns"], row, strict=True))
             for place, measure in enumerate(measures):
-                digits = in_digits(figures[measure])
+                digits = format_figure(figures[measure])
                 assert shown[row[0]][place] == digits == line[measure], (query, row[0], measure)
         check_mail(mailed(database_url, space_id, query), answer, measures)
 
@@ -172,7 +172,7 @@ def check_mail(notice: Notice, answer: dict[str, Any], measures: list[str]) -> N
     for row, line in zip(answer["rows"], lines, strict=True):
         figures = dict(zip(answer["columns"], row, strict=True))
         assert {name: line[name] for name in measures} == {
-            name: in_digits(figures[name]) for name in measures
+            name: format_figure(figures[name]) for name in measures
         }
     for row, (_, *cells) in zip(answer["rows"], notice.table.rows, strict=False):
         figures = dict(zip(answer["columns"], row, strict=True))

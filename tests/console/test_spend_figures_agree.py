@@ -21,7 +21,7 @@ import psycopg
 import pytest
 
 from headwater.console.report_pages.campaigns import COLUMNS
-from headwater.reports.questions.shared import in_digits
+from headwater.reports.questions.shared import format_figure
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
@@ -120,10 +120,10 @@ def lines_of(answer: dict[str, Any]) -> list[list[str]]:
     """The lines that an answer is in CSV."""
     names = 0 if answer["columns"][0] == "spend" else 2
     if not names:
-        whole = [in_digits(answer["totals"][name]) for name in answer["columns"]]
+        whole = [format_figure(answer["totals"][name]) for name in answer["columns"]]
         return [answer["columns"], whole]
-    rows = [[*(cell or "" for cell in row[:2]), *map(in_digits, row[2:])] for row in answer["rows"]]
-    rest = [in_digits(answer["unmatched"][name]) for name in answer["columns"][2:]]
+    rows = [[*(cell or "" for cell in row[:2]), *map(format_figure, row[2:])] for row in answer["rows"]]
+    rest = [format_figure(answer["unmatched"][name]) for name in answer["columns"][2:]]
     return [answer["columns"], *rows, ["", "unmatched", *rest]]
 
 
@@ -168,6 +168,6 @@ def _different(
 ) -> Iterator[str]:
     places = {name: place for place, name in enumerate(columns or names, 1)}
     for name in names:
-        shown, right = cells[places[name]].value or "", in_digits(figures[name])
+        shown, right = cells[places[name]].value or "", format_figure(figures[name])
         if shown != right:
             yield f"the page has {name} {shown} instead of {right}: {cells[0].text.strip()}"

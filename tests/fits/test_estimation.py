@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from headwater.attribution.fits.counts import count_journeys, weights_of
+from headwater.attribution.fits.counts import compute_weights, count_journeys
 from headwater.attribution.fits.estimation import estimate
 from headwater.attribution.fits.journeys import Journey, gather_journeys
 from headwater.attribution.fits.markov import removal_effects
@@ -49,7 +49,7 @@ def test_it_works() -> None:
     assert (journeys.conversions, journeys.lost, len(journeys.converted)) == (3, 1, 3)
     effects = removal_effects(journeys.transitions(journeys.counts))
     assert effects.tolist() == pytest.approx([2 / 3, 1])
-    found = weights_of(count_journeys(journeys, NAME_OF))
+    found = compute_weights(count_journeys(journeys, NAME_OF))
     first, second = SOURCES[:2]
     assert found[MARKOV] == {first: Decimal("0.4"), second: Decimal("0.6")}
     third = Decimal("0.333333333")
@@ -95,7 +95,7 @@ def test_shapley_values_are_those_of_the_definition() -> None:
 def test_weights_add_up_to_one_exactly() -> None:
     dice = Random(3)
     for _ in range(SETS):
-        found = weights_of(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
+        found = compute_weights(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
         assert {model: sum(weights.values()) for model, weights in found.items()} == dict.fromkeys(
             FITTED_MODELS, 1
         )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.attribution.paths import builder
-from headwater.attribution.paths.builder import NEW, build_next, choose
+from headwater.attribution.paths.builder import NEW, build_next, select_changes
 from headwater.attribution.paths.changes import note_events
 from headwater.attribution.paths.path_data import Column
 from headwater.attribution.paths.upkeep import forget_space, rebuild_space
@@ -99,7 +99,7 @@ def test_whatever_is_chosen_all_changes_are_taken_in_the_end(
         patch.setattr(builder, "MOST_CHANGES", most_changes)
         patch.setattr(builder, "MOST_PARTS", most_parts)
         while noted:
-            taken = choose(np.array(noted, dtype=np.int64), columns)
+            taken = select_changes(np.array(noted, dtype=np.int64), columns)
             assert 0 < len(taken) <= most_parts
             for part, ids in taken.items():
                 assert set(ids.tolist()) <= set(noted)

@@ -124,7 +124,7 @@ def test_a_day_that_another_worker_has_built_meanwhile_is_passed(
     build_day = builder._build_day
     with connect(database_url) as other:
 
-        def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.Built | None:
+        def build_after_another(connection: psycopg.Connection, *day: Any) -> builder.BuildResult | None:
             build_day(other, *day)
             return build_day(connection, *day)
 

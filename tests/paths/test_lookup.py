@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.attribution.paths.lookup import NumberMap, are_among, place_among
+from headwater.attribution.paths.lookup import NumberMap, are_among, find_positions
 
 CLOSE, FAR = st.integers(-20, 20), st.integers(-(2**62), 2**62)
 NUMBERS = st.one_of(st.sets(CLOSE), st.sets(FAR), st.sets(CLOSE | FAR))
@@ -24,7 +24,7 @@ def test_it_works() -> None:
 @given(NUMBERS, st.lists(CLOSE | FAR))
 def test_a_table_and_halving_find_the_same(known: set[int], wanted: list[int]) -> None:
     ascending = sorted(known)
-    places, among = place_among(numbers(ascending), numbers(wanted))
+    places, among = find_positions(numbers(ascending), numbers(wanted))
     assert among.tolist() == [value in known for value in wanted]
     assert places[among].tolist() == [ascending.index(value) for value in wanted if value in known]
     assert are_among(numbers(ascending), numbers(wanted)).tolist() == among.tolist()

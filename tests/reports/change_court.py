@@ -26,10 +26,10 @@ from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.reports.changes import credit
 from headwater.reports.changes.change import ChangeQuery, CreditChangeReport
 from headwater.reports.changes.credit import query_changes
+from headwater.reports.engine.group_sums import GroupSums
 from headwater.reports.engine.passes import PlanLoader
 from headwater.reports.engine.report_reader import open_reader
 from headwater.reports.engine.snapshots import Present, ReportSnapshot, make_snapshot
-from headwater.reports.engine.tally import Tally
 from headwater.reports.query import ReportQuery
 from headwater.reports.questions.report import read_report_query
 from headwater.spaces.spaces import fetch_space
@@ -100,7 +100,7 @@ def tallied(changes: Any, plans: Any, _families: Any, _between: range, amount_of
     return causes, states, sums
 
 
-def _tally(tally: Tally) -> Any:
+def _tally(tally: GroupSums) -> Any:
     return [
         (tuple(int(keys[place]) for keys in tally.keys),
          sorted((name, int(of[place])) for name, of in tally.sums.items()))

@@ -100,7 +100,7 @@ def _taken_twice(patch: pytest.MonkeyPatch) -> None:
 
 def _owners(patch: pytest.MonkeyPatch) -> None:
     """Whose an event was before a merge is forgotten."""
-    patch.setattr(states, "survivor_of", lambda contact_id, _: contact_id)
+    patch.setattr(states, "find_survivor", lambda contact_id, _: contact_id)
 
 
 def _orders_alone(patch: pytest.MonkeyPatch) -> None:

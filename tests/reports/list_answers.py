@@ -13,7 +13,7 @@ import pytest
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.attribution.paths import credit_walk
+from headwater.attribution.paths import credit_scan
 from headwater.events import page_walk
 from headwater.events.fitted_selection import load_listing
 from headwater.events.parameters import cursors, read_list_events
@@ -61,10 +61,10 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
     texts = {name: str(question[name]) for name in {"amount_min", "amount_max"} & {*question}}
     asked = {**question, **texts, "fields": ["amount"]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(credit_walk, "MOST_LIVE_EVENTS", asked.pop("most_live_events"))
+        patch.setattr(credit_scan, "MOST_LIVE_EVENTS", asked.pop("most_live_events"))
         most_read = asked.pop("most_read_events")
         for bound in ("MOST_READ_FOR_SHARES", "MOST_READ_FOR_PICKS"):
-            patch.setattr(credit_walk, bound, most_read)
+            patch.setattr(credit_scan, bound, most_read)
         patch.setattr(page_walk, "MAX_CANDIDATES", asked.pop("most_candidates"))
         async with connection.transaction(force_rollback=True):
             space = await fetch_space(connection, space_id)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from headwater.reports.engine.completeness import LEAST_HISTORY, ArrivedFigures, NotJudged, judge
+from headwater.reports.engine.completeness import LEAST_HISTORY, ArrivedFigures, NoEstimate, estimate
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.reading_fixtures import Api
@@ -138,7 +138,7 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
         for age in range(HORIZON):
             by_age[days - 1 - age, age + 1 :] = 0
         dates = [FIRST + place * DAY for place in range(days)]
-        judged = judge(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
+        judged = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-14:])
         for each in judged.days:
             truth = final[(each.day - FIRST).days]
             inside.append(each.low - 1e-9 <= truth <= each.high + 1e-9)
@@ -153,14 +153,14 @@ def test_what_there_is_of_history() -> None:
     def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
         dates = [FIRST + place * DAY for place in range(days)]
         by_age = np.full((days, HORIZON + 1), value)
-        return judge(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
+        return estimate(ArrivedFigures(dates, by_age, known_from), dates[-1] + DAY, dates)
 
     least = LEAST_HISTORY + HORIZON
     assert of(least).reason is None
-    assert of(least - 1).reason is NotJudged.TOO_LITTLE_HISTORY
-    assert of(least, 1).reason is NotJudged.TOO_LITTLE_HISTORY
-    assert of(least, value=0).reason is NotJudged.TOO_LITTLE_HISTORY
-    assert of(least, value=-1).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert of(least - 1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert of(least, 1).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert of(least, value=0).reason is NoEstimate.TOO_LITTLE_HISTORY
+    assert of(least, value=-1).reason is NoEstimate.TOO_LITTLE_HISTORY
     assert len(of(400).days) == HORIZON, "one that has reached the horizon is complete"
 
 
@@ -168,4 +168,4 @@ def test_what_there_is_of_history() -> None:
 def test_a_space_that_has_just_begun(days: int) -> None:
     dates = [FIRST + place * DAY for place in range(days)]
     arrivals = ArrivedFigures(dates, np.ones((days, HORIZON + 1)))
-    assert judge(arrivals, FIRST + days * DAY, dates).reason is NotJudged.TOO_LITTLE_HISTORY
+    assert estimate(arrivals, FIRST + days * DAY, dates).reason is NoEstimate.TOO_LITTLE_HISTORY

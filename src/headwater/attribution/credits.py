@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headwater.attribution.decay import weigh
 from headwater.attribution.models import ANY, MODELS, CreditedTouches, Spread
-from headwater.attribution.shares import Recipients, SourcesMet, WeightedRecipients, count_before
+from headwater.attribution.shares import DistinctSources, Recipients, WeightedRecipients, count_before
 from headwater.sources.networks import LAST_NUMBER
 
 IntArray = NDArray[np.integer[Any]]
@@ -99,10 +99,10 @@ class Credited:
         return WeightedRecipients(self._recipients, weigh(older, self.ages.half_life_days))
 
     @cached_property
-    def _sources_met(self) -> SourcesMet:
+    def _sources_met(self) -> DistinctSources:
         assert self.worth is not None
         sources = self.worth.sources[self.touches]
-        return SourcesMet.of(self._recipients, sources, self.worth.weights)
+        return DistinctSources.of(self._recipients, sources, self.worth.weights)
 
 
 class Crediting:
@@ -159,7 +159,7 @@ class Crediting:
 
     def touches_of(self, source_ids: frozenset[int]) -> Credited:
         if source_ids not in self._each:
-            narrowed, touches = self._only(source_ids)
+            narrowed, touches = self._narrow(source_ids)
             counts = np.maximum(narrowed.lengths, 0)
             events = np.repeat(np.arange(len(counts)), counts)
             offsets = narrowed.begins - np.cumsum(counts) + counts
@@ -170,14 +170,14 @@ class Crediting:
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
         """Return each event's first or last touch of some sources, or -1."""
-        narrowed, touches = self._only(source_ids)
+        narrowed, touches = self._narrow(source_ids)
         at = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0
         if touches is not None:
             at = touches[np.where(has, at, 0)] if len(touches) else at
         return np.where(has, at, -1)
 
-    def _only(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
+    def _narrow(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
         """Return the paths among the touches of some sources, and the indexes of these touches; None means
         all.
         """

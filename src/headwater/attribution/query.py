@@ -180,7 +180,7 @@ def credited_touches(attribution: Attribution, amounts: Sequence[SharedAmount] =
     model = MODELS[attribution.model]
     window = _WITHIN_WINDOW if attribution.window_days else _LIFETIME
     owners = _OF_COMPANY if attribution.by_company else (_OF_CONTACT,)
-    return SQL(" UNION ALL ").join(_of_path(model, owner, window, amounts) for owner in owners)
+    return SQL(" UNION ALL ").join(_select_touches(model, owner, window, amounts) for owner in owners)
 
 
 def _repeat(columns: str, amounts: Sequence[SharedAmount]) -> Composed:
@@ -190,7 +190,7 @@ def _repeat(columns: str, amounts: Sequence[SharedAmount]) -> Composed:
     )
 
 
-def _of_path(model: Model, owner: SQL, window: SQL, amounts: Sequence[SharedAmount]) -> Composed:
+def _select_touches(model: Model, owner: SQL, window: SQL, amounts: Sequence[SharedAmount]) -> Composed:
     paths = [
         queries["path"].format(owner=owner, counting=counting.sql, window=window)
         for counting in model.counting

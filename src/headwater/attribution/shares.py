@@ -32,9 +32,9 @@ class Recipients:
 
     def evenly(self, units: IntArray) -> IntArray:
         each, left_over = np.divmod(units, np.maximum(self.counts, 1))
-        return self._even(each, left_over)
+        return self._share_evenly(each, left_over)
 
-    def _even(self, each: IntArray, left_over: IntArray) -> IntArray:
+    def _share_evenly(self, each: IntArray, left_over: IntArray) -> IntArray:
         """The first recipients get one more unit, as many as are left over."""
         if not left_over.any():
             return each[self.events]
@@ -55,7 +55,7 @@ class Recipients:
         ends, middles = (2 * units - 5 * end) * m, units - 5 * m * middle
         left = units - 2 * end - m * middle
         base[many], extra[many] = middle, left + (ends < middles) - (ends > middles)
-        shares = self._even(base, extra)
+        shares = self._share_evenly(base, extra)
         firsts = self.firsts[many]
         shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= left)
         shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= left)
@@ -100,7 +100,7 @@ class WeightedRecipients:
     @cached_property
     def _totals(self) -> tuple[IntArray, IntArray]:
         """Each recipient's event weight, and the cumulative weight including that event."""
-        before, of = _running(self._weights), self._recipients
+        before, of = _cumulate(self._weights), self._recipients
         starts, ends = before[of.firsts], before[of.firsts + of.counts]
         return (ends - starts)[of.events], ends[of.events]
 
@@ -109,8 +109,8 @@ class WeightedRecipients:
         if self._equal:
             return self._recipients.evenly(units)
         of, (totals, places) = self._recipients, self._totals
-        shares, lost = _divided(units, of, self._weights, totals)
-        left_over = units - _sums(shares, of)
+        shares, lost = _divide(units, of, self._weights, totals)
+        left_over = units - _sum_shares(shares, of)
         served = np.flatnonzero((left_over > 0) & (of.counts > 0))
         if not len(served):
             return shares
@@ -121,10 +121,12 @@ class WeightedRecipients:
         shares += places <= last[of.events]
         some = served[left_over[served] < of.counts[served]]
         tied = some[ordered[next_ones[some]] == last[some]]
-        shares[self._too_late(tied, places, last, left_over)] -= 1
+        shares[self._find_unserved(tied, places, last, left_over)] -= 1
         return shares
 
-    def _too_late(self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray) -> IntArray:
+    def _find_unserved(
+        self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray
+    ) -> IntArray:
         """Return the recipients of tied events that get no extra unit although they lost as much as the last
         one that does: the later ones.
         """
@@ -140,20 +142,20 @@ class WeightedRecipients:
         return at[equal[turns >= left[events_of_equal]]]
 
 
-def _running(values: IntArray) -> IntArray:
+def _cumulate(values: IntArray) -> IntArray:
     """Return the sums before each index, and the total."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
-def _sums(shares: IntArray, of: Recipients) -> IntArray:
+def _sum_shares(shares: IntArray, of: Recipients) -> IntArray:
     """Return the sum of shares per event. Sums may overflow; so may the remainder, which cancels out."""
-    before = _running(shares)
+    before = _cumulate(shares)
     return before[of.firsts + of.counts] - before[of.firsts]
 
 
-def _divided(
+def _divide(
     units: IntArray, of: Recipients, weights: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return each recipient's units times weight, divided by `totals`, and the remainder. Units have 60 bits,
@@ -191,7 +193,7 @@ _NUMBERS = 1 + LAST_NUMBER
 
 
 @dataclass(frozen=True)
-class SourcesMet:
+class DistinctSources:
     """The distinct sources of events' touches, in the order of their first touch."""
 
     _met: WeightedRecipients
@@ -204,11 +206,11 @@ class SourcesMet:
     """The touches of each group."""
 
     @classmethod
-    def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> SourcesMet:
+    def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> DistinctSources:
         """Build from credited touches; `weights` are by source number."""
         keys = credited.events * _NUMBERS
         keys += sources
-        order, begins = _ordered(keys)
+        order, begins = _sort_keys(keys)
         del keys
         sizes = np.diff(begins, append=len(order))
         is_first = np.zeros(len(order), dtype=np.bool_)
@@ -231,7 +233,7 @@ class SourcesMet:
         return shares
 
 
-def _ordered(keys: IntArray) -> tuple[IntArray, IntArray]:
+def _sort_keys(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Return the indexes that sort keys (stable), and the starts of runs of equal keys. Overwrites `keys`,
     because a batch may have as many as touches.
     """

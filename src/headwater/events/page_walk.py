@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable
 
-from headwater.attribution.paths.credit_walk import CreditOf, CreditWalk
+from headwater.attribution.paths.credit_scan import CreditScan, SourceCredit
 from headwater.attribution.query import Attribution, narrow, narrow_by_mask
 from headwater.database.queries import Queries
 from headwater.events.models import ListEvents
@@ -25,8 +25,8 @@ MAX_CANDIDATES = 5_000
 """Credited events that a page checks. With more, scanning all events is as fast."""
 _GROWTH = 4
 """Growth of the batch after a page that isn't full."""
-_UNTIL = SQL("e.event_time < to_timestamp(%(broken_off)s)")
-_FROM = SQL("e.event_time >= to_timestamp(%(broken_off)s)")
+_UNTIL = SQL("e.event_time < to_timestamp(%(stopped_at)s)")
+_FROM = SQL("e.event_time >= to_timestamp(%(stopped_at)s)")
 
 
 @dataclass
@@ -148,8 +148,8 @@ class _Credited:
 
     def __init__(self, walked: PageEvents, attribution: Attribution) -> None:
         self._walked, self._attribution = walked, attribution
-        credit = CreditOf(attribution.creditable(), attribution.model, attribution.window_days)
-        self._walk = CreditWalk(
+        credit = SourceCredit(attribution.creditable(), attribution.model, attribution.window_days)
+        self._walk = CreditScan(
             walked.connection, walked.space_id, credit, self._between(), backward=walked.backward
         )
         self._checked, self._batch_size = 0, 0
@@ -163,23 +163,23 @@ class _Credited:
         if self._remaining is None:
             if event_ids := await self._next_credited(limit):
                 return event_ids
-            if self._walk.broken_off is None:
+            if self._walk.stopped_at is None:
                 return []
-            self._remaining = self._scan_remaining(self._walk.broken_off)
+            self._remaining = self._scan_remaining(self._walk.stopped_at)
         return await self._remaining.next_events(limit)
 
     async def _next_credited(self, limit: int) -> list[int]:
         if self._checked >= MAX_CANDIDATES:
-            self._walk.break_off()
+            self._walk.stop()
         self._batch_size = max(limit, _GROWTH * self._batch_size)
         await self._walked.plan(by_key=True)
         event_ids = await self._walk.next_events(self._batch_size)
         self._checked += len(event_ids)
         return event_ids
 
-    def _scan_remaining(self, broken_off: int) -> _Narrowed:
+    def _scan_remaining(self, stopped_at: int) -> _Narrowed:
         self._walked.conditions.append(_FROM if self._walked.backward else _UNTIL)
-        self._walked.bound["broken_off"] = broken_off
+        self._walked.bound["stopped_at"] = stopped_at
         return _Narrowed(self._walked, self._attribution, are_common=self._walk.has_common)
 
     def _between(self) -> tuple[datetime, datetime]:

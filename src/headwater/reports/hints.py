@@ -54,40 +54,40 @@ async def _hints_on_campaign(connection: AsyncConnection, space_id: int, part: s
     if part is None or len(await fetch_tag_sets_of_campaign(connection, space_id, part)):
         return []
     values = await _latest_values(connection, space_id, Group.CAMPAIGN)
-    named = {name or key: name or key for key, name in values}
-    return [Hint("campaign", part, await _nearest(part, named))]
+    keys_by_text = {name or key: name or key for key, name in values}
+    return [Hint("campaign", part, await _nearest(part, keys_by_text))]
 
 
 async def _hints_on_key(connection: AsyncConnection, space_id: int, condition: KeyCondition) -> list[Hint]:
     group, key = condition.group, condition.key
     if key is None or group not in _GROUPS:
         return []
-    bound = {"space_id": space_id, "key": key, **_kind_of(group)}
+    bound = {"space_id": space_id, "key": key, **_bind_kind(group)}
     (is_known,) = await fetch_one(connection, _query("is_known", group), bound)
     if is_known:
         return []
     values = await _latest_values(connection, space_id, group)
-    named = {text: key for key, name in values for text in (key, name) if text}
-    nearest = [f"{group}:{near}" for near in await _nearest(key, named)]
+    keys_by_text = {text: key for key, name in values for text in (key, name) if text}
+    nearest = [f"{group}:{near}" for near in await _nearest(key, keys_by_text)]
     return [Hint("only", f"{group}:{key}", nearest)]
 
 
 async def _latest_values(
     connection: AsyncConnection, space_id: int, group: Group
 ) -> list[tuple[str, str | None]]:
-    bound = {"space_id": space_id, "most": MOST_VALUES, **_kind_of(group)}
+    bound = {"space_id": space_id, "most": MOST_VALUES, **_bind_kind(group)}
     rows = await fetch_all(connection, _query("latest", group), bound)
     return [(key, name) for key, name in rows]
 
 
-async def _nearest(text: str, named: Mapping[str, str]) -> list[str]:
-    return await asyncio.to_thread(nearest_of, text, named)
+async def _nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
+    return await asyncio.to_thread(find_nearest, text, keys_by_text)
 
 
-def nearest_of(text: str, named: Mapping[str, str]) -> list[str]:
+def find_nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
     """Return the keys of the most similar texts: first those that contain the text or are part of it."""
     folded: dict[str, str] = {}
-    for word, key in named.items():
+    for word, key in keys_by_text.items():
         folded.setdefault(word.casefold(), key)
     wanted = text.casefold()
     parts: Iterable[str] = [word for word in folded if wanted in word or word in wanted]
@@ -100,7 +100,7 @@ _SPENT = (Group.CAMPAIGN, Group.ADSET, Group.AD)
 _GROUPS = (*TAG_PROPERTIES, Group.COUNTRY)
 
 
-def _kind_of(group: Group) -> dict[str, str]:
+def _bind_kind(group: Group) -> dict[str, str]:
     return {"kind": TAG_PROPERTIES[group].kind} if group in _SPENT else {}
 
 

@@ -48,7 +48,7 @@ CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Mea
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Measures that need the touches before an event."""
-JUDGED = (
+ESTIMATED = (
     Measure.EVENTS,
     Measure.CONVERSIONS,
     Measure.ORDERS,
@@ -298,8 +298,8 @@ Rule = tuple[str, bool, str]
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
     fitted = query.fit is None or query.goes_by_fit
-    judged = query.complete_on is None or query.measures[0] in JUDGED
-    rule = f"must begin with one of {', '.join(JUDGED)} for completeness."
+    judged = query.complete_on is None or query.measures[0] in ESTIMATED
+    rule = f"must begin with one of {', '.join(ESTIMATED)} for completeness."
     refuse_broken_rules(
         [
             *common_rules(query),

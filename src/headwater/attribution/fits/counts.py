@@ -22,7 +22,7 @@ _START, _CONVERSION, _NULL = "start", "conversion", "null"
 def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
     """Return everything the weights follow from, as JSON in a fixed order."""
     transitions = journeys.transitions(journeys.counts)
-    names = _states([name_of(number) for number in journeys.sources])
+    names = _name_states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}
     for kind in np.flatnonzero(journeys.converted).tolist():
         met = np.flatnonzero(journeys.source_sets[kind]).tolist()
@@ -53,10 +53,10 @@ def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
+def compute_weights(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
     """Return the weights by model and source, computed from counts alone: billionths that add up to 1."""
-    sources = _sources_in(counts)
-    states = {name: state for state, name in enumerate(_states(sources))}
+    sources = _list_sources(counts)
+    states = {name: state for state, name in enumerate(_name_states(sources))}
     transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
     for left, entered, count in counts["transitions"]:
         transitions[states[left], states[entered]] = count
@@ -65,23 +65,23 @@ def weights_of(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
     members = np.array([[name in names for name in sources] for names, _ in sets], dtype=np.bool_)
     shares = shapley_shares(members.reshape(len(sets), len(sources)))
     return {
-        MARKOV: _in_billionths(sources, markov_weights(transitions)),
-        SHAPLEY: _in_billionths(sources, shapley_weights(shares, conversions)),
+        MARKOV: _round_to_billionths(sources, markov_weights(transitions)),
+        SHAPLEY: _round_to_billionths(sources, shapley_weights(shares, conversions)),
     }
 
 
-def _states(sources: Sequence[str]) -> list[str]:
+def _name_states(sources: Sequence[str]) -> list[str]:
     return [_START, *sources, _CONVERSION, _NULL]
 
 
-def _sources_in(counts: Mapping[str, Any]) -> list[str]:
+def _list_sources(counts: Mapping[str, Any]) -> list[str]:
     """Return the counted sources: built-in ones by number, then others by name."""
     met = {name for left, entered, _ in counts["transitions"] for name in (left, entered)}
     met -= {_START, _CONVERSION, _NULL}
     return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
 
 
-def _in_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
+def _round_to_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
     """Round weights down, and add the remaining billionths where most was lost."""
     exact = weights * BILLION
     whole = np.floor(exact).astype(np.int64)

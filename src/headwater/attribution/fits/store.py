@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.attribution.fits.counts import count_journeys, digest_of, weights_of
+from headwater.attribution.fits.counts import compute_weights, count_journeys, digest_of
 from headwater.attribution.fits.estimation import Estimate, estimate
 from headwater.attribution.fits.journeys import Journey, JourneyKinds, gather_journeys
 from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
@@ -119,7 +119,7 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
     counted = digest_of(request, count_journeys(journeys, sources.get_name))
-    made = weights_of(fit.counts)
+    made = compute_weights(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(
         reproduced=digest_of(request, fit.counts) == fit.digest
@@ -156,7 +156,7 @@ def _weigh(
     journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
 ) -> dict[str, str]:
     """Return columns of weights and intervals. The digest seeds the resamples."""
-    exact = weights_of(counts)
+    exact = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
     return {

@@ -22,7 +22,7 @@ from headwater.attribution.history.states import (
     Rank,
     TouchVersion,
     gather_families,
-    moment_of,
+    make_moment,
 )
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
@@ -128,7 +128,7 @@ class _Versions:
             cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
-            born = ALWAYS if revision is None else moment_of(revision, _RANKS[cause])
+            born = ALWAYS if revision is None else make_moment(revision, _RANKS[cause])
             start = last.get(event_id, born)
             last[event_id] = end
             return EventVersion(
@@ -147,7 +147,7 @@ class _Versions:
             )
 
         for row in former:
-            yield version(row, moment_of(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
+            yield version(row, make_moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
         for row in present:
             yield version(row, NEVER, ChangeCause.EDITS)
 
@@ -165,7 +165,7 @@ class _Versions:
                 return last[touch_id], ChangeCause.CLASSIFICATION
             times = made.get(touch_id, [])
             if times and times[0] < until:
-                return moment_of(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
+                return make_moment(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
             return ALWAYS, ChangeCause.LATE_TOUCHES
 
         for row in former:
@@ -174,7 +174,7 @@ class _Versions:
             start, start_cause = start_of(touch_id, until)
             last.pop(touch_id, None)
             gone = cause is ChangeCause.WITHDRAWN_TOUCHES
-            end = moment_of(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
+            end = make_moment(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
             if not gone:
                 last[touch_id] = end
             yield TouchVersion(
@@ -196,7 +196,7 @@ class _Versions:
 
 
 def _merge_span(span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None) -> MergeSpan:
-    start = moment_of(made, Rank.MERGED) if made > span.revision else ALWAYS
+    start = make_moment(made, Rank.MERGED) if made > span.revision else ALWAYS
     return MergeSpan(
-        merged_id, survivor_id, start, NEVER if undone is None else moment_of(undone, Rank.MERGED)
+        merged_id, survivor_id, start, NEVER if undone is None else make_moment(undone, Rank.MERGED)
     )

@@ -47,7 +47,7 @@ class Rank(IntEnum):
     EVENTS_CHANGED = 6
 
 
-def moment_of(revision: int, rank: Rank) -> int:
+def make_moment(revision: int, rank: Rank) -> int:
     return revision * MOMENTS + rank
 
 
@@ -105,30 +105,30 @@ def gather_families(
     """Return the families with events."""
     merged: dict[int, int] = {}
     for merge in merges:
-        one, other = _root_of(merge.merged_id, merged), _root_of(merge.survivor_id, merged)
+        one, other = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
         if one != other:
             merged[max(one, other)] = min(one, other)
     families: dict[int, Family] = {}
     for event in events:
-        families.setdefault(_root_of(event.contact_id, merged), Family()).events.append(event)
+        families.setdefault(_find_root(event.contact_id, merged), Family()).events.append(event)
     for touch in touches:
-        if (family := families.get(_root_of(touch.contact_id, merged))) is not None:
+        if (family := families.get(_find_root(touch.contact_id, merged))) is not None:
             family.touches.append(touch)
     for merge in merges:
-        if (family := families.get(_root_of(merge.merged_id, merged))) is not None:
+        if (family := families.get(_find_root(merge.merged_id, merged))) is not None:
             family.merges.append(merge)
     return list(families.values())
 
 
-def _root_of(contact_id: int, merged: dict[int, int]) -> int:
+def _find_root(contact_id: int, merged: dict[int, int]) -> int:
     """Return the lowest contact id of a family, and compress the path to it."""
-    root = survivor_of(contact_id, merged)
+    root = find_survivor(contact_id, merged)
     while contact_id != root:
         merged[contact_id], contact_id = root, merged[contact_id]
     return root
 
 
-def survivor_of(contact_id: int, survivors: Mapping[int, int]) -> int:
+def find_survivor(contact_id: int, survivors: Mapping[int, int]) -> int:
     """Return the final contact after all merges."""
     while contact_id in survivors:
         contact_id = survivors[contact_id]
@@ -197,7 +197,7 @@ class FamilyHistory:
             versions.setdefault(event.id, []).append(event)
         for event_id, event_versions in versions.items():
             before = self._state(event_versions, self._since)
-            for moment, cause in self._steps_of(event_versions):
+            for moment, cause in self._find_steps(event_versions):
                 after = self._state(event_versions, moment)
                 if after != before:
                     yield Transition(moment, cause, event_id, before, after)
@@ -222,7 +222,7 @@ class FamilyHistory:
                 yield _Step(order.start, order.start_cause, second)
             yield _Step(order.end, order.end_cause, second)
 
-    def _steps_of(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
+    def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
         """Return the moments, in order, at which an event can change, with causes."""
         born, at = versions[0].start, versions[0].at
         first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
@@ -237,11 +237,11 @@ class FamilyHistory:
         if event is None:
             return None
         survivors = self._survivors_at(moment)
-        owner = survivor_of(event.contact_id, survivors)
+        owner = find_survivor(event.contact_id, survivors)
         path = tuple(
             StateTouch(touch.at, touch.source_id, touch.tag_set_id)
             for touch in self._touches_until(event.at)
-            if touch.start <= moment < touch.end and survivor_of(touch.contact_id, survivors) == owner
+            if touch.start <= moment < touch.end and find_survivor(touch.contact_id, survivors) == owner
         )
         return EventState(
             owner,
@@ -274,7 +274,7 @@ class FamilyHistory:
         self.work += len(self._orders)
         for order in self._orders:
             if order.start <= moment < order.end and (order.amount or 0) > 0:
-                owner = survivor_of(order.contact_id, survivors)
+                owner = find_survivor(order.contact_id, survivors)
                 firsts[owner] = sorted([*firsts.get(owner, ()), (order.at // _SECOND, order.id)])[:2]
         return firsts
 

@@ -38,14 +38,14 @@ MOST_PARTS = 8
 """Segments written per step."""
 MOST_DAYS = 20
 """Days per step: finding due days takes longer than building a small one."""
-MOST_LOOKED_AT = 100_000
+MAX_CANDIDATES = 100_000
 """Changes from which those of a step are selected."""
 MANY_CHANGES = 500
 """A day with this many changes per MOST_PARTS segments is due at once, others after a while."""
 MOST_COUNTED = 10_000
 """The changes of a day are counted only up to here, for speed."""
 PATIENCE = timedelta(seconds=60)
-FEW_WAIT_LONGER = 10
+FEW_WAIT_FACTOR = 10
 """The factor of the wait if a whole Space has fewer than MANY_CHANGES: reports read those from the tables in
 milliseconds, and a segment would be rewritten every minute for a few events.
 """
@@ -71,7 +71,7 @@ class DueRule:
         return {
             "many": self.many,
             "patience": self.patience,
-            "patience_for_few": self.patience * FEW_WAIT_LONGER,
+            "patience_for_few": self.patience * FEW_WAIT_FACTOR,
             "parts": MOST_PARTS,
             "counted": max(self.many, MOST_COUNTED),
             "most_days": self.most_days,
@@ -82,7 +82,7 @@ AT_ONCE = DueRule(patience=timedelta())
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildResult:
     """The result of one step."""
 
     changes: int
@@ -91,7 +91,7 @@ class Built:
     """Written segments."""
 
 
-NOTHING = Built(0, 0)
+NOTHING = BuildResult(0, 0)
 
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
@@ -121,7 +121,7 @@ class Builder:
         """Move changes of the due days with most of them into segments, each day in its own transaction.
         Returns whether it took a day. Needs a connection without a transaction.
         """
-        days = self._due_days.pop(space_id, None) or self._look(connection, space_id)
+        days = self._due_days.pop(space_id, None) or self._find_due_days(connection, space_id)
         changes = parts = 0
         took = False
         while days and changes < MOST_CHANGES and parts < MOST_PARTS:
@@ -131,7 +131,7 @@ class Builder:
             self._due_days[space_id] = days
         return took
 
-    def _look(self, connection: Connection[Any], space_id: int) -> list[date]:
+    def _find_due_days(self, connection: Connection[Any], space_id: int) -> list[date]:
         values = {"space_id": space_id, **self._due.values()}
         days = [day for (day,) in connection.execute(queries["due_days"], values)]
         return days[::-1]
@@ -142,19 +142,19 @@ def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONC
     return Builder(due).build_next(connection, space_id)
 
 
-def _build_day(connection: Connection[Any], space_id: int, date: date) -> Built | None:
+def _build_day(connection: Connection[Any], space_id: int, date: date) -> BuildResult | None:
     """Build a day; None if another worker has it."""
     with connection.transaction():
         connection.execute(queries["snapshot"])
         day = _Day(connection, space_id, date)
         try:
-            return day.build() if day.take() else None
+            return day.build() if day.lock() else None
         except DamagedSegment:
             log.warning("damaged path segment", space_id=space_id, day=str(date))
-            return day.start_anew()
+            return day.reset()
 
 
-def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
+def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
     """Return the changed events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of
     the change; `parts` has the events of each segment.
     """
@@ -167,15 +167,15 @@ def choose(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntA
     def rank(part: int) -> tuple[bool, int]:
         return oldest not in waiting[part], -len(waiting[part])
 
-    taken: dict[int, IntArray] = {}
+    selected: dict[int, IntArray] = {}
     for part in sorted((part for part, ids in waiting.items() if len(ids)), key=rank):
-        if sum(map(len, taken.values())) >= MOST_CHANGES or len(taken) == MOST_PARTS:
+        if sum(map(len, selected.values())) >= MOST_CHANGES or len(selected) == MOST_PARTS:
             break
-        taken[part] = waiting[part]
-    return taken
+        selected[part] = waiting[part]
+    return selected
 
 
-def _some(paths: PathData, event_ids: IntArray) -> PathData:
+def _select_by_ids(paths: PathData, event_ids: IntArray) -> PathData:
     """Return the events with these ascending ids, without other touches."""
     return paths.select(are_among(event_ids, paths[Column.EVENT_IDS])).without_unused()
 
@@ -190,7 +190,7 @@ class _Day:
         self._space_id = space_id
         self.day = day
 
-    def take(self) -> bool:
+    def lock(self) -> bool:
         """Lock the day; False if another worker has it."""
         return self._connection.execute(queries["take_day"], self._values).fetchone() == (True,)
 
@@ -205,38 +205,40 @@ class _Day:
     # So changes are moved as fast as they arrive, however large the day is and however they are spread: the
     # longer a segment waits, the more changes one rewrite includes.
 
-    def build(self) -> Built:
+    def build(self) -> BuildResult:
         """Move some changes into segments, if another worker has left any. Raises DamagedSegment."""
-        noted = self._connection.execute(
-            queries["changes"], self._values | {"limit": MOST_LOOKED_AT}
+        changes_rows = self._connection.execute(
+            queries["changes"], self._values | {"limit": MAX_CANDIDATES}
         ).fetchall()
-        if not noted:
+        if not changes_rows:
             return NOTHING
-        numbers, event_ids = np.array(noted, dtype=np.int64).T
+        numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
         parts = self._event_ids()
-        taken = choose(event_ids, parts)
-        every = np.sort(np.concatenate([*taken.values()]))
-        count = self._put(taken, parts, self._live(every))
+        selected = select_changes(event_ids, parts)
+        every = np.sort(np.concatenate([*selected.values()]))
+        count = self._write_parts(selected, parts, self._live(every))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
         done = {"ids": numbers[are_among(every, event_ids)].tolist()}
         self._connection.execute(queries["delete_changes"], self._values | done)
-        return Built(len(done["ids"]), len(taken))
+        return BuildResult(len(done["ids"]), len(selected))
 
-    def _put(self, taken: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData) -> int:
+    def _write_parts(
+        self, selected: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
+    ) -> int:
         """Write the segments of taken events, whose current paths are `fresh`, and return the number of
         segments.
         """
-        new, last = _some(fresh, taken.get(NEW, _NO_IDS)), len(parts) - 1
+        new, last = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(parts) - 1
         has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
         home = last if has_room else last + 1
-        for part in {*taken, *([home] if new.events else [])} - {NEW}:
-            ids = taken.get(part, _NO_IDS)
-            kept = [self._read(part, without=ids)] if part in parts else []
+        for part in {*selected, *([home] if new.events else [])} - {NEW}:
+            ids = selected.get(part, _NO_IDS)
+            kept = [self._read_segment(part, without=ids)] if part in parts else []
             added = [new] if part == home else []
-            self._write(part, PathData.join([*kept, _some(fresh, ids), *added]))
+            self._write_segment(part, PathData.join([*kept, _select_by_ids(fresh, ids), *added]))
         return max(len(parts), home + 1 if new.events else 0)
 
-    def start_anew(self) -> Built:
+    def reset(self) -> BuildResult:
         """Drop the day's segments, and record all its events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
@@ -270,7 +272,7 @@ class _Day:
         assert record is not None
         return assemble(record)
 
-    def _read(self, part: int, *, without: IntArray) -> PathData:
+    def _read_segment(self, part: int, *, without: IntArray) -> PathData:
         """Return a segment without some ascending event ids."""
         query = read_query("read_part", ALL_COLUMNS)
         record = self._cursor.execute(query, self._values | {"part": part}).fetchone()
@@ -278,6 +280,6 @@ class _Day:
         paths = unpacked(record, ALL_COLUMNS).paths
         return paths.select(~are_among(without, paths[Column.EVENT_IDS]))
 
-    def _write(self, part: int, paths: PathData) -> None:
+    def _write_segment(self, part: int, paths: PathData) -> None:
         segment = Segment(self.day, part, paths.without_unused())
         self._connection.execute(write_query(), write_values(self._space_id, segment))

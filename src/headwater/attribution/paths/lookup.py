@@ -15,7 +15,7 @@ _SMALL, _MANY = 1 << 18, 256
 _NONE = np.array([], dtype=np.int64)
 
 
-def place_among(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
+def find_positions(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
     """Return the index of each value among ascending numbers, and a mask of the values found; other indexes
     are meaningless.
     """
@@ -36,12 +36,12 @@ def place_among(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolAr
 def are_among(ascending: IntArray, values: IntArray) -> BoolArray:
     size = 1 << (_SPARSE * len(ascending)).bit_length()
     if size > _SMALL or len(values) < _MANY:
-        return place_among(ascending, values)[1]
+        return find_positions(ascending, values)[1]
     table, last_bits = np.zeros(size, dtype=np.bool_), np.int64(size - 1)
     table[ascending & last_bits] = True
     may_be = table.take(values & last_bits)
     places = np.flatnonzero(may_be)
-    may_be[places] = place_among(ascending, values[places])[1]
+    may_be[places] = find_positions(ascending, values[places])[1]
     return may_be
 
 
@@ -71,7 +71,7 @@ class NumberMap:
 
     def find(self, wanted: IntArray) -> IntArray:
         if self._table is None:
-            places, known = place_among(self._numbers, wanted)
+            places, known = find_positions(self._numbers, wanted)
             return np.where(known, self._values[places], self._nothing)
         at = np.subtract(wanted, self._before, dtype=np.int64) if self._before else wanted
         return self._table.take(at, mode="clip")
@@ -94,15 +94,15 @@ def distinct_values(values: IntArray) -> IntArray:
     return once
 
 
-def distinct(*pieces: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     """Return the distinct pairs of two columns, in order, from several parts."""
     # One part at a time and in place: with millions of pairs, new arrays would cost more than the work.
     (least, most), (second_least, second_most) = (
-        _ends_of([piece[place] for piece in pieces]) for place in (0, 1)
+        _ends_of([part[place] for part in parts]) for place in (0, 1)
     )
     bits = (second_most - second_least).bit_length()
     if (most - least).bit_length() + bits > _BITS:
-        first, second = zip(*pieces, strict=True)
+        first, second = zip(*parts, strict=True)
         return _sorted_pairs(np.concatenate(first), np.concatenate(second))
 
     def codes(first: IntArray, second: IntArray) -> IntArray:
@@ -113,11 +113,11 @@ def distinct(*pieces: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
         pairs -= second_least
         return pairs
 
-    count = sum(len(first) for first, _ in pieces)
+    count = sum(len(first) for first, _ in parts)
     if (most - least + 1) << bits < _DENSE * count:
-        once = _marked((codes(*piece) for piece in pieces), (most - least + 1) << bits)
+        once = _marked((codes(*part) for part in parts), (most - least + 1) << bits)
     else:
-        ordered = np.sort(np.concatenate([_NONE, *(codes(*piece) for piece in pieces)]))
+        ordered = np.sort(np.concatenate([_NONE, *(codes(*part) for part in parts)]))
         once = ordered[_begins(ordered)]
     kind = np.min_scalar_type(most) if least >= 0 else np.dtype(np.int64)
     first_once = np.empty(len(once), dtype=kind)
@@ -135,10 +135,10 @@ def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray
     return first[once], second[once]
 
 
-def _marked(pieces: Iterable[IntArray], size: int) -> IntArray:
+def _marked(parts: Iterable[IntArray], size: int) -> IntArray:
     """Return distinct numbers below `size`, ascending."""
     occurs = np.zeros(size, dtype=np.bool_)
-    for numbers in pieces:
+    for numbers in parts:
         occurs[numbers] = True
     return np.flatnonzero(occurs)
 
@@ -161,6 +161,6 @@ def _ends(values: IntArray) -> tuple[int, int]:
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
-def _ends_of(pieces: Sequence[IntArray]) -> tuple[int, int]:
-    ends = [_ends(piece) for piece in pieces if len(piece)]
+def _ends_of(parts: Sequence[IntArray]) -> tuple[int, int]:
+    ends = [_ends(part) for part in parts if len(part)]
     return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else (0, 0)

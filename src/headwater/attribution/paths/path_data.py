@@ -125,22 +125,22 @@ class PathData:
         return self.columns[column]
 
     @classmethod
-    def join(cls, pieces: Sequence[Self]) -> PathData:
+    def join(cls, parts: Sequence[Self]) -> PathData:
         """Concatenate parts with the same columns."""
-        if len(pieces) == 1:
-            return pieces[0]
-        event_names = tuple(dict.fromkeys(name for piece in pieces for name in piece.event_names))
-        first = [0, *np.cumsum([piece.touches for piece in pieces[:-1]]).tolist()]
+        if len(parts) == 1:
+            return parts[0]
+        event_names = tuple(dict.fromkeys(name for part in parts for name in part.event_names))
+        first = [0, *np.cumsum([part.touches for part in parts[:-1]]).tolist()]
         columns = {
             column: np.concatenate(
                 [
-                    _adapted(piece, column, start, event_names)
-                    for piece, start in zip(pieces, first, strict=True)
+                    _adapt_column(part, column, start, event_names)
+                    for part, start in zip(parts, first, strict=True)
                 ]
             )
-            for column in (pieces[0].columns if pieces else ())
+            for column in (parts[0].columns if parts else ())
         }
-        events, touches = (sum(getattr(p, size) for p in pieces) for size in ("events", "touches"))
+        events, touches = (sum(getattr(p, size) for p in parts) for size in ("events", "touches"))
         return PathData(columns, event_names, events, touches)
 
     def select(self, chosen: BoolArray | IntArray) -> PathData:
@@ -230,12 +230,12 @@ class PathData:
 _OF_EVENTS = frozenset(EVENT_COLUMNS)
 
 
-def _adapted(piece: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
+def _adapt_column(part: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
     """Return a column of a part, with indexes adapted to the concatenation."""
-    values = piece[column]
+    values = part[column]
     if column is Column.STARTS:
         return values + start
-    if column is Column.NAMES and piece.event_names != event_names:
-        places = np.array([event_names.index(name) for name in piece.event_names], dtype=np.int64)
+    if column is Column.NAMES and part.event_names != event_names:
+        places = np.array([event_names.index(name) for name in part.event_names], dtype=np.int64)
         return places[values] if len(places) else values
     return values

@@ -77,7 +77,7 @@ def make_postings(paths: PathData) -> Postings:
     often = counts.astype(np.int64)  # paths with the source, counting every touch
     rare = (often > 0) & (often <= max(FEW, paths.events // RARE_SHARE))
     sources: list[int] = np.flatnonzero(rare).tolist()
-    slices = _slices(paths, sources) if sources else []
+    slices = _pack_sources(paths, sources) if sources else []
     return Postings(
         common_sources=source_mask(np.flatnonzero((often > 0) & ~rare).tolist()),
         sources=sources,
@@ -96,7 +96,7 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
     count, base = _HEADER.unpack_from(body)
     at = len(body) - 8 * count
     marks = np.frombuffer(body[at:], dtype=_MARK)
-    has_credit = (marks & _bits_of(model)[WINDOWS.index(window_days)]) != 0
+    has_credit = (marks & _model_bits(model)[WINDOWS.index(window_days)]) != 0
     event_ids = unpack(PackedColumn(base, bytes(body[_HEADER.size : at])), count)
     return event_ids[has_credit], marks[has_credit] >> _SECONDS_FROM, count
 
@@ -121,14 +121,14 @@ def count_credited(paths: PathData, source_ids: Collection[int], model: str, win
     return counts
 
 
-def _bits_of(model: str) -> IntArray:
+def _model_bits(model: str) -> IntArray:
     """Return a model's bit for each window."""
     return np.left_shift(1, len(WINDOWS) * _PLACES[model] + np.arange(len(WINDOWS)))
 
 
-def _slices(paths: PathData, sources: list[int]) -> list[bytes]:
+def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
     """Return the stored postings of each source."""
-    few = _with_touches_of(sources, paths)
+    few = _select_events(sources, paths)
     starts = few[Column.STARTS]
     crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
     pairs = crediting.touches_of(frozenset(sources))
@@ -141,11 +141,11 @@ def _slices(paths: PathData, sources: list[int]) -> list[bytes]:
         events, firsts = np.unique(pairs.events[chosen], return_index=True)
         marks = seconds[events] << _SECONDS_FROM
         marks |= np.bitwise_or.reduceat(bits[chosen], firsts)
-        stored.append(_packed(source, event_ids[events], marks))
+        stored.append(_pack_postings(source, event_ids[events], marks))
     return stored
 
 
-def _with_touches_of(sources: list[int], paths: PathData) -> PathData:
+def _select_events(sources: list[int], paths: PathData) -> PathData:
     """Return the events with a touch of some sources, with their whole paths."""
     starts = paths[Column.STARTS]
     before = count_before(are_sources_among(sources, paths[Column.SOURCES]))
@@ -155,7 +155,7 @@ def _with_touches_of(sources: list[int], paths: PathData) -> PathData:
     return some.select(chosen).without_unused()
 
 
-def _packed(source: int, event_ids: IntArray, marks: IntArray) -> bytes:
+def _pack_postings(source: int, event_ids: IntArray, marks: IntArray) -> bytes:
     ids = pack(event_ids)
     body = _HEADER.pack(len(event_ids), ids.base) + ids.data + marks.astype(_MARK).tobytes()
     return _CHECKSUM.pack(zlib.crc32(body, source)) + body
@@ -167,7 +167,7 @@ def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
     """
     starts, ends = paths[Column.STARTS], paths[Column.STARTS] + paths[Column.LENGTHS]
     begins = np.array([starts + paths[OLDER[days]] if days else starts for days in WINDOWS])
-    shared = (begins[:, events] <= touches) * _bits_of("linear")[:, None]
+    shared = (begins[:, events] <= touches) * _model_bits("linear")[:, None]
     bits = np.bitwise_or.reduce(shared, axis=0)
     slices = TouchSlices(begins.ravel(), np.tile(ends, len(WINDOWS)))
     crediting = Crediting(slices, paths[Column.SOURCES])
@@ -176,5 +176,5 @@ def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
         picks = np.full(begins.size, -1)
         picks[picked.events] = picked.touches
         matches = picks.reshape(begins.shape)[:, events] == touches
-        bits |= np.bitwise_or.reduce(matches * _bits_of(model)[:, None], axis=0)
+        bits |= np.bitwise_or.reduce(matches * _model_bits(model)[:, None], axis=0)
     return bits

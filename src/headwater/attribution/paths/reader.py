@@ -29,7 +29,7 @@ SEGMENTS_AT_ONCE = 8
 
 log = structlog.get_logger()
 
-Piece = tuple[Block, PathData]
+Batch = tuple[Block, PathData]
 
 _NO_IDS = np.array([], dtype=np.int64)
 
@@ -78,7 +78,7 @@ class PathReader:
             has_versions=not self._by_company,
         )
 
-    async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Piece]:
+    async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Batch]:
         """Yield the events of a scan by block, without cached blocks. A block with damaged days lacks their
         events; a later block without a version has them.
         """
@@ -87,7 +87,7 @@ class PathReader:
         wanted = [block for block in scan.blocks() if not is_cached(block)]
         async for block, paths in self._blocks(scan, wanted, damaged):
             if self._by_company:
-                event_ids.append(_of_companies(paths))
+                event_ids.append(_find_company_events(paths))
             yield block, self._own(paths)
         event_ids.append(await self._ids_of_days(damaged | scan.unsegmented))
         for days in scan.pending_days(damaged, MAX_LIVE_EVENTS):
@@ -111,7 +111,7 @@ class PathReader:
 
     async def _blocks(
         self, scan: ScanPlan, blocks: Sequence[Block], damaged: set[date]
-    ) -> AsyncIterator[Piece]:
+    ) -> AsyncIterator[Batch]:
         """Yield the valid paths of some blocks of segments, in order. Days with damaged segments are added to
         `damaged`.
         """
@@ -119,11 +119,11 @@ class PathReader:
         async for day, records in self._records(scan, blocks):
             if day > blocks[at].last_day:
                 if gathered:
-                    yield _piece(scan, blocks[at], gathered, damaged)
+                    yield _make_batch(scan, blocks[at], gathered, damaged)
                 at, gathered = at + 1, []
-            gathered += self._of_day(day, records, damaged)
+            gathered += self._unpack_day(day, records, damaged)
         if gathered:
-            yield _piece(scan, blocks[at], gathered, damaged)
+            yield _make_batch(scan, blocks[at], gathered, damaged)
 
     async def _records(
         self, scan: ScanPlan, blocks: Sequence[Block]
@@ -145,7 +145,7 @@ class PathReader:
             if of_day:
                 yield of_day[0][0], of_day
 
-    def _of_day(self, day: date, records: list[Sequence[Any]], damaged: set[date]) -> list[PathData]:
+    def _unpack_day(self, day: date, records: list[Sequence[Any]], damaged: set[date]) -> list[PathData]:
         """Return the paths of a day, including pending events."""
         try:
             return [unpacked(record, self._columns).paths for record in records]
@@ -199,7 +199,9 @@ def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
     return [read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())]
 
 
-def _piece(scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: Collection[date]) -> Piece:
+def _make_batch(
+    scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: Collection[date]
+) -> Batch:
     """Return the paths of a block without pending events; without a version if a day is missing."""
     paths = PathData.join(gathered)
     pending = scan.pending_in(block)
@@ -210,5 +212,5 @@ def _piece(scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: 
     return block, paths
 
 
-def _of_companies(paths: PathData) -> IntArray:
+def _find_company_events(paths: PathData) -> IntArray:
     return paths[Column.EVENT_IDS][paths[Column.COMPANIES] != 0].astype(np.int64)

@@ -19,7 +19,7 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness, NotJudged
+from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness, NoEstimate
 from headwater.reports.engine.report import query_report
 from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
 from headwater.reports.questions.report import completeness_csv
@@ -27,7 +27,7 @@ from headwater.spaces.models import Space
 
 _NOT_HERE = frozenset({"compare"})
 REASONS = {
-    NotJudged.TOO_LITTLE_HISTORY: (
+    NoEstimate.TOO_LITTLE_HISTORY: (
         f"Not enough history: this needs {LEAST_HISTORY} complete days with conversions."
     )
 }

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
 from headwater.reports.query import DateTimeSpan, FigureColumn, Measure
-from headwater.reports.questions.shared import in_digits, number
+from headwater.reports.questions.shared import format_figure, number
 
 NONE = "\u2013"
 
@@ -46,7 +46,7 @@ def figure(measure: Measure, value: Figure) -> Markup:
 
 def digits(value: Figure) -> str:
     """Return a figure's digits: all for money, four decimals for parts of events."""
-    return f"{value.normalize():f}" if isinstance(value, Decimal) else in_digits(number(value))
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else format_figure(number(value))
 
 
 def written(measure: Measure, value: Figure) -> str:

@@ -31,7 +31,7 @@ from headwater.http.inputs.parameters import Input, JsonInput, Query
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.query import DateTimeSpan
-from headwater.reports.questions.spent import MILLIONTHS, load_exchange
+from headwater.reports.questions.period_spend import MILLIONTHS, load_exchange
 from headwater.spaces.accounts.roles import Permission
 from headwater.spend.answers import SpendDeletion
 from headwater.spend.breakdown import LedgerRow, SpendPart

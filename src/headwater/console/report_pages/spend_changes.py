@@ -37,8 +37,8 @@ from headwater.reports.changes.spend import RATIOS, query_spend_changes
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import GroupKey
 from headwater.reports.query import Group
+from headwater.reports.questions.period_spend import MILLIONTHS
 from headwater.reports.questions.spend import read_spend_query
-from headwater.reports.questions.spent import MILLIONTHS
 from headwater.spend.changes import ChangedSpend
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})

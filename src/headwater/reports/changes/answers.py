@@ -38,12 +38,12 @@ from headwater.reports.questions.shared import (
     ReportDates,
     UncountedMoney,
     UncountedSpend,
-    in_digits,
-    left_out_answer,
-    left_out_spend_answer,
+    describe_left_out,
+    describe_left_out_spend,
+    format_figure,
+    format_moment,
+    format_span,
     number,
-    written_moment,
-    written_span,
 )
 from headwater.reports.questions.spend import FIGURES, read_spend_query, spend_number
 from headwater.reports.questions.spend import PARAMETERS as SPEND_REPORT_PARAMETERS
@@ -233,11 +233,11 @@ def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChan
             for share in report.causes
         },
         _numbers(report.unexplained),
-        written_span(report.span),
+        format_span(report.span),
         report.timezone,
         report.currency,
-        left_out_answer(report.left_out_money),
-        left_out_answer(report.left_out_money_before),
+        describe_left_out(report.left_out_money),
+        describe_left_out(report.left_out_money_before),
     )
 
 
@@ -257,13 +257,13 @@ def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
         report.left_out,
         {str(share.cause): _spend_cause(share) for share in report.causes},
         {name: figure for name, figure in _numbers(report.total.unexplained).items() if name in SUMS},
-        written_span(report.span),
+        format_span(report.span),
         report.timezone,
         report.currency,
-        left_out_answer(report.left_out_money),
-        left_out_answer(report.left_out_money_before),
-        left_out_spend_answer(report.left_out_spend),
-        left_out_spend_answer(report.left_out_spend_before),
+        describe_left_out(report.left_out_money),
+        describe_left_out(report.left_out_money_before),
+        describe_left_out_spend(report.left_out_spend),
+        describe_left_out_spend(report.left_out_spend_before),
         None if report.cost_rate is None else float(report.cost_rate),
     )
 
@@ -293,7 +293,7 @@ def _csv(
     table = CsvTable([*names, "part", *columns])
     for keys, change in rows:
         for part, figures in _parts(change):
-            table.add([*keys, part, *(in_digits(figures.get(column)) for column in columns)])
+            table.add([*keys, part, *(format_figure(figures.get(column)) for column in columns)])
     return table.content()
 
 
@@ -306,7 +306,7 @@ def _parts(change: FigureChange) -> Iterator[tuple[str, Numbers]]:
 def _snapshot(snapshot: ReportSnapshot, fit: ChosenFit | None, timezone: str) -> ReportVersion:
     taken_at = snapshot.moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
     return ReportVersion(
-        str(snapshot), written_moment(taken_at), fit and cite(fit), snapshot.half_life_days or None
+        str(snapshot), format_moment(taken_at), fit and cite(fit), snapshot.half_life_days or None
     )
 
 
@@ -342,7 +342,7 @@ def _event(event: ChangedEvent) -> EventDifference:
     return EventDifference(
         event.event_id,
         event.name,
-        written_moment(event.at.replace(microsecond=0)),
+        format_moment(event.at.replace(microsecond=0)),
         event.contact_id,
         event.is_stored,
         event.events,

@@ -31,20 +31,20 @@ from headwater.reports.changes.event_sums import (
     ChangedEvents,
     FormerAmounts,
     add_up_states,
+    build_paths,
     find_largest,
     load_former_amounts,
     name_figures,
     needs_first_orders,
-    paths_of,
     split_up,
 )
-from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.engine.conversion import CurrencyExchange, LeftOutMoney, join_left_out
-from headwater.reports.engine.measures import Sum, Sums, figure_of, plain
+from headwater.reports.engine.measures import Sum, Sums, compute_figure, plain
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader, add_up_plans, find_left_out, load_left_out
 from headwater.reports.engine.report import name_keys
-from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums
 from headwater.reports.engine.snapshots import SnapshotRefused, Snapshots, find_snapshots
 from headwater.reports.query import Comparison, DateBasis, ReportProblem, columns_of
@@ -66,7 +66,7 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
         (planned,) = await PlanLoader(reader, [report]).plans(report)
         snapshots = await find_snapshots(reader, query.start, query.end, planned)
         (changes,) = await load_changes(reader, [planned], snapshots)
-        rows = await in_thread(changes.rows) if report.group_by else []
+        rows = await run_in_thread(changes.rows) if report.group_by else []
         total, overall, unattributed = changes.total(), changes.overall(), changes.unattributed()
         every = (total, overall, unattributed, *(change for _, change in rows))
         moving = {cause for change in every if change is not None for cause in change.causes}
@@ -197,7 +197,7 @@ class CreditChanges:
         def figures(sums: PeriodSums) -> Figures:
             without = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}
             pairs = [(column, without[column.model or query.models[0]]) for column in columns]
-            return {str(column): figure_of(query, column, part, part) for column, part in pairs}
+            return {str(column): compute_figure(query, column, part, part) for column, part in pairs}
 
         return self.change(figures)
 
@@ -236,7 +236,7 @@ async def load_changes(
 ) -> list[CreditChanges]:
     """Return the changes of reports about the same events. Raises ReportRefused."""
     terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
-    readers = {each.rates_at: reader.by_rates(each.rates_at) for each in terms}
+    readers = {each.rates_at: reader.with_rates(each.rates_at) for each in terms}
     versions = [[each.apply(planned) for planned in plans] for each in terms]
     present = [
         await add_up_plans(readers[each.rates_at], version)
@@ -247,22 +247,22 @@ async def load_changes(
     first, last = snapshots.start.point.revision, snapshots.end.point.revision
     moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
     latest = [planned.plan for planned in versions[-1]]
-    events = await in_thread(split_up, latest, families, moments, amounts[-1])
+    events = await run_in_thread(split_up, latest, families, moments, amounts[-1])
     states = (
         {event_id: event.start for event_id, event in events.states.items()},
         {event_id: event.end for event_id, event in events.states.items()},
     )
     now = _stored({event_id: event.now for event_id, event in events.states.items()})
 
-    def sums_at(at: int, states: Mapping[int, EventState | None]) -> list[list[PieceSums]]:
+    def sums_at(at: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
         """Return the current sums under some terms, with changed events in other states."""
         version = [planned.plan for planned in versions[at]]
         without = add_up_states(version, now, amounts[at], negated=True)
         former = add_up_states(version, _stored(states), amounts[at])
         return [[*a, *b, *c] for a, b, c in zip(present[at], without, former, strict=True)]
 
-    start = [await in_thread(sums_at, at, states[0]) for at in range(len(terms))]
-    end = await in_thread(sums_at, -1, states[1])
+    start = [await run_in_thread(sums_at, at, states[0]) for at in range(len(terms))]
+    end = await run_in_thread(sums_at, -1, states[1])
     left_out = (
         await _load_left_out(readers[terms[0].rates_at], versions[0][0], states[0], amounts[0]),
         await _load_left_out(readers[terms[-1].rates_at], versions[-1][0], states[1], amounts[-1]),
@@ -276,7 +276,7 @@ async def load_changes(
         for at in reversed(range(1, len(terms))):
             cause = terms[at].cause
             assert cause is not None, "all terms except the first have a cause"
-            before = [piece.negated() for piece in start[at - 1][index]]
+            before = [batch.negated() for batch in start[at - 1][index]]
             parts[cause] = join([*start[at][index], *before])
         sums = ExplainedChange(join(start[0][index]), join(end[index]), parts)
         result.append(CreditChanges(planned, sums, events, index, terms, left_out))
@@ -319,7 +319,7 @@ async def _load_left_out(
     affected = [(event_id, former[event_id]) for event_id in left_out.event_ids.tolist()]
     if not affected:
         return unchanged
-    (ids,) = find_left_out([planned.plan], paths_of(affected, amounts))
+    (ids,) = find_left_out([planned.plan], build_paths(affected, amounts))
     return join_left_out([unchanged, left_out.among(ids)])
 
 
@@ -333,7 +333,7 @@ async def load_largest(
     """Return the number of events that each cause changed, and those with the largest differences."""
     query, planned = changes.planned.plan.query, changes.planned
     parts_by_cause = {
-        cause: await in_thread(find_largest, query, changes.order, parts[changes.index])
+        cause: await run_in_thread(find_largest, query, changes.order, parts[changes.index])
         for cause, parts in changes.events.causes.items()
         if cause in causes
     }

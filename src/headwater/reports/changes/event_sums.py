@@ -19,13 +19,13 @@ from headwater.attribution.history.states import EventState, EventVersion, Famil
 from headwater.attribution.paths.path_data import NO_AMOUNT, OLDER, Column, EventKind, IntArray, PathData
 from headwater.events.accepted import UPSELL_NAME
 from headwater.reports.changes.change import MAX_EVENT_GROUPS, MAX_LARGEST, Figures
-from headwater.reports.engine.addition import PieceSums, add_up
+from headwater.reports.engine.addition import BatchSums, add_up
 from headwater.reports.engine.conversion import CurrencyExchange, LeftOutAmounts, stored_amount
 from headwater.reports.engine.dimensions import Stored
-from headwater.reports.engine.measures import Sums, figures_of, rough_figures, sums_at
+from headwater.reports.engine.group_sums import GroupSums
+from headwater.reports.engine.measures import Sums, compute_figures, rough_figures, sums_at
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.result import Keys
-from headwater.reports.engine.tally import Tally
 from headwater.reports.query import Group, Measure, ReportQuery, ReportTooLarge
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import Counted, LeftOutReason
@@ -98,20 +98,20 @@ def _currency_day(space: Space, event: EventState | EventVersion) -> tuple[str, 
 
 def add_up_states(
     plans: Sequence[Plan], states: States, amount_of: AmountOf, *, negated: bool = False
-) -> list[list[PieceSums]]:
+) -> list[list[BatchSums]]:
     """Return the sums of former states for each plan, negated to subtract them. The plans have events in
     common.
     """
-    pieces: list[list[PieceSums]] = [[] for _ in plans]
+    batches: list[list[BatchSums]] = [[] for _ in plans]
     for first in range(0, len(states), _CHUNK):
-        sums = add_up(plans, paths_of(states[first : first + _CHUNK], amount_of))
-        for plan_pieces, piece in zip(pieces, sums, strict=True):
-            if piece is not None:
-                plan_pieces.append(piece.negated() if negated else piece)
-    return pieces
+        sums = add_up(plans, build_paths(states[first : first + _CHUNK], amount_of))
+        for plan_pieces, batch in zip(batches, sums, strict=True):
+            if batch is not None:
+                plan_pieces.append(batch.negated() if negated else batch)
+    return batches
 
 
-def paths_of(states: States, amount_of: AmountOf) -> PathData:
+def build_paths(states: States, amount_of: AmountOf) -> PathData:
     """Convert former states to path columns."""
     names = tuple(dict.fromkeys(state.name for _, state in states))
     numbers = {name: number for number, name in enumerate(names)}
@@ -131,7 +131,7 @@ def paths_of(states: States, amount_of: AmountOf) -> PathData:
         Column.TOUCH_SECONDS: touch_times // _MICROSECONDS,
         Column.SOURCES: _array(touch.source_id for touch in touches),
         Column.TAG_SETS: _array(touch.tag_set_id for touch in touches),
-        Column.KINDS: _array(_kind_of(state) for _, state in states),
+        Column.KINDS: _array(_find_kind(state) for _, state in states),
     }
     events = np.repeat(np.arange(len(states)), lengths)
     for days, column in OLDER.items():
@@ -142,7 +142,7 @@ def paths_of(states: States, amount_of: AmountOf) -> PathData:
     return PathData(columns, names, len(states), len(touches), firsts, orders_until)
 
 
-def _kind_of(state: EventState) -> EventKind:
+def _find_kind(state: EventState) -> EventKind:
     if state.amount is not None and state.amount < 0:
         return EventKind.REFUND
     is_upsell = state.is_upsell or state.name == UPSELL_NAME
@@ -168,10 +168,10 @@ class EventStates:
 class CauseSums:
     """One cause's part in a report's sums."""
 
-    pieces: list[PieceSums]
-    by_group: Tally
+    pieces: list[BatchSums]
+    by_group: GroupSums
     """By group and event."""
-    by_event: Tally
+    by_event: GroupSums
     """By event, whether or not it has touches."""
 
 
@@ -238,11 +238,11 @@ def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountO
     after = [(each.event_id, each.after) for each in transitions if each.after is not None]
     removed = add_up_states(plans, before, amount_of, negated=True)
     added = add_up_states(plans, after, amount_of)
-    pieces, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added, strict=True))
+    batches, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added, strict=True))
     return CauseSums(
-        pieces,
-        Tally.join([piece.groups for piece in by_group]),
-        Tally.join([piece.groups for piece in by_event]),
+        batches,
+        GroupSums.join([batch.groups for batch in by_group]),
+        GroupSums.join([batch.groups for batch in by_event]),
     )
 
 
@@ -257,22 +257,24 @@ def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tupl
     """Return the number of events that a cause changed, and those with the largest differences: in amount,
     then in the first measure.
     """
-    tallies = [tally for tally in (sums.by_group, sums.by_event) if tally.groups]
-    ids = np.unique(np.concatenate([np.array([], dtype=np.int64), *(tally.keys[-1] for tally in tallies)]))
+    all_sums = [group_sums for group_sums in (sums.by_group, sums.by_event) if group_sums.groups]
+    ids = np.unique(
+        np.concatenate([np.array([], dtype=np.int64), *(group_sums.keys[-1] for group_sums in all_sums)])
+    )
 
-    def moved(tally: Tally, measure: Measure) -> NDArray[np.float64]:
-        if not tally.groups:
+    def moved(group_sums: GroupSums, measure: Measure) -> NDArray[np.float64]:
+        if not group_sums.groups:
             return np.zeros(len(ids))
-        rough = np.abs(rough_figures(query, measure, tally))
-        return np.bincount(np.searchsorted(ids, tally.keys[-1]), rough, len(ids)).astype(np.float64)
+        rough = np.abs(rough_figures(query, measure, group_sums))
+        return np.bincount(np.searchsorted(ids, group_sums.keys[-1]), rough, len(ids)).astype(np.float64)
 
     revenue, count = moved(sums.by_event, Measure.REVENUE), moved(sums.by_event, Measure.EVENTS)
     ranking = np.lexsort((ids, -count, -moved(sums.by_group, query.measures[0]), -revenue))
     largest: list[int] = ids[ranking[:MAX_LARGEST]].tolist()
-    return len(ids), [_part_of(query, order, sums, event_id) for event_id in largest]
+    return len(ids), [_find_part(query, order, sums, event_id) for event_id in largest]
 
 
-def _part_of(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: int) -> EventPart:
+def _find_part(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: int) -> EventPart:
     whole = next((sums_at(sums.by_event, at, 0) for at in _indexes(sums.by_event, event_id)), Sums({}))
     rows: list[tuple[Keys, Figures]] = []
     for at in _indexes(sums.by_group, event_id) if query.group_by else ():
@@ -284,8 +286,8 @@ def _part_of(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: i
 
 
 def name_figures(query: ReportQuery, sums: Sums) -> Figures:
-    return {str(column): figure for column, figure in figures_of(query, sums, sums).items()}
+    return {str(column): figure for column, figure in compute_figures(query, sums, sums).items()}
 
 
-def _indexes(tally: Tally, event_id: int) -> list[int]:
-    return np.flatnonzero(tally.keys[-1] == event_id).tolist() if tally.groups else []
+def _indexes(group_sums: GroupSums, event_id: int) -> list[int]:
+    return np.flatnonzero(group_sums.keys[-1] == event_id).tolist() if group_sums.groups else []

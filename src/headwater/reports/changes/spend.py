@@ -29,10 +29,10 @@ from headwater.reports.changes.change import (
 from headwater.reports.changes.credit import CreditChanges, Terms, load_changes, load_largest
 from headwater.reports.engine.conversion import LeftOutSpend
 from headwater.reports.engine.measures import Figures as ReportFigures
-from headwater.reports.engine.measures import Sums, figures_of
+from headwater.reports.engine.measures import Sums, compute_figures
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader
 from headwater.reports.engine.report import GroupKey, name_keys
-from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums
 from headwater.reports.engine.snapshots import Snapshots, find_snapshots
 from headwater.reports.query import OF_TOUCHES, Comparison, Group, ReportQuery, ReportTooLarge
@@ -45,17 +45,17 @@ from headwater.reports.questions.cost_figures import (
     customers_query,
     spend_problem,
 )
-from headwater.reports.questions.spend import FIGURES, check_only
-from headwater.reports.questions.spent import (
+from headwater.reports.questions.period_spend import (
     Key,
+    PeriodSpend,
     SpendExchange,
-    Spent,
-    fetch_piece_names,
-    is_chosen,
+    fetch_part_names,
     load_exchange,
+    meets_filters,
     plus,
     sum_of,
 )
+from headwater.reports.questions.spend import FIGURES, check_only
 from headwater.spaces.models import Space
 from headwater.spend.breakdown import NOTHING, SpendPart
 from headwater.spend.breakdown import Figures as LedgerFigures
@@ -94,11 +94,11 @@ async def query_spend_changes(
         plans += await _make_plans(reader, [count for count in counts if count is not None])
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
-        credit = await in_thread(_split_credit, reports, names, counts)
-        ledger = await _load_ledger(reader, report, changed, reports[0].terms, _listed(credit))
+        credit = await run_in_thread(_split_credit, reports, names, counts)
+        ledger = await _load_ledger(reader, report, changed, reports[0].terms, _list_keys(credit))
         table = _Table(report, reader.space, ledger, credit)
         labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
-        total, rows = table.total(), await in_thread(table.rows, labels)
+        total, rows = table.total(), await run_in_thread(table.rows, labels)
         moving = {*total.causes, *(cause for row in rows for cause in row.change.causes)}
         events = await load_largest(reader, reports[0], moving)
         return SpendChangeReport(
@@ -198,7 +198,7 @@ def _join_credit(
 
 
 def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
-    return figures_of(query, sums, sums)
+    return compute_figures(query, sums, sums)
 
 
 def _join(
@@ -207,7 +207,7 @@ def _join(
     return {keys: credit_of(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
 
 
-def _listed(credit: ExplainedChange[_Credit]) -> set[Key]:
+def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
     return {
         keys[0]
         for side in (credit.start, credit.end)
@@ -245,7 +245,7 @@ class _ChangedSpend:
     @property
     def platforms(self) -> tuple[Collection[Key], Collection[Key]]:
         """Platforms with spend at both snapshots."""
-        return Spent(self.start, {}).platforms, Spent(self.end, {}).platforms
+        return PeriodSpend(self.start, {}).platforms, PeriodSpend(self.end, {}).platforms
 
 
 async def _load_changed_spend(
@@ -257,14 +257,14 @@ async def _load_changed_spend(
     await reader.bound_time()
     versions = await read_versions(connection, space_id, (query.start.date(), query.end.date()), since)
     try:
-        split = await in_thread(split_spend, versions, since, until)
+        split = await run_in_thread(split_spend, versions, since, until)
     except TooManyChangesError:
         raise ReportTooLarge from None
     await reader.bound_time()
-    names = await fetch_piece_names(connection, space_id, list(split.pieces))
+    names = await fetch_part_names(connection, space_id, list(split.pieces))
     only = query.filters.only
     start, end = (
-        [piece for piece in pieces if is_chosen(piece, only, names)] for pieces in (split.start, split.end)
+        [part for part in parts if meets_filters(part, only, names)] for parts in (split.start, split.end)
     )
     return _ChangedSpend(start, end, split, names)
 
@@ -277,12 +277,12 @@ async def _load_ledger(
     listed: Collection[Key],
 ) -> _Ledger:
     """Convert the changes of spend by the rates of both snapshots."""
-    pieces = list(changed.split.pieces)
+    parts = list(changed.split.pieces)
     exchanges = [
-        await load_exchange(reader.connection, reader.space.id, reader.currency, pieces, each.rates_at)
+        await load_exchange(reader.connection, reader.space.id, reader.currency, parts, each.rates_at)
         for each in (terms[0], terms[-1])
     ]
-    return await in_thread(_add_up_ledger, query, changed, exchanges, listed)
+    return await run_in_thread(_add_up_ledger, query, changed, exchanges, listed)
 
 
 def _add_up_ledger(
@@ -292,24 +292,24 @@ def _add_up_ledger(
     group, only = query.group_by[0] if query.group_by else None, query.filters.only
     first, last = exchanges
 
-    def choose(pieces: Iterable[SpendPart]) -> list[SpendPart]:
-        return [piece for piece in pieces if is_chosen(piece, only, names)]
+    def choose(parts: Iterable[SpendPart]) -> list[SpendPart]:
+        return [part for part in parts if meets_filters(part, only, names)]
 
-    def by_key(pieces: Iterable[SpendPart], exchange: SpendExchange) -> LedgerByKey:
-        return Spent([exchange.convert(piece) for piece in pieces], names).by_key(group, listed)
+    def by_key(parts: Iterable[SpendPart], exchange: SpendExchange) -> LedgerByKey:
+        return PeriodSpend([exchange.convert(part) for part in parts], names).by_key(group, listed)
 
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
     for cause, share in split.causes.items():
         causes[cause] = _subtract(by_key(choose(share.new), last), by_key(choose(share.gone), last))
-        moved = [row for row in share.rows if is_chosen(SpendPart(row.row, False), only, names)]
+        moved = [row for row in share.rows if meets_filters(SpendPart(row.row, False), only, names)]
         rows[cause] = len(moved), tuple(nlargest(MAX_LARGEST, moved, partial(_weight, last)))
     if first != last:
         causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))
-    sides = Spent(start, {}), Spent(end, {})
+    sides = PeriodSpend(start, {}), PeriodSpend(end, {})
     return _Ledger(
         ExplainedChange(by_key(start, first), by_key(end, last), causes),
-        Spent((), names).names_of(group),
+        PeriodSpend((), names).names_of(group),
         rows,
         (first.left_out(start), last.left_out(end)),
         changed.platforms,

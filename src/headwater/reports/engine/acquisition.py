@@ -27,7 +27,7 @@ from headwater.reports.engine.dimensions import EVERY_NAME, Customers, Step
 from headwater.reports.engine.group_loader import GroupLoader, Subject
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader
 from headwater.reports.engine.plan import EventConditions, FirstOrders, KeyFilter, Plan
-from headwater.reports.engine.report_reader import ReportReader, in_thread
+from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.query import DateTimeSpan, Filters, KeyCondition, Measure, ReportQuery
 
 
@@ -114,24 +114,32 @@ def follow(
     order = np.argsort(numbers, kind="stable")
     first_orders, numbers = first_orders.select(order).cut_to_window(0), numbers[order]
     acquired = months.keys(first_orders)
-    together: IntArray = np.concatenate(events, axis=1)
-    who: IntArray = together[0]
-    seconds: IntArray = together[1]
-    amounts: IntArray = together[2]
+    columns: IntArray = np.concatenate(events, axis=1)
+    who: IntArray = columns[0]
+    seconds: IntArray = columns[1]
+    amounts: IntArray = columns[2]
     places = NumberMap(numbers, np.arange(len(numbers)), _NOBODY).find(who)
     since = np.searchsorted(months.starts, seconds, "right").astype(np.int64) - acquired[places]
-    kept = np.flatnonzero((places != _NOBODY) & (since >= 0))
-    kept = kept[np.argsort(places[kept] * len(months.starts) + since[kept], kind="stable")]
-    places, since, amounts = places[kept], since[kept], amounts[kept]
+    selected = np.flatnonzero((places != _NOBODY) & (since >= 0))
+    selected = selected[np.argsort(places[selected] * len(months.starts) + since[selected], kind="stable")]
+    places, since, amounts = places[selected], since[selected], amounts[selected]
     parts: list[FollowedCustomers] = []
-    for start, end in _runs(first_orders[Column.LENGTHS], places):
-        some = slice(*np.searchsorted(places, [start, end]).tolist())
-        own = _some(first_orders, start, end)
-        parts.append(_followed(own, acquired[start:end], places[some] - start, since[some], amounts[some]))
+    for start, end in _split_runs(first_orders[Column.LENGTHS], places):
+        part_events = slice(*np.searchsorted(places, [start, end]).tolist())
+        orders = _slice_events(first_orders, start, end)
+        parts.append(
+            _follow_part(
+                orders,
+                acquired[start:end],
+                places[part_events] - start,
+                since[part_events],
+                amounts[part_events],
+            )
+        )
     return parts
 
 
-def _some(paths: PathData, start: int, end: int) -> PathData:
+def _slice_events(paths: PathData, start: int, end: int) -> PathData:
     """Return a range of events with contiguous paths."""
     starts, lengths = paths[Column.STARTS][start:end], paths[Column.LENGTHS][start:end]
     first, touches = int(starts[0]), int(lengths.sum())
@@ -143,7 +151,7 @@ def _some(paths: PathData, start: int, end: int) -> PathData:
     return PathData(columns, paths.event_names, end - start, touches)
 
 
-def _runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
+def _split_runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
     """Yield ranges of customers with about PAIRS pairs."""
     events = np.bincount(places, minlength=len(lengths))
     pairs = np.cumsum(events * np.maximum(lengths, 1))
@@ -155,7 +163,7 @@ def _runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _followed(
+def _follow_part(
     firsts: PathData, acquired: IntArray, places: IntArray, since: IntArray, amounts: IntArray
 ) -> FollowedCustomers:
     columns = {
@@ -220,11 +228,11 @@ async def observe(reader: ReportReader, observation: ObservationPlan) -> Observe
     observer, planned = observation.observer, observation.planned
     # Paths by company are slow to read from the tables, so only those before first orders are read, below.
     paths = reader.path_reader(observer.columns)
-    pieces = [piece async for piece in reader.pieces(paths, planned.days, observer.observe)]
-    firsts = [piece.firsts for piece in pieces if piece.firsts.events]
+    batches = [batch async for batch in reader.batches(paths, planned.days, observer.observe)]
+    firsts = [batch.firsts for batch in batches if batch.firsts.events]
     if observation.query.by_company:
         firsts = await _with_paths_of_companies(reader, observer, firsts)
-    return Observed(planned, observation.customers, firsts, [piece.events for piece in pieces])
+    return Observed(planned, observation.customers, firsts, [batch.events for batch in batches])
 
 
 async def _with_paths_of_companies(
@@ -263,11 +271,11 @@ async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: A
         span,
     )
     observed = await observe(reader, observation)
-    customers = await in_thread(_chosen, observed, acquisition)
+    customers = await run_in_thread(_select_acquired, observed, acquisition)
     return KeyFilter(observed.customers, customers)
 
 
-def _chosen(observed: Observed, acquisition: Acquisition) -> IntArray:
+def _select_acquired(observed: Observed, acquisition: Acquisition) -> IntArray:
     if not observed.firsts:
         return np.array([], dtype=np.int64)
     plan: Plan = observed.planned.plan

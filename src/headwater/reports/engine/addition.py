@@ -13,9 +13,9 @@ import numpy as np
 from headwater.attribution.paths.lookup import firsts
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, StatusSums
+from headwater.reports.engine.group_sums import NO_PAIRS, Grouping, GroupSums
 from headwater.reports.engine.measures import Sum, credit_sum
 from headwater.reports.engine.plan import Plan, count_names, join_counts
-from headwater.reports.engine.tally import NO_PAIRS, Cells, Tally
 from headwater.reports.query import CREDITED, Measure
 
 MOST_TOUCHES = 300_000
@@ -25,60 +25,60 @@ MOST_WEIGHED = 128_000
 
 
 @dataclass(frozen=True)
-class PieceSums:
-    groups: Tally
-    statuses: Mapping[str, Tally]
+class BatchSums:
+    groups: GroupSums
+    statuses: Mapping[str, GroupSums]
     """Sums over whole events by model, keyed by index in STATUSES."""
     names: Mapping[str, int]
     """Event counts by name."""
 
     @classmethod
-    def join(cls, parts: Sequence[PieceSums]) -> PieceSums | None:
+    def join(cls, parts: Sequence[BatchSums]) -> BatchSums | None:
         if len(parts) <= 1:
             return parts[0] if parts else None
         statuses = {
-            model: Tally.join([part.statuses[model] for part in parts]) for model in parts[0].statuses
+            model: GroupSums.join([part.statuses[model] for part in parts]) for model in parts[0].statuses
         }
         names = join_counts(part.names for part in parts)
-        return PieceSums(Tally.join([part.groups for part in parts]), statuses, names)
+        return BatchSums(GroupSums.join([part.groups for part in parts]), statuses, names)
 
-    def negated(self) -> PieceSums:
+    def negated(self) -> BatchSums:
         """Return the sums to subtract these from others. Names aren't subtracted."""
-        statuses = {model: tally.negated() for model, tally in self.statuses.items()}
-        return PieceSums(self.groups.negated(), statuses, {})
+        statuses = {model: group_sums.negated() for model, group_sums in self.statuses.items()}
+        return BatchSums(self.groups.negated(), statuses, {})
 
 
-def add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
+def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Return the sums of a batch for each plan; None without events."""
     most = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
     if paths.touches <= most or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)
     by_part = [_add_up(plans, part) for part in paths.parts(-(-paths.touches // most))]
-    return [PieceSums.join([each for each in sums if each]) for sums in zip(*by_part, strict=True)]
+    return [BatchSums.join([each for each in sums if each]) for sums in zip(*by_part, strict=True)]
 
 
-def _add_up(plans: Sequence[Plan], paths: PathData) -> list[PieceSums | None]:
+def _add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Plans of one scope share the selected events and their credit."""
     uses = Counter(plan.scope for plan in plans)
-    chosen = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
-    return [add_up_events(plan, chosen[plan.scope]) if chosen[plan.scope].count else None for plan in plans]
+    buying = {scope: ChosenEvents.of(scope, paths, keeps=count > 1) for scope, count in uses.items()}
+    return [add_up_events(plan, buying[plan.scope]) if buying[plan.scope].count else None for plan in plans]
 
 
-def add_up_events(plan: Plan, events: ChosenEvents) -> PieceSums:
+def add_up_events(plan: Plan, events: ChosenEvents) -> BatchSums:
     return _Addition(plan, events).sums()
 
 
 class _Addition:
     def __init__(self, plan: Plan, events: ChosenEvents) -> None:
         self._plan, self._events = plan, events
-        self._by_group: list[Tally] = []
+        self._by_group: list[GroupSums] = []
         self._counted: BoolArray | None = None
         """A mask of events with a selected touch; None means all."""
         if events.counted_touches is not None:
             self._counted = np.zeros(events.count, dtype=np.bool_)
 
-    def sums(self) -> PieceSums:
-        plan, statuses = self._plan, dict[str, Tally]()
+    def sums(self) -> BatchSums:
+        plan, statuses = self._plan, dict[str, GroupSums]()
         for model in plan.query.models:
             credit = self._events.credit(model) if plan.is_about_touches else None
             if not statuses:
@@ -89,30 +89,30 @@ class _Addition:
         if plan.is_about_touches and plan.touched:
             self._add_touched()
         names = count_names(self._events.paths, self._counted)
-        return PieceSums(Tally.join(self._by_group), statuses, names)
+        return BatchSums(GroupSums.join(self._by_group), statuses, names)
 
     def _add_whole_events(self, first: ModelCredit | None) -> None:
         """Add sums over whole events by group. Touch dimensions use the touches of the first model."""
         plan, events, groups = self._plan, self._events, self._plan.dimensions
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
-            cells, members = events.cells.by(groups), None
+            grouping, members = events.groupings.combine(groups), None
         elif plan.event_sums:
-            members, cells = first.cells.by(groups).each_once(first.counted.events)
+            members, grouping = first.groupings.combine(groups).distinct_pairs(first.counted.events)
         elif plan.needs(Measure.CONTACTS) or not plan.credits:
-            cells, members = first.cells.by(groups), first.counted.events
+            grouping, members = first.groupings.combine(groups), first.counted.events
         else:
             return
-        self._by_group.append(self._whole_events(cells, members, plan.event_sums))
+        self._by_group.append(self._whole_events(grouping, members, plan.event_sums))
 
     def _add_credit(self, credit: ModelCredit) -> None:
         if self._counted is not None:
             self._counted[credit.counted.events] = True
         if self._plan.credits:
-            cells = credit.cells.by(self._plan.dimensions)
+            grouping = credit.groupings.combine(self._plan.dimensions)
             self._by_group.append(
-                cells.tally(
+                grouping.to_group_sums(
                     {
-                        credit_sum(measure, credit.model): credit.sums(measure, cells)
+                        credit_sum(measure, credit.model): credit.sums(measure, grouping)
                         for measure in self._plan.query.measures
                         if measure in CREDITED
                     }
@@ -123,42 +123,44 @@ class _Addition:
         events, pairs = self._events, self._events.touched.pairs
         if self._counted is not None:
             self._counted[pairs.events] = True
-        cells = events.touched.cells.by(self._plan.dimensions)
-        members, cells = cells.each_once(pairs.events)
-        self._by_group.append(cells.tally(cells.sums(events.touched_values, members)))
+        grouping = events.touched.groupings.combine(self._plan.dimensions)
+        members, grouping = grouping.distinct_pairs(pairs.events)
+        self._by_group.append(grouping.to_group_sums(grouping.sums(events.touched_values, members)))
 
-    def _by_status(self, credit: ModelCredit | None) -> Tally:
+    def _by_status(self, credit: ModelCredit | None) -> GroupSums:
         model, sums = credit.model if credit else None, self._plan.status_sums
-        wanted = StatusSums(model, sums, self._plan.touched)
+        key = StatusSums(model, sums, self._plan.touched)
         by_status = self._events.by_status
-        if wanted not in by_status:
-            by_status[wanted] = self._sum_by_status(credit)
-        return by_status[wanted]
+        if key not in by_status:
+            by_status[key] = self._sum_by_status(credit)
+        return by_status[key]
 
-    def _sum_by_status(self, credited: ModelCredit | None) -> Tally:
+    def _sum_by_status(self, credited: ModelCredit | None) -> GroupSums:
         statuses = np.full(self._events.count, COUNTS) if credited is None else credited.statuses
-        cells = Cells(statuses, len(STATUSES), {0: np.arange(len(STATUSES))})
-        tally = self._whole_events(cells, None, self._plan.status_sums)
+        grouping = Grouping(statuses, len(STATUSES), {0: np.arange(len(STATUSES))})
+        group_sums = self._whole_events(grouping, None, self._plan.status_sums)
         if credited is None or not self._plan.touched:
-            return tally
-        return Tally.join([tally, self._touched_by_status(cells)])
+            return group_sums
+        return GroupSums.join([group_sums, self._touched_by_status(grouping)])
 
-    def _touched_by_status(self, cells: Cells) -> Tally:
+    def _touched_by_status(self, grouping: Grouping) -> GroupSums:
         pairs = self._events.touched.pairs.events
         touched = pairs[firsts(pairs)]
-        chosen = Cells(cells.codes[touched], cells.size, cells.keys)
-        return chosen.tally(chosen.sums(self._events.touched_values, touched))
+        buying = Grouping(grouping.codes[touched], grouping.size, grouping.keys)
+        return buying.to_group_sums(buying.sums(self._events.touched_values, touched))
 
-    def _whole_events(self, cells: Cells, members: IntArray | None, parts: tuple[Sum, ...]) -> Tally:
+    def _whole_events(
+        self, grouping: Grouping, members: IntArray | None, parts: tuple[Sum, ...]
+    ) -> GroupSums:
         """Sum events in one or more groups. `members` has the event of each code; None means all in order."""
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):
             of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds
             if members is None:
-                members_buying = chosen = np.flatnonzero(buys)
+                members_buying = buying = np.flatnonzero(buys)
             else:
-                chosen = np.flatnonzero(buys[members])
-                members_buying = members[chosen]
-            contacts = (cells.codes[chosen], of_events[members_buying])
-        sums = cells.sums({part: events.values(part) for part in parts}, members)
-        return cells.tally(sums, contacts)
+                buying = np.flatnonzero(buys[members])
+                members_buying = members[buying]
+            contacts = (grouping.codes[buying], of_events[members_buying])
+        sums = grouping.sums({part: events.values(part) for part in parts}, members)
+        return grouping.to_group_sums(sums, contacts)

@@ -16,18 +16,18 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import BoolArray, Column, EventKind, IntArray, PathData
 from headwater.reports.engine.dimensions import Kind
+from headwater.reports.engine.group_sums import (
+    EventGroupings,
+    Grouping,
+    GroupSums,
+    Numbers,
+    PairGroupings,
+    Pairs,
+    multiply,
+    sum_by_code,
+)
 from headwater.reports.engine.measures import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, Sum
 from headwater.reports.engine.plan import ReportScope, amounts_of, touches_in_window
-from headwater.reports.engine.tally import (
-    Cells,
-    EventCells,
-    Numbers,
-    PairCells,
-    Pairs,
-    Tally,
-    multiply,
-    sum_by_cell,
-)
 from headwater.reports.query import DateBasis, Measure
 
 
@@ -62,7 +62,7 @@ class CountedTouches(NamedTuple):
     places: IntArray | None
     """Indexes among the credited touches; None means all."""
     pairs: Pairs
-    cells: PairCells
+    groupings: PairGroupings
 
 
 class ChosenEvents:
@@ -74,9 +74,9 @@ class ChosenEvents:
         self.count = paths.events
         self._values: dict[Sum, IntArray] = {}
         self._credits: dict[str, ModelCredit] = {}
-        self._counted: dict[int, CountedTouches] = {}
+        self._select_counted: dict[int, CountedTouches] = {}
         """By the identity of the credited touches, which are referenced here."""
-        self.by_status: dict[StatusSums, Tally] = {}
+        self.by_status: dict[StatusSums, GroupSums] = {}
         """Shared by the plans of the scope."""
 
     @classmethod
@@ -161,24 +161,24 @@ class ChosenEvents:
     @cached_property
     def touched(self) -> CountedTouches:
         """All touches in the windows whose credit would count."""
-        return self.counted_of(self.crediting.every_touch())
+        return self.count_touches(self.crediting.every_touch())
 
     @cached_property
-    def cells(self) -> EventCells:
-        return EventCells(self.paths)
+    def groupings(self) -> EventGroupings:
+        return EventGroupings(self.paths)
 
-    def counted_of(self, credited: Credited) -> CountedTouches:
+    def count_touches(self, credited: Credited) -> CountedTouches:
         """Return the credited touches that count, shared by models that credit the same touches."""
         same = id(credited.touches)  # shared by models that credit the same touches
-        if same not in self._counted:
+        if same not in self._select_counted:
             counted, events, touches = self.counted_touches, credited.events, credited.touches
             places = None if counted is None else np.flatnonzero(counted[touches])
             pairs = Pairs(events, touches)
             if places is not None:
                 pairs = Pairs(events[places], touches[places])
-            cells = PairCells(self.paths, pairs, self.cells)
-            self._counted[same] = CountedTouches(credited, places, pairs, cells)
-        return self._counted[same]
+            groupings = PairGroupings(self.paths, pairs, self.groupings)
+            self._select_counted[same] = CountedTouches(credited, places, pairs, groupings)
+        return self._select_counted[same]
 
     def values(self, part: Sum) -> IntArray:
         """Return what each event adds to a sum."""
@@ -243,8 +243,8 @@ class ModelCredit:
         self.model = model
         self._spread = MODELS[model].share.spread
         self.credited = events.crediting.credit(model)
-        _, self._places, self.counted, self.cells = events.counted_of(self.credited)
-        self._known: dict[Measure, CreditShares] = {}
+        _, self._places, self.counted, self.groupings = events.count_touches(self.credited)
+        self._cached: dict[Measure, CreditShares] = {}
 
     @cached_property
     def statuses(self) -> IntArray:
@@ -258,41 +258,41 @@ class ModelCredit:
         without = np.where(events.slices.lengths > 0, _NOT_COUNTED, outside)
         return np.where(self.credited.counts > 0, COUNTS, without)
 
-    def sums(self, measure: Measure, cells: Cells) -> Numbers:
+    def sums(self, measure: Measure, grouping: Grouping) -> Numbers:
         """Return a credited measure by group."""
-        credit = self._credit_of(measure)
-        return multiply(sum_by_cell(cells.codes, credit.shares, cells.size), credit.worth)
+        credit = self._get_credit(measure)
+        return multiply(sum_by_code(grouping.codes, credit.shares, grouping.size), credit.worth)
 
-    def _credit_of(self, measure: Measure) -> CreditShares:
-        if measure in self._known:
-            return self._known[measure]
+    def _get_credit(self, measure: Measure) -> CreditShares:
+        if measure in self._cached:
+            return self._cached[measure]
         match measure:
             case Measure.CREDITED_EVENTS:
-                credit = self._of_events()
+                credit = self._share_events()
             case Measure.CREDITED_CONVERSIONS:
-                credit = self._of_conversions()
+                credit = self._share_conversions()
             case _:
-                credit = self._of_amounts()
+                credit = self._share_amounts()
         if self._events.keeps:
-            self._known[measure] = credit
+            self._cached[measure] = credit
         return credit
 
-    def _of_events(self) -> CreditShares:
+    def _share_events(self) -> CreditShares:
         shares, unit = self.shares_of_events()
-        return CreditShares(self._counted(shares), WHOLE_EVENT // unit)
+        return CreditShares(self._select_counted(shares), WHOLE_EVENT // unit)
 
-    def _of_conversions(self) -> CreditShares:
-        credit = self._credit_of(Measure.CREDITED_EVENTS)
+    def _share_conversions(self) -> CreditShares:
+        credit = self._get_credit(Measure.CREDITED_EVENTS)
         converts = self._events.are_conversions[self.counted.events]
         return credit._replace(shares=np.where(converts, credit.shares, 0))
 
-    def _of_amounts(self) -> CreditShares:
+    def _share_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units
         shares = self.credited.shares(units, self._spread)
         most = int(factor.max(initial=0))
         if ((factor == most) | (factor == 0)).all():  # typical orders, without mills
-            return CreditShares(self._counted(shares), most)
-        return CreditShares(self._counted(shares * factor[self.credited.events]), 1)
+            return CreditShares(self._select_counted(shares), most)
+        return CreditShares(self._select_counted(shares * factor[self.credited.events]), 1)
 
     def shares_of_events(self) -> tuple[IntArray, int]:
         """Return each credited touch's share of its event, and the units of a whole event."""
@@ -314,5 +314,5 @@ class ModelCredit:
         longest = int(self.credited.counts.max(initial=1))
         return 5 * lcm(*range(1, 1 + longest)) if longest <= 40 else WHOLE_EVENT
 
-    def _counted(self, shares: IntArray) -> IntArray:
+    def _select_counted(self, shares: IntArray) -> IntArray:
         return shares if self._places is None else shares[self._places]

@@ -25,9 +25,9 @@ from headwater.attribution.paths.path_data import Column, IntArray, PathData
 from headwater.attribution.paths.scan_plan import Block
 from headwater.database.queries import Queries
 from headwater.reports.engine.dimensions import Step
-from headwater.reports.engine.measures import figure_of
+from headwater.reports.engine.measures import compute_figure
 from headwater.reports.engine.passes import PlanLoader, add_up_plans
-from headwater.reports.engine.report_reader import ReportReader, in_thread
+from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.engine.result import PeriodSums
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
 
@@ -41,7 +41,7 @@ COMPLETE = 0.999
 Numbers = NDArray[np.float64]
 
 
-class NotJudged(StrEnum):
+class NoEstimate(StrEnum):
     TOO_LITTLE_HISTORY = "too_little_history"
     """Fewer than LEAST_HISTORY days with data are old enough."""
 
@@ -72,7 +72,7 @@ class Completeness:
     """Past days used."""
     days: tuple[DayCompleteness, ...] = ()
     """Incomplete days, earliest first."""
-    reason: NotJudged | None = None
+    reason: NoEstimate | None = None
 
     @property
     def value(self) -> float:
@@ -106,7 +106,7 @@ class ArrivedFigures:
         return self.by_age.shape[1] - 1
 
 
-def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Completeness:
+def estimate(arrivals: ArrivedFigures, as_of: date, selected_days: Collection[date]) -> Completeness:
     """Estimate the incomplete days among some days."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
@@ -114,14 +114,14 @@ def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Co
     history = so_far[max(arrivals.known_from, complete - MOST_HISTORY) : max(complete, 0)]
     history = history[history[:, -1] != 0]
     if len(history) < LEAST_HISTORY or history[:, -1].sum() <= 0:
-        reason = NotJudged.TOO_LITTLE_HISTORY
+        reason = NoEstimate.TOO_LITTLE_HISTORY
         return Completeness(as_of, horizon, len(history), reason=reason)
-    judged = [
-        _judge_day(day, float(so_far[place, last - place]), history, last - place)
+    estimates = [
+        _estimate_day(day, float(so_far[place, last - place]), history, last - place)
         for place, day in enumerate(arrivals.days)
-        if day in wanted and place >= complete
+        if day in selected_days and place >= complete
     ]
-    incomplete = tuple(day for day in judged if day.share_in < COMPLETE)
+    incomplete = tuple(day for day in estimates if day.share_in < COMPLETE)
     return Completeness(as_of, horizon, len(history), incomplete)
 
 
@@ -130,7 +130,7 @@ def judge(arrivals: ArrivedFigures, as_of: date, wanted: Collection[date]) -> Co
 # this unit; quantiles give the interval for any distribution.
 #
 #     unit = arrived + (1 - share) · mean       missing = unit · measure
-def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayCompleteness:
+def _estimate_day(day: date, value: float, history: Numbers, age: int) -> DayCompleteness:
     reached, final = history[:, age], history[:, -1]
     share = min(1.0, float(reached.sum() / final.sum()))
     usual = (1 - share) * float(final.mean())
@@ -138,7 +138,7 @@ def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayComple
     left, total = final - reached, float(units.sum())
     measures = np.sort(np.divide(left, units, out=np.zeros_like(left), where=units > 0))
     mean = float(left.sum()) / total if total > 0 else 0.0
-    low, high = (value + unit * measure for measure in _middle(measures))
+    low, high = (value + unit * measure for measure in _central_interval(measures))
     return DayCompleteness(day, value, share, value + unit * mean, low, high)
 
 
@@ -147,7 +147,7 @@ def _judge_day(day: date, value: float, history: Numbers, age: int) -> DayComple
 #
 #     0 0 0 0 0 0 .1 .2 .2 .4        of ten, one should be below and one above; none is below 0,
 #     └─ low      └─ high            so two may be above
-def _middle(measures: Numbers) -> tuple[float, float]:
+def _central_interval(measures: Numbers) -> tuple[float, float]:
     """Return the LEVEL interval of sorted measures."""
     count = len(measures)
     tail = (1 - LEVEL) / 2 * (count + 1)  # above 1, because of LEAST_HISTORY
@@ -217,7 +217,7 @@ class ArrivalDay:
         return np.maximum(self.of_event.keys(paths), late.find(paths[Column.EVENT_IDS]))
 
 
-def horizon_of(query: ReportQuery) -> int:
+def get_horizon(query: ReportQuery) -> int:
     """Return a complete day's age."""
     if query.date_basis is DateBasis.TOUCH:
         return query.window_days or LONGEST_LAG
@@ -228,11 +228,11 @@ async def load_completeness(reader: ReportReader, query: ReportQuery, as_of: dat
     """Estimate the final totals of a report's first measure by day, at the beginning of a day. Raises
     ReportTooLarge.
     """
-    horizon = horizon_of(query)
+    horizon = get_horizon(query)
     days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
     arrivals = await _load_arrivals(reader, query, days, horizon)
-    wanted = {day for day in days if query.start.date() <= day <= query.end.date()}
-    return judge(arrivals, as_of, wanted)
+    selected_days = {day for day in days if query.start.date() <= day <= query.end.date()}
+    return estimate(arrivals, as_of, selected_days)
 
 
 async def _load_arrivals(
@@ -250,8 +250,8 @@ async def _load_arrivals(
     late = await _load_late(reader, of_event)
     plan = replace(planned.plan, dimensions=(step, ArrivalDay(of_event, late)))
     (pieces,) = await add_up_plans(reader, [replace(planned, plan=plan)])
-    sums = await in_thread(PeriodSums.join, past, planned.period, pieces)
-    by_age = await in_thread(_by_age, sums, len(cut), horizon)
+    sums = await run_in_thread(PeriodSums.join, past, planned.period, pieces)
+    by_age = await run_in_thread(_by_age, sums, len(cut), horizon)
     return ArrivedFigures(cut, by_age, late.known_from)
 
 
@@ -290,7 +290,7 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
     if missing := [block for block, cached in arrivals.items() if cached is None]:
         days = await _read_days(reader, starts, missing)
         for block in missing:
-            arrivals[block] = reader.put_cached(keys[block], _of_block(days, block))
+            arrivals[block] = reader.put_cached(keys[block], _select_block(days, block))
     late = np.concatenate([_NO_LATE, *(each.late for each in arrivals.values())], axis=1)
     late = late[:, np.argsort(late[0])]
     received = [each.received for each in arrivals.values() if each.received]
@@ -317,12 +317,14 @@ async def _read_days(
     return [_DayArrivals(*row) for row in await cursor.fetchall()]
 
 
-def _of_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
-    own = [each for each in days if block.first_day <= each.day <= block.last_day]
+def _select_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
+    block_days = [each for each in days if block.first_day <= each.day <= block.last_day]
     late = [
-        np.stack([ids, np.full_like(ids, each.place)]) for each in own for ids in [read_numbers(each.late)]
+        np.stack([ids, np.full_like(ids, each.place)])
+        for each in block_days
+        for ids in [read_numbers(each.late)]
     ]
-    received = min((each.received for each in own), default=None)
+    received = min((each.received for each in block_days), default=None)
     return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)
 
 
@@ -333,6 +335,6 @@ def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
     for place in range(sums.groups.groups):
         day, arrival = sums.keys(place)
         if 1 <= day <= days and arrival <= days:
-            figure = figure_of(sums.query, column, sums.at(place), sums.whole)
+            figure = compute_figure(sums.query, column, sums.at(place), sums.whole)
             by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
     return by_age

@@ -14,7 +14,7 @@ import numpy as np
 from psycopg import AsyncConnection
 
 from headwater.attribution.paths.live import read_numbers
-from headwater.attribution.paths.lookup import place_among
+from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import LEFT_OUT, ROUNDED_AWAY, Column, IntArray, PathData
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.models import Space
@@ -91,8 +91,8 @@ class LeftOutAmounts:
 
     def among(self, event_ids: IntArray) -> list[LeftOutMoney]:
         """Return the money left out of some distinct events."""
-        places, known = place_among(self.event_ids, event_ids)
-        places = places[known]
+        places, matched = find_positions(self.event_ids, event_ids)
+        places = places[matched]
         several: list[LeftOutMoney] = []
         for place, kind in enumerate(self.kinds):
             of_kind = places[self.kind_of[places] == place]
@@ -141,20 +141,20 @@ class ConvertedAmounts:
     """Encoded like Column.AMOUNTS."""
     left_out: LeftOutAmounts
 
-    def put_into(self, paths: PathData) -> PathData:
+    def replace_in(self, paths: PathData) -> PathData:
         """Replace the stored amounts."""
         if Column.AMOUNTS not in paths.columns:
             return paths
-        places, known = place_among(self.event_ids, paths[Column.EVENT_IDS])
-        if not known.any():
+        places, matched = find_positions(self.event_ids, paths[Column.EVENT_IDS])
+        if not matched.any():
             return paths
-        amounts = np.where(known, self.amounts[places], paths[Column.AMOUNTS])
+        amounts = np.where(matched, self.amounts[places], paths[Column.AMOUNTS])
         columns = {**paths.columns, Column.AMOUNTS: amounts}
         return replace(paths, columns=columns)
 
 
 @dataclass(frozen=True)
-class _Group:
+class _EventGroup:
     currency: str
     day: date
     """Local."""
@@ -193,8 +193,8 @@ async def load_conversion(
     if not groups:
         return None
     currencies = {group.currency for group in groups} | {target, space.currency}
-    days_of = {group.day for group in groups} if len(currencies) > 1 else set[date]()
-    rates = await load_rates(connection, space.id, days_of, currencies, exchange.at)
+    rate_days = {group.day for group in groups} if len(currencies) > 1 else set[date]()
+    rates = await load_rates(connection, space.id, rate_days, currencies, exchange.at)
     numbers: list[int] = []
     left_out: dict[tuple[str, LeftOutReason], list[tuple[int, int, date]]] = {}
     for group in groups:
@@ -207,8 +207,8 @@ async def load_conversion(
                 left_out.setdefault((group.currency, value), []).append((event_id, amount, group.day))
     event_ids = np.concatenate([group.event_ids for group in groups])
     order = np.argsort(event_ids)
-    amounts_of = np.array(numbers, dtype=np.int64)
-    return ConvertedAmounts(event_ids[order], amounts_of[order], LeftOutAmounts.of(left_out))
+    converted = np.array(numbers, dtype=np.int64)
+    return ConvertedAmounts(event_ids[order], converted[order], LeftOutAmounts.of(left_out))
 
 
 async def _days(
@@ -224,7 +224,7 @@ async def _days(
 
 async def _fetch_groups(
     connection: AsyncConnection, space: Space, target: str, days: tuple[date, date]
-) -> list[_Group]:
+) -> list[_EventGroup]:
     values = {
         "space_id": space.id,
         "own": space.currency,
@@ -236,6 +236,6 @@ async def _fetch_groups(
     }
     rows = await fetch_all(connection.cursor(binary=True), queries["events"], values)
     return [
-        _Group(currency, day, from_page, read_numbers(ids), read_numbers(amounts))
+        _EventGroup(currency, day, from_page, read_numbers(ids), read_numbers(amounts))
         for currency, day, from_page, ids, amounts in rows
     ]

@@ -64,7 +64,7 @@ class Mapped:
     column: Column
     numbers: IntArray
     """Ascending."""
-    key_of: IntArray
+    number_keys: IntArray
     """The key of each number."""
     of_touch: bool = False
 
@@ -77,11 +77,11 @@ class Mapped:
 
     @cached_property
     def _key_map(self) -> NumberMap:
-        return NumberMap(self.numbers, self.key_of, NO_KEY)
+        return NumberMap(self.numbers, self.number_keys, NO_KEY)
 
 
 @dataclass(frozen=True)
-class OfEventName:
+class EventNames:
     """The keys are indexes in `names`."""
 
     names: tuple[str, ...]
@@ -189,13 +189,13 @@ def steps(buckets: TimeBuckets, *, of_touch: bool) -> Step:
     return Step(starts, of_touch)
 
 
-def of_channels() -> Mapped:
+def make_channel_dimension() -> Mapped:
     numbers = np.array(list(CHANNEL_IDS), dtype=np.int64)
     channels = np.array(list(CHANNEL_IDS.values()), dtype=np.int64)
     return Mapped(Column.SOURCES, numbers, channels, of_touch=True)
 
 
-def of_platforms(sources: SourceNames) -> Mapped:
+def make_platform_dimension(sources: SourceNames) -> Mapped:
     """Return the ad platforms that bill sources, numbered from 1 in the Space's order."""
     places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
     owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
@@ -282,7 +282,7 @@ _WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
 
 
 @dataclass(frozen=True)
-class KindOfEvent:
+class EventKinds:
     """Event kinds of some event names; others have no key."""
 
     names: tuple[str, ...] = ()
@@ -297,26 +297,26 @@ class KindOfEvent:
         is_order = np.array([name == ORDER_NAME for name in paths.event_names], dtype=np.bool_)
         plain = np.where(is_order, Kind.ORDER, Kind.CONVERSION)[paths[Column.NAMES]]
         keys = np.where(kinds == EventKind.PLAIN, plain, keys)
-        return keys if self._has_all(paths) else np.where(self._named(paths), keys, NO_KEY)
+        return keys if self._has_all(paths) else np.where(self._has_name(paths), keys, NO_KEY)
 
     def converting_amounts(self, paths: PathData, amounts: IntArray) -> IntArray:
         """Set the amounts of other events to 0."""
-        return amounts if self._has_all(paths) else np.where(self._named(paths), amounts, 0)
+        return amounts if self._has_all(paths) else np.where(self._has_name(paths), amounts, 0)
 
     def without_other_amounts(self, paths: PathData) -> PathData:
         """Remove the amounts of other events."""
         if self._has_all(paths):
             return paths
-        amounts = np.where(self._named(paths), paths[Column.AMOUNTS], NO_AMOUNT)
+        amounts = np.where(self._has_name(paths), paths[Column.AMOUNTS], NO_AMOUNT)
         columns = {**paths.columns, Column.AMOUNTS: amounts}
         return replace(paths, columns=columns)
 
     def _has_all(self, paths: PathData) -> bool:
         return not self.names or set(self.names).issuperset(paths.event_names)
 
-    def _named(self, paths: PathData) -> BoolArray:
-        listed = np.array([name in self.names for name in paths.event_names], dtype=np.bool_)
-        return listed[paths[Column.NAMES]]
+    def _has_name(self, paths: PathData) -> BoolArray:
+        is_listed = np.array([name in self.names for name in paths.event_names], dtype=np.bool_)
+        return is_listed[paths[Column.NAMES]]
 
 
-EVERY_NAME = KindOfEvent()
+EVERY_NAME = EventKinds()

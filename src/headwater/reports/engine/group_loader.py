@@ -20,8 +20,8 @@ from headwater.reports.engine.dimensions import (
     NO_KEY,
     Customers,
     Dimension,
+    EventKinds,
     Kind,
-    KindOfEvent,
     Step,
     steps,
 )
@@ -29,12 +29,12 @@ from headwater.reports.engine.groups import (
     CUSTOMERS,
     KINDS,
     ReportDimension,
+    find_key,
     load_dimension,
-    number_of,
     step_keys,
 )
-from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter, are_named
-from headwater.reports.engine.report_reader import ReportReader, in_thread
+from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter, have_names
+from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
 
@@ -44,13 +44,13 @@ NEW, RETURNING = range(2)
 
 
 @dataclass(frozen=True, eq=False)
-class OfCustomer:
+class NewOrReturning:
     """New and returning customers. A paid event is its customer's first order or a later one; a refund
     follows its customer's latest order before it. Other events have no key.
     """
 
     first_orders: FirstOrders
-    kinds: KindOfEvent
+    kinds: EventKinds
     of_touch = False
 
     @property
@@ -89,11 +89,11 @@ class OrderScope:
 
     def orders(self, paths: PathData) -> IntArray:
         """Return rows of customers, seconds and event ids."""
-        chosen = paths[Column.AMOUNTS] > 0
+        is_order = paths[Column.AMOUNTS] > 0
         if self.event_names:
-            chosen &= are_named(self.event_names, paths)
+            is_order &= have_names(self.event_names, paths)
         columns = [self.customers.keys(paths), paths[Column.SECONDS], paths[Column.EVENT_IDS]]
-        return np.stack([column[chosen].astype(np.int64) for column in columns])
+        return np.stack([column[is_order].astype(np.int64) for column in columns])
 
 
 def gather_orders(scopes: Sequence[OrderScope], paths: PathData) -> list[IntArray]:
@@ -105,30 +105,32 @@ ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empt
 
 def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
     """Find the earliest order of each customer; the lowest id wins within a second."""
-    contacts, seconds = (_together(orders, place) for place in (0, 1))
-    numbers, places = _numbered(contacts)
-    earliest = _least(places, seconds, len(numbers))
+    contacts, seconds = (_join_column(orders, place) for place in (0, 1))
+    numbers, places = _number_contacts(contacts)
+    earliest = _find_least(places, seconds, len(numbers))
     at_first = earliest[places] == seconds
-    known = earliest != NEVER
-    second = _second_of(places, seconds, at_first, earliest)
-    both = NumberMap(numbers, earliest, NEVER), NumberMap(numbers, second, NEVER)
-    if np.count_nonzero(at_first) == np.count_nonzero(known):
-        marks = NumberMap(numbers[known], earliest[known], NO_MARK)
-        return FirstOrders(marks, Column.SECONDS, scan, scope.customers, scope.event_names, both)
-    ids = _least(places[at_first], _together(orders, 2)[at_first], len(numbers))
-    marks = NumberMap(numbers[known], ids[known], NO_MARK)
-    return FirstOrders(marks, Column.EVENT_IDS, scan, scope.customers, scope.event_names, both)
+    has_order = earliest != NEVER
+    second = _find_second_orders(places, seconds, at_first, earliest)
+    order_seconds = NumberMap(numbers, earliest, NEVER), NumberMap(numbers, second, NEVER)
+    if np.count_nonzero(at_first) == np.count_nonzero(has_order):
+        marks = NumberMap(numbers[has_order], earliest[has_order], NO_MARK)
+        return FirstOrders(marks, Column.SECONDS, scan, scope.customers, scope.event_names, order_seconds)
+    ids = _find_least(places[at_first], _join_column(orders, 2)[at_first], len(numbers))
+    marks = NumberMap(numbers[has_order], ids[has_order], NO_MARK)
+    return FirstOrders(marks, Column.EVENT_IDS, scan, scope.customers, scope.event_names, order_seconds)
 
 
-def _second_of(places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray) -> IntArray:
+def _find_second_orders(
+    places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray
+) -> IntArray:
     """Return the time of each customer's second order, which may equal the first."""
     later = np.flatnonzero(~at_first)
-    second = _least(places[later], seconds[later], len(earliest))
+    second = _find_least(places[later], seconds[later], len(earliest))
     shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
     return np.where(shared, earliest, second)
 
 
-def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
+def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
     """Return the contacts, ascending, and the index of each order's contact. Dense ids, the usual case, give
     the full id range without sorting.
     """
@@ -139,14 +141,14 @@ def _numbered(contacts: IntArray) -> tuple[IntArray, IntArray]:
     return numbers, np.searchsorted(numbers, contacts)
 
 
-def _least(places: IntArray, values: IntArray, size: int) -> IntArray:
+def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
     """Return the least value at each index, NEVER without one."""
     least = np.full(size, NEVER, dtype=np.int64)
     np.minimum.at(least, places, values)
     return least
 
 
-def _together(orders: Sequence[IntArray], place: int) -> IntArray:
+def _join_column(orders: Sequence[IntArray], place: int) -> IntArray:
     return np.concatenate([np.array([], dtype=np.int64), *(each[place] for each in orders)])
 
 
@@ -169,10 +171,10 @@ class GroupLoader:
         self._loaded: dict[Group, ReportDimension] = {}
 
     @property
-    def kinds(self) -> KindOfEvent:
+    def kinds(self) -> EventKinds:
         """The kinds of the events; a query with event names has only those."""
         filters = self._subject.filters
-        return KindOfEvent(() if filters.event_names else self._reader.conversion_names(filters))
+        return EventKinds(() if filters.event_names else self._reader.conversion_names(filters))
 
     async def load(self, group: Group) -> ReportDimension:
         """Return a dimension other than time buckets."""
@@ -187,10 +189,10 @@ class GroupLoader:
         last_day = self.last_day(self._subject.span)
         names = self._reader.conversion_names(self._subject.filters)
         scope = OrderScope(frozenset(names), customers)
-        read = self._reader.first_orders
-        if (scope, last_day) not in read:
-            read[scope, last_day] = await self._load_first_orders(scope, last_day)
-        return read[scope, last_day]
+        loaded = self._reader.first_orders
+        if (scope, last_day) not in loaded:
+            loaded[scope, last_day] = await self._load_first_orders(scope, last_day)
+        return loaded[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last UTC day of the events; a range of touches ends one window later."""
@@ -208,8 +210,8 @@ class GroupLoader:
         for each in only:
             if isinstance(each.dimension, Step) and not each.of_touch:
                 seconds = each.dimension.seconds_of(each.keys, bounds.seconds)
-                first = max(first, _day_of(seconds.start))
-                last = min(last, _day_of(max(seconds.start, seconds.stop - 1)))
+                first = max(first, _get_day(seconds.start))
+                last = min(last, _get_day(max(seconds.start, seconds.stop - 1)))
         return first, last
 
     async def filters(
@@ -218,15 +220,15 @@ class GroupLoader:
         """Return the key filters of the range, or of a compared range. Raises Invalid for too many time
         buckets.
         """
-        wanted: dict[Group, set[str | None]] = {}
+        texts_by_group: dict[Group, set[str | None]] = {}
         for condition in self._subject.filters.only:
-            wanted.setdefault(condition.group, set()).add(condition.key)
+            texts_by_group.setdefault(condition.group, set()).add(condition.key)
         return tuple(
             [
                 KeyFilter(*self._steps(group, texts, span, compare))
                 if group in STEPS
                 else await self._filter(group, texts)
-                for group, texts in wanted.items()
+                for group, texts in texts_by_group.items()
             ]
         )
 
@@ -234,7 +236,7 @@ class GroupLoader:
         if group is Group.KIND:
             return ReportDimension(group, self.kinds, KINDS)
         if group is Group.CUSTOMER:
-            customers = OfCustomer(await self.first_orders(), self.kinds)
+            customers = NewOrReturning(await self.first_orders(), self.kinds)
             return ReportDimension(group, customers, CUSTOMERS)
         return await load_dimension(
             self._reader.connection,
@@ -252,7 +254,7 @@ class GroupLoader:
         async def load() -> FirstOrders:
             sums = reader.sums(paths, scan, [scope], ORDERS, signs=True)
             orders = [of_scope async for (of_scope,) in sums]
-            return await in_thread(find_first_orders, orders, scan, scope)
+            return await run_in_thread(find_first_orders, orders, scan, scope)
 
         history = scan.history(last_day)
         key = None if history is None else ("first orders", scope, history)
@@ -260,8 +262,8 @@ class GroupLoader:
 
     async def _filter(self, group: Group, texts: Collection[str | None]) -> KeyFilter:
         loaded = await self.load(group)
-        numbers = [number_of(loaded.keys, text) for text in texts]
-        return KeyFilter(loaded.dimension, _ascending(numbers))
+        numbers = [find_key(loaded.keys, text) for text in texts]
+        return KeyFilter(loaded.dimension, _sort_keys(numbers))
 
     def _steps(
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
@@ -274,15 +276,17 @@ class GroupLoader:
         keys = step_keys(main)
         places = [keys.find(text) for text in texts if text is not None]
         if compare is Comparison.NONE:
-            return steps(main, of_touch=subject.of_touch_dates), _ascending(places)
-        others = cut(span, group, zone, FIELD)
-        theirs = [counterpart(place, compare, main, others) for place in places if place is not None]
-        return steps(others, of_touch=subject.of_touch_dates), _ascending(theirs)
+            return steps(main, of_touch=subject.of_touch_dates), _sort_keys(places)
+        compared_buckets = cut(span, group, zone, FIELD)
+        counterparts = [
+            counterpart(place, compare, main, compared_buckets) for place in places if place is not None
+        ]
+        return steps(compared_buckets, of_touch=subject.of_touch_dates), _sort_keys(counterparts)
 
 
-def _ascending(numbers: Collection[int | None]) -> IntArray:
+def _sort_keys(numbers: Collection[int | None]) -> IntArray:
     return np.array(sorted(number for number in numbers if number is not None), dtype=np.int64)
 
 
-def _day_of(second: int) -> date:
+def _get_day(second: int) -> date:
     return datetime.fromtimestamp(second, UTC).date()

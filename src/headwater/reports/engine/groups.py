@@ -22,19 +22,19 @@ from headwater.reports.engine.dimensions import (
     NO_KEY,
     ClockPart,
     Dimension,
+    EventNames,
     Mapped,
-    OfEventName,
     Stored,
-    of_channels,
-    of_platforms,
+    make_channel_dimension,
+    make_platform_dimension,
 )
 from headwater.reports.engine.path_dimensions import (
     DAYS,
     TOUCHES,
     StepNames,
     TouchPath,
+    make_path_dimension,
     name_steps,
-    path_dimension,
 )
 from headwater.reports.engine.time_buckets import TimeBuckets, key_of
 from headwater.reports.query import OF_PATHS, Group
@@ -110,7 +110,7 @@ def step_keys(steps: TimeBuckets) -> ListedKeys:
     return ListedKeys([key_of(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
 
 
-def number_of(keys: GroupKeys, text: str | None) -> int | None:
+def find_key(keys: GroupKeys, text: str | None) -> int | None:
     """Return the key of a text; NO_KEY for None."""
     return NO_KEY if text is None else keys.find(text)
 
@@ -179,26 +179,26 @@ async def load_dimension(
 ) -> ReportDimension:
     """Return a dimension that doesn't depend on other events."""
     if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
-        return _of_sources(group, window_days, space.sources)
+        return _make_source_dimension(group, window_days, space.sources)
     if group is Group.COUNTRY:
-        return await _countries(connection, space)
+        return await _load_countries(connection, space)
     if group is Group.SELF_REPORTED_SOURCE:
-        return await _self_reported(connection, space)
+        return await _load_self_reported(connection, space)
     if group in TAG_PROPERTIES:
-        return await _of_tag_sets(connection, space, group)
+        return await _load_tag_sets(connection, space, group)
     if group in (Group.WEEKDAY, Group.HOUR):
         part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
         return ReportDimension(group, part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
-    return _STORED[group]
+    return _STATIC[group]
 
 
-def _of_sources(group: Group, window_days: int, sources: SourceNames) -> ReportDimension:
+def _make_source_dimension(group: Group, window_days: int, sources: SourceNames) -> ReportDimension:
     if group is Group.SOURCE:
         return ReportDimension(group, Stored(Column.SOURCES, of_touch=True), SourceKeys(sources))
     if group is Group.PLATFORM:
         names = ListedKeys(tuple(sources.platform_sources), first=1)
-        return ReportDimension(group, of_platforms(sources), names)
-    dimension = path_dimension(group, window_days, sources)
+        return ReportDimension(group, make_platform_dimension(sources), names)
+    dimension = make_path_dimension(group, window_days, sources)
     return ReportDimension(group, dimension, _path_keys(group, sources))
 
 
@@ -214,11 +214,11 @@ def _path_keys(group: Group, sources: SourceNames) -> GroupKeys:
             return PathKeys(name_steps(group, sources))
 
 
-_STORED = {
+_STATIC = {
     dimension.group: dimension
     for dimension in (
-        ReportDimension(Group.CHANNEL, of_channels(), ListedKeys(CHANNELS, first=1)),
-        ReportDimension(Group.EVENT, OfEventName(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
+        ReportDimension(Group.CHANNEL, make_channel_dimension(), ListedKeys(CHANNELS, first=1)),
+        ReportDimension(Group.EVENT, EventNames(EVENT_NAMES), ListedKeys(EVENT_NAMES)),
         ReportDimension(Group.COMPANY, Stored(Column.COMPANIES, nothing=0), IdKeys()),
         ReportDimension(Group.CONTACT, Stored(Column.CONTACTS), IdKeys()),
     )
@@ -226,36 +226,36 @@ _STORED = {
 """The same in every Space."""
 
 
-async def _countries(connection: AsyncConnection, space: Space) -> ReportDimension:
+async def _load_countries(connection: AsyncConnection, space: Space) -> ReportDimension:
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["countries"], {"space_id": space.id})
     members = [read_numbers(packed) for _, packed in rows]
-    numbers, keys = _ascending(members)
+    numbers, keys = _flatten(members)
     texts = ListedKeys([country for country, _ in rows])
     return ReportDimension(Group.COUNTRY, Mapped(Column.CONTACTS, numbers, keys), texts)
 
 
-async def _self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
+async def _load_self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
     """Return the source of each contact's last answer."""
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
-    numbers, places = _ascending([read_numbers(packed) for _, packed in rows])
-    listed = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
-    mapped = Mapped(Column.CONTACTS, numbers, listed[places])
+    numbers, places = _flatten([read_numbers(packed) for _, packed in rows])
+    source_keys = np.array([SELF_REPORTED.index(source) for source, _ in rows], dtype=np.int64)
+    mapped = Mapped(Column.CONTACTS, numbers, source_keys[places])
     return ReportDimension(Group.SELF_REPORTED_SOURCE, mapped, ListedKeys(SELF_REPORTED))
 
 
-async def _of_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
+async def _load_tag_sets(connection: AsyncConnection, space: Space, group: Group) -> ReportDimension:
     key, name = TAG_PROPERTIES[group].sql
     query = queries["tag_sets"].format(key=key, name=name)
     rows = await fetch_all(connection, query, {"space_id": space.id})
-    numbers, keys = _ascending([np.array(ids, dtype=np.int64) for *_, ids in rows])
+    numbers, keys = _flatten([np.array(ids, dtype=np.int64) for *_, ids in rows])
     mapped = Mapped(Column.TAG_SETS, numbers, keys, of_touch=True)
     texts = ListedKeys([value for value, _, _ in rows])
     return ReportDimension(group, mapped, texts, [name for _, name, _ in rows])
 
 
-def _ascending(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+def _flatten(members: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """Return the numbers of all sets, ascending, and the index of each one's set."""
     numbers = np.concatenate([np.array([], dtype=np.int64), *members])
     keys = np.repeat(np.arange(len(members)), [len(ids) for ids in members])
@@ -267,14 +267,15 @@ async def fetch_labels(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: Sequence[int]
 ) -> dict[int, str | None]:
     texts = {key: dimension.keys.text(key) for key in set(keys) if key != NO_KEY}
-    names = await _names(connection, space_id, dimension, list(texts.values()))
-    own = dimension.names
+    names = await _fetch_names(connection, space_id, dimension, list(texts.values()))
+    tag_names = dimension.names
     return {
-        key: (own[key] if own is not None else None) or names.get(text) or text for key, text in texts.items()
+        key: (tag_names[key] if tag_names is not None else None) or names.get(text) or text
+        for key, text in texts.items()
     }
 
 
-async def _names(
+async def _fetch_names(
     connection: AsyncConnection, space_id: int, dimension: ReportDimension, keys: list[str]
 ) -> dict[str, str | None]:
     bound: dict[str, Any] = {"space_id": space_id, "keys": keys}
@@ -297,8 +298,8 @@ async def fetch_contacts_meeting(
     connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
 ) -> IntArray:
     """Return the contacts that meet conditions on custom fields, ascending."""
-    of_fields, bound = compose_all(conditions)
-    query = queries["contacts"].format(conditions=of_fields)
+    composed, bound = compose_all(conditions)
+    query = queries["contacts"].format(conditions=composed)
     values = bound | {"space_id": space_id}
     (packed,) = await fetch_one(connection.cursor(binary=True), query, values)
     return read_numbers(packed)

@@ -12,7 +12,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.reports.engine.tally import Tally, sum_all
+from headwater.reports.engine.group_sums import GroupSums, sum_all
 from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
@@ -100,7 +100,7 @@ FORMS = {
 """Formulas that don't depend on the model. Contacts and shares have no formula."""
 
 
-def form_of(measure: Measure, model: str) -> MeasureForm:
+def get_form(measure: Measure, model: str) -> MeasureForm:
     if measure in CREDITED:
         unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
@@ -143,29 +143,29 @@ class Sums:
         return Sums(sums, self.contacts)
 
 
-def sums_at(tally: Tally, at: int, contacts: int) -> Sums:
-    return Sums({name: int(sums[at]) for name, sums in tally.sums.items()}, contacts)
+def sums_at(group_sums: GroupSums, at: int, contacts: int) -> Sums:
+    return Sums({name: int(sums[at]) for name, sums in group_sums.sums.items()}, contacts)
 
 
-def total_of(tally: Tally) -> Sums:
-    sums = {name: sum_all(sums) for name, sums in tally.sums.items()}
-    return Sums(sums, tally.contact_total())
+def sum_groups(group_sums: GroupSums) -> Sums:
+    sums = {name: sum_all(sums) for name, sums in group_sums.sums.items()}
+    return Sums(sums, group_sums.contact_total())
 
 
-def figures_of(
+def compute_figures(
     query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
     """Shares are relative to `whole`."""
     chosen = columns_of(query) if columns is None else columns
-    return {column: figure_of(query, column, sums, whole) for column in chosen}
+    return {column: compute_figure(query, column, sums, whole) for column in chosen}
 
 
-def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
+def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
     if column.measure is Measure.CONTACTS:
         return sums.contacts
     if column.measure is Measure.SHARE:
         return _share(query, column, sums, whole)
-    form = form_of(column.measure, column.model or query.models[0])
+    form = get_form(column.measure, column.model or query.models[0])
     amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
     match form.unit:
         case Unit.COUNT:
@@ -179,19 +179,19 @@ def figure_of(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums)
             return rounded(Fraction(amount, per)) if per else None
 
 
-def rough_figures(query: ReportQuery, measure: Measure, tally: Tally) -> NDArray[np.float64]:
+def rough_figures(query: ReportQuery, measure: Measure, group_sums: GroupSums) -> NDArray[np.float64]:
     """Return an approximate figure of every group, up to a constant factor; NaN if undefined."""
     if measure is Measure.CONTACTS:
-        return tally.contact_counts().astype(np.float64)
+        return group_sums.contact_counts().astype(np.float64)
     if measure is Measure.SHARE:
-        return rough_figures(query, query.measures[0], tally)
-    form = form_of(measure, query.models[0])
-    amounts = tally.sum(form.plus).astype(np.float64)
+        return rough_figures(query, query.measures[0], group_sums)
+    form = get_form(measure, query.models[0])
+    amounts = group_sums.sum(form.plus).astype(np.float64)
     if form.minus:
-        amounts = amounts - tally.sum(form.minus).astype(np.float64)
+        amounts = amounts - group_sums.sum(form.minus).astype(np.float64)
     if form.per is None:
         return amounts
-    per = tally.sum(form.per).astype(np.float64)
+    per = group_sums.sum(form.per).astype(np.float64)
     return np.divide(amounts, per, out=np.full(len(per), np.nan), where=per != 0)
 
 
@@ -206,7 +206,7 @@ def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureCh
 
 def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
     first = FigureColumn(query.measures[0], column.model)
-    part, of = (figure_of(query, first, each, whole) for each in (sums, whole))
+    part, of = (compute_figure(query, first, each, whole) for each in (sums, whole))
     return rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
 
 

@@ -15,7 +15,7 @@ from headwater.attribution.paths.lookup import distinct_values
 from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, PathData
 from headwater.attribution.paths.reader import PathReader
 from headwater.http.errors import Invalid
-from headwater.reports.engine.addition import PieceSums, add_up
+from headwater.reports.engine.addition import BatchSums, add_up
 from headwater.reports.engine.block_sums import Addition
 from headwater.reports.engine.chosen_events import ChosenEvents
 from headwater.reports.engine.conversion import LeftOutMoney
@@ -38,7 +38,7 @@ class PeriodPlan:
     """The first and last UTC day of the events to read."""
 
 
-def subject_of(query: ReportQuery) -> ReportQuery:
+def get_subject(query: ReportQuery) -> ReportQuery:
     """Return the query without fields in which reports of the same events and credit may differ."""
     return replace(
         query,
@@ -62,7 +62,7 @@ class PlanLoader:
     ) -> None:
         """All queries must have one subject. `also` filters events further."""
         self._also = also
-        self._reader, self._subject = reader, subject_of(queries[0])
+        self._reader, self._subject = reader, get_subject(queries[0])
         self._span = DateTimeSpan(self._subject.start, self._subject.end)
         self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
         self._measures = frozenset(measure for query in queries for measure in query.measures)
@@ -71,7 +71,7 @@ class PlanLoader:
             Subject(self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates),
         )
         self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
-        self._known_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
+        self._cached_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
         self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
@@ -106,12 +106,12 @@ class PlanLoader:
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
-        of_events = None if self._of_touch_dates else seconds
-        conditions, tag_sets = await self._selected()
+        event_seconds = None if self._of_touch_dates else seconds
+        conditions, tag_sets = await self._load_selection()
         return ReportScope(
             self._subject,
             seconds,
-            conditions.with_keys([*only, *self._also]).within(of_events),
+            conditions.with_keys([*only, *self._also]).within(event_seconds),
             self._source_ids(filters.sources),
             tag_sets,
             tuple(each for each in only if each.of_touch),
@@ -138,7 +138,7 @@ class PlanLoader:
         choice = FitChoice(subject.fit, subject.filters.event_names)
         return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
-    async def _selected(self) -> tuple[EventConditions, IntArray | None]:
+    async def _load_selection(self) -> tuple[EventConditions, IntArray | None]:
         """Return the conditions and tag sets that all ranges share."""
         if self._selection is None:
             await self._reader.bound_time()
@@ -153,27 +153,27 @@ class PlanLoader:
 
     def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
         group = buckets.group
-        if (span, group) not in self._known_steps:
+        if (span, group) not in self._cached_steps:
             dimension = steps(buckets, of_touch=self._of_touch_dates)
-            of_report = ReportDimension(group, dimension, step_keys(buckets))
-            self._known_steps[span, group] = of_report
-        return self._known_steps[span, group]
+            dimensions_entry = ReportDimension(group, dimension, step_keys(buckets))
+            self._cached_steps[span, group] = dimensions_entry
+        return self._cached_steps[span, group]
 
 
-PLAN_SUMS = Addition[Plan, PieceSums | None]("report", add_up, nothing=None)
+PLAN_SUMS = Addition[Plan, BatchSums | None]("report", add_up, nothing=None)
 
 
-async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[PieceSums]]:
+async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[BatchSums]]:
     """Return the sums of each plan, one item per batch. Raises ReportTooLarge."""
-    sums: list[list[PieceSums]] = [[] for _ in plans]
+    sums: list[list[BatchSums]] = [[] for _ in plans]
     for together in _passes(plans):
-        of_pass = [plans[place] for place in together]
-        paths = path_reader(reader, [planned.plan for planned in of_pass])
-        scan = await reader.plan_scan(paths, _days(of_pass))
-        subjects = [planned.plan for planned in of_pass]
-        async for piece in reader.sums(paths, scan, subjects, PLAN_SUMS):
-            for place, of_plan in zip(together, piece, strict=True):
-                sums[place] += [] if of_plan is None else [of_plan]
+        pass_plans = [plans[place] for place in together]
+        paths = path_reader(reader, [planned.plan for planned in pass_plans])
+        scan = await reader.plan_scan(paths, _cover_days(pass_plans))
+        subjects = [planned.plan for planned in pass_plans]
+        async for batch in reader.sums(paths, scan, subjects, PLAN_SUMS):
+            for place, plan_sums in zip(together, batch, strict=True):
+                sums[place] += [] if plan_sums is None else [plan_sums]
     return sums
 
 
@@ -196,7 +196,7 @@ def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
     """
     passes: list[list[int]] = []
     until = None
-    for place in sorted(range(len(plans)), key=lambda place: _order(plans[place])):
+    for place in sorted(range(len(plans)), key=lambda place: _sort_key(plans[place])):
         (first, last), kind = plans[place].days, plans[place].plan.paths_of_companies
         if until is not None and kind == until[0] and (first - until[1]).days <= 1:
             passes[-1].append(place)
@@ -207,11 +207,11 @@ def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
     return passes
 
 
-def _days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
+def _cover_days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
     return min(planned.days[0] for planned in plans), max(planned.days[1] for planned in plans)
 
 
-def _order(planned: PeriodPlan) -> tuple[bool, int]:
+def _sort_key(planned: PeriodPlan) -> tuple[bool, int]:
     return planned.plan.paths_of_companies, planned.days[0].toordinal()
 
 
@@ -241,13 +241,13 @@ async def load_left_out(
     """Return the money left out, `without` some events. Call it after the sums are loaded."""
     if not reader.leaves_out_money:
         return ()
-    plan = _plan_of(planned.plan)
+    plan = _without_groups(planned.plan)
     by_company = _is_of_touches(plan) and plan.query.by_company
     paths = reader.path_reader(_columns(plan), by_company=by_company)
     scan = await reader.plan_scan(paths, planned.days)
     amounts = await reader.left_out_amounts(scan)
-    pieces = [ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)]
-    ids = np.concatenate([_NONE, *pieces])
+    batches = [ids async for (ids,) in reader.sums(paths, scan, [plan], _LEFT_OUT_EVENTS)]
+    ids = np.concatenate([_NONE, *batches])
     if without:
         ids = ids[~np.isin(ids, np.fromiter(without, dtype=np.int64))]
     return tuple(amounts.among(ids))
@@ -256,7 +256,7 @@ async def load_left_out(
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
     """Return the ids of events whose amounts are left out, for each plan."""
     some = _select_left_out(paths)
-    return [_ids_of(plan, some) if some.events else _NONE for plan in plans]
+    return [_find_ids(plan, some) if some.events else _NONE for plan in plans]
 
 
 def _select_left_out(paths: PathData) -> PathData:
@@ -264,7 +264,7 @@ def _select_left_out(paths: PathData) -> PathData:
     return paths.select((amounts == LEFT_OUT) | (amounts == -LEFT_OUT))
 
 
-def _ids_of(plan: Plan, paths: PathData) -> IntArray:
+def _find_ids(plan: Plan, paths: PathData) -> IntArray:
     paths = _select_left_out(plan.scope.kinds.without_other_amounts(paths))
     events = ChosenEvents.of(plan.scope, paths)
     ids = events.paths[Column.EVENT_IDS]
@@ -273,7 +273,7 @@ def _ids_of(plan: Plan, paths: PathData) -> IntArray:
     return ids[distinct_values(events.touched.pairs.events)].astype(np.int64)
 
 
-def _plan_of(plan: Plan) -> Plan:
+def _without_groups(plan: Plan) -> Plan:
     """Return a plan of the same events without groups and measures."""
     return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
 

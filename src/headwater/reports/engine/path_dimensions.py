@@ -125,7 +125,7 @@ _Number = Callable[[PathData, TouchSlices], IntArray]
 
 
 @dataclass(frozen=True)
-class OfPath:
+class PathDimension:
     window_days: int
     read: tuple[Column, ...]
     """Columns besides the window's."""
@@ -147,11 +147,11 @@ class OfPath:
         return keys
 
 
-def path_dimension(group: Group, window_days: int, sources: SourceNames) -> OfPath:
+def make_path_dimension(group: Group, window_days: int, sources: SourceNames) -> PathDimension:
     """Return a dimension in OF_PATHS."""
     if group in (Group.PATH, Group.CHANNEL_PATH):
-        return OfPath(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
-    return OfPath(window_days, *_DIMENSIONS[group])
+        return PathDimension(window_days, (Column.SOURCES,), _BySequence(name_steps(group, sources)))
+    return PathDimension(window_days, *_DIMENSIONS[group])
 
 
 def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
@@ -159,13 +159,13 @@ def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> I
     steps = names.numbers(source_ids)
     begins = np.ones(len(steps), dtype=np.bool_)
     begins[1:] = steps[1:] != steps[:-1]
-    of_runs = steps[begins]  # across the borders of paths
+    run_steps = steps[begins]  # across the borders of paths
     runs = np.cumsum(begins, dtype=np.int32)
     first, last = runs[window.begins] - 1, runs[window.ends - 1] - 1
     codes = np.zeros(len(first), dtype=np.int64)
     for step in range(names.most_steps):
-        there = first + step <= last
-        codes = codes * names.values + np.where(there, of_runs[np.minimum(first + step, last)], 0)
+        exists = first + step <= last
+        codes = codes * names.values + np.where(exists, run_steps[np.minimum(first + step, last)], 0)
     return codes * _MORE_VALUES + np.clip(last - first + 1 - names.most_steps, 0, MOST_MORE)
 
 
@@ -186,15 +186,15 @@ def _by_last(paths: PathData, window: TouchSlices) -> IntArray:
 
 
 def _by_length(_: PathData, window: TouchSlices) -> IntArray:
-    return _ranged(TOUCHES, window.lengths)
+    return _find_range(TOUCHES, window.lengths)
 
 
 def _by_days(paths: PathData, window: TouchSlices) -> IntArray:
     since = paths[Column.TOUCH_SECONDS][window.begins].astype(np.int64)
-    return _ranged(DAYS, (paths[Column.SECONDS].astype(np.int64) - since) // 86_400)
+    return _find_range(DAYS, (paths[Column.SECONDS].astype(np.int64) - since) // 86_400)
 
 
-def _ranged(ranges: Mapping[str, int], values: IntArray) -> IntArray:
+def _find_range(ranges: Mapping[str, int], values: IntArray) -> IntArray:
     return np.searchsorted(list(ranges.values()), values, "right") - 1
 
 

@@ -29,7 +29,7 @@ from headwater.reports.engine.dimensions import (
     EVERY_NAME,
     Customers,
     Dimension,
-    KindOfEvent,
+    EventKinds,
     Step,
     time_column,
 )
@@ -82,34 +82,34 @@ class EventConditions:
     def chosen(self, paths: PathData) -> BoolArray:
         """Return a mask of events."""
         filters = self.filters
-        chosen = np.ones(paths.events, dtype=np.bool_)
+        mask = np.ones(paths.events, dtype=np.bool_)
         seconds = paths[Column.SECONDS]
         if self.seconds is not None:
-            chosen &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
+            mask &= (seconds >= self.seconds.start) & (seconds < self.seconds.stop)
         if filters.event_names:
-            chosen &= are_named(filters.event_names, paths)
+            mask &= have_names(filters.event_names, paths)
         if self.contacts is not None:
-            chosen &= are_among(self.contacts, paths[Column.CONTACTS])
+            mask &= are_among(self.contacts, paths[Column.CONTACTS])
         if filters.amount_min is not None or filters.amount_max is not None:
-            chosen &= self._are_within_amounts(paths)
+            mask &= self._are_within_amounts(paths)
         for each in self.keys:
-            chosen &= each.chosen(paths)
-        return chosen
+            mask &= each.chosen(paths)
+        return mask
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
         least, most = self.filters.amount_min, self.filters.amount_max
         amounts, stored = amounts_of(paths), paths[Column.AMOUNTS]
-        chosen = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
+        mask = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
         if least is not None:
-            chosen &= amounts >= -int(-least.scaleb(4) // 1)
+            mask &= amounts >= -int(-least.scaleb(4) // 1)
         if most is not None:
-            chosen &= amounts <= int(most.scaleb(4) // 1)
-        return chosen
+            mask &= amounts <= int(most.scaleb(4) // 1)
+        return mask
 
 
-def are_named(event_names: Collection[str], paths: PathData) -> BoolArray:
-    wanted = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
-    return wanted[paths[Column.NAMES]] if len(wanted) else np.zeros(paths.events, dtype=np.bool_)
+def have_names(event_names: Collection[str], paths: PathData) -> BoolArray:
+    has_name = np.array([name in event_names for name in paths.event_names], dtype=np.bool_)
+    return has_name[paths[Column.NAMES]] if len(has_name) else np.zeros(paths.events, dtype=np.bool_)
 
 
 def window_columns(days: int) -> tuple[Column, ...]:
@@ -133,8 +133,8 @@ def amounts_of(paths: PathData) -> IntArray:
 def count_names(paths: PathData, counted: BoolArray | None = None) -> dict[str, int]:
     places = paths[Column.NAMES] if counted is None else paths[Column.NAMES][counted]
     counts = np.bincount(places, minlength=len(paths.event_names))
-    named = zip(paths.event_names, counts.tolist(), strict=False)
-    return {name: count for name, count in named if count}
+    pairs = zip(paths.event_names, counts.tolist(), strict=False)
+    return {name: count for name, count in pairs if count}
 
 
 def join_counts(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -198,7 +198,7 @@ class ReportScope:
     tag_sets: IntArray | None = None
     """Tag sets whose credit counts, ascending; None means all."""
     touch_keys: tuple[KeyFilter, ...] = ()
-    kinds: KindOfEvent = EVERY_NAME
+    kinds: EventKinds = EVERY_NAME
     first_orders: FirstOrders | None = None
     """Only for new customers."""
     half_life_days: int | None = None

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.fits.choice import ChosenFit
 from headwater.base.allocator import give_freed_memory_back
-from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.engine.completeness import Completeness, load_completeness
 from headwater.reports.engine.conversion import LeftOutMoney
@@ -21,13 +21,13 @@ from headwater.reports.engine.measures import (
     MeasureChange,
     Sums,
     changes_between,
-    figures_of,
+    compute_figures,
 )
-from headwater.reports.engine.passes import LeftOutLoader, PeriodPlan, PlanLoader, add_up_plans, subject_of
-from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
+from headwater.reports.engine.passes import LeftOutLoader, PeriodPlan, PlanLoader, add_up_plans, get_subject
+from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
-from headwater.reports.engine.time_buckets import ReportPeriod, named
+from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, columns_of
 
 
@@ -99,10 +99,10 @@ def make_row(
     query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
 ) -> ReportRow:
     """`then` has the compared sums and those that shares are relative to."""
-    figures = figures_of(query, now, whole)
+    figures = compute_figures(query, now, whole)
     if then is None:
         return ReportRow(keys, figures)
-    compared = figures_of(query, *then)
+    compared = compute_figures(query, *then)
     return ReportRow(keys, figures, compared, changes_between(figures, compared))
 
 
@@ -123,10 +123,10 @@ def _unattributed_row(
     for model in query.models:
         single = len(query.models) == 1
         columns = [column for column in columns_of(query) if single or column.model == model]
-        figures |= figures_of(query, now.unattributed(model, reasons), now.whole, columns)
+        figures |= compute_figures(query, now.unattributed(model, reasons), now.whole, columns)
         if then is not None:
             sums = then.unattributed(model, reasons)
-            compared |= figures_of(query, sums, then.whole, columns)
+            compared |= compute_figures(query, sums, then.whole, columns)
     if then is None:
         return ReportRow((), figures)
     return ReportRow((), figures, compared, changes_between(figures, compared))
@@ -155,15 +155,17 @@ async def query_reports(
     """
     for query in queries:
         check(query)
-    currency, money = of_one_currency(queries)
+    currency, money = get_common_currency(queries)
     async with open_reader(connection, space_id, currency, money=money) as reader:
         plans = await _load_plans(reader, queries)
-        sums = iter(await add_up_plans(reader, [plan for of_query in plans for plan in of_query]))
+        sums = iter(await add_up_plans(reader, [plan for query_plans in plans for plan in query_plans]))
         reports, left_out = list[ReportResult](), LeftOutLoader(reader)
-        for query, of_query in zip(queries, plans, strict=True):
-            periods = [await in_thread(_joined, query, planned.period, next(sums)) for planned in of_query]
-            report = await _make_report(reader, query, of_query[0], *periods)
-            reports.append(await _with_left_out(report, left_out, of_query))
+        for query, query_plans in zip(queries, plans, strict=True):
+            periods = [
+                await run_in_thread(_join_sums, query, planned.period, next(sums)) for planned in query_plans
+            ]
+            report = await _make_report(reader, query, query_plans[0], *periods)
+            reports.append(await _with_left_out(report, left_out, query_plans))
         return reports
 
 
@@ -174,13 +176,13 @@ async def _with_left_out(
     return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
 
 
-def _joined(query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> PeriodSums:
-    if sum(piece.groups.size for piece in pieces) > MANY_GROUPS:
+def _join_sums(query: ReportQuery, period: ReportPeriod, batches: Sequence[BatchSums]) -> PeriodSums:
+    if sum(batch.groups.size for batch in batches) > MANY_GROUPS:
         give_freed_memory_back()  # freed batches leave gaps too small for the joined arrays
-    return PeriodSums.join(query, period, pieces)
+    return PeriodSums.join(query, period, batches)
 
 
-def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
+def get_common_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
     """Return the common currency, and whether any report has amounts."""
     currencies = {query.currency for query in queries}
     assert len(currencies) == 1, "reports of one moment are in one currency"
@@ -189,7 +191,7 @@ def of_one_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
 
 async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
     """Return the plans of each query, one per period."""
-    subjects = [subject_of(query) for query in queries]
+    subjects = [get_subject(query) for query in queries]
     firsts = [subjects.index(subject) for subject in subjects]
     loaders = {
         first: PlanLoader(reader, [query for query, at in zip(queries, firsts, strict=True) if at == first])
@@ -207,14 +209,14 @@ async def _make_report(
 ) -> ReportResult:
     """`then` has the compared period's sums."""
     dimensions = planned.dimensions
-    places = await in_thread(Ranking(now, dimensions).first) if query.group_by else []
+    places = await run_in_thread(Ranking(now, dimensions).first) if query.group_by else []
     keys_of = {place: now.keys(place) for place in places}
     names = await name_keys(reader, now.period, dimensions, keys_of.values())
     keys = {place: names[of] for place, of in keys_of.items()}
     span, compared_span = now.period.span, then and then.period.span
     is_comparable = compared_span is not None and reader.began_by(compared_span.end)
     then = then if is_comparable else None
-    compared = _compared(now, then, places)
+    compared = _find_compared(now, then, places)
     first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
     present = await fetch_present(reader.connection, reader.space.id)
     completeness = query.complete_on and await load_completeness(reader, query, query.complete_on)
@@ -253,34 +255,34 @@ async def name_keys(
     reader: ReportReader,
     period: ReportPeriod,
     dimensions: Sequence[ReportDimension],
-    listed: Collection[Keys],
+    group_keys: Collection[Keys],
 ) -> dict[Keys, tuple[GroupKey, ...]]:
     """Return the labelled keys of listed groups."""
     labels = [
-        await _labels(reader, period, dimension, at, {keys[at] for keys in listed})
+        await _label_keys(reader, period, dimension, at, {keys[at] for keys in group_keys})
         for at, dimension in enumerate(dimensions)
     ]
     return {
         keys: tuple(labels_of_group[key] for labels_of_group, key in zip(labels, keys, strict=True))
-        for keys in listed
+        for keys in group_keys
     }
 
 
-async def _labels(
+async def _label_keys(
     reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, at: int, keys: Collection[int]
 ) -> dict[int, GroupKey]:
     if at in period.steps:
-        return {key: GroupKey(*named(key, period.steps[at])) for key in keys}
+        return {key: GroupKey(*name_bucket(key, period.steps[at])) for key in keys}
     labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
     return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
 
 
-def _compared(
+def _find_compared(
     now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
 ) -> dict[int, tuple[Sums, Sums]]:
     """Return the compared sums of listed groups, with those that shares are relative to."""
     if then is None:
         return {}
-    wanted = counterparts(now, then.period, places)
-    sums = then.find(list(wanted.values()))
-    return {place: (sums.get(keys, Sums({})), then.whole) for place, keys in wanted.items()}
+    compared_keys = counterparts(now, then.period, places)
+    sums = then.find(list(compared_keys.values()))
+    return {place: (sums.get(keys, Sums({})), then.whole) for place, keys in compared_keys.items()}

@@ -17,7 +17,7 @@ from psycopg.errors import InternalError, QueryCanceled
 from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.path_data import Column, PathData
 from headwater.attribution.paths.path_source import PathSource, fetch_source
-from headwater.attribution.paths.reader import PathReader, Piece
+from headwater.attribution.paths.reader import Batch, PathReader
 from headwater.attribution.paths.scan_plan import Block, ScanPlan
 from headwater.base.telemetry.spans import span
 from headwater.database.allowance import seconds_left
@@ -131,12 +131,12 @@ class ReportReader:
 
     async def bound_time(self) -> None:
         """Limit further statements to the time left. Raises ReportTooLarge if none is left."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
             raise ReportTooLarge
-        if left < self._patience - _PATIENCE_STEP:
-            self._patience = left
-            patience = {"patience": str(round(1_000 * left))}
+        if remaining < self._patience - _PATIENCE_STEP:
+            self._patience = remaining
+            patience = {"patience": str(round(1_000 * remaining))}
             await self.connection.execute(queries["patience"], patience)
 
     def bounds(self, span: DateTimeSpan) -> PeriodBounds:
@@ -157,17 +157,17 @@ class ReportReader:
     def path_reader(self, columns: Iterable[Column], *, by_company: bool = False) -> PathReader:
         return PathReader(self.connection, self._source, columns, by_company=by_company)
 
-    async def pieces(
+    async def batches(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
         """Yield the results of work on each batch of paths, in any order. Raises ReportTooLarge."""
         scan = await self.plan_scan(paths, days)
         conversion = await self._conversion(scan.first_day, scan.last_day)
 
-        def work_on(_: Block, piece: PathData) -> T:
-            return work(_converted(piece, conversion))
+        def work_on(_: Block, batch: PathData) -> T:
+            return work(_convert(batch, conversion))
 
-        async for result in self._worked_on(paths.read(scan, lambda _: False), work_on):
+        async for result in self._process(paths.read(scan, lambda _: False), work_on):
             yield result
 
     async def sums(
@@ -185,11 +185,11 @@ class ReportReader:
         conversion = None if signs else await self._conversion(scan.first_day, scan.last_day)
         sums = BlockSums(self._source, subjects, addition, conversion)
 
-        def work(block: Block, piece: PathData) -> tuple[Block, Sequence[T]]:
-            return block, sums.add_up(block, _converted(piece, conversion))
+        def work(block: Block, batch: PathData) -> tuple[Block, Sequence[T]]:
+            return block, sums.add_up(block, _convert(batch, conversion))
 
-        pieces = paths.read(scan, sums.is_cached)
-        async for block, values in self._worked_on(pieces, work):
+        batches = paths.read(scan, sums.is_cached)
+        async for block, values in self._process(batches, work):
             yield sums.complete(block, values)
         for values in sums.cached():
             yield values
@@ -225,13 +225,13 @@ class ReportReader:
         last_day = min(days[1], last.astimezone(UTC).date())
         return await paths.plan_scan(first_day, last_day)
 
-    async def _worked_on(
-        self, pieces: AsyncIterator[Piece], work: Callable[[Block, PathData], T]
+    async def _process(
+        self, batches: AsyncIterator[Batch], work: Callable[[Block, PathData], T]
     ) -> AsyncIterator[T]:
         under_way: set[asyncio.Future[T]] = set()
-        async for block, piece in pieces:
+        async for block, batch in batches:
             await self.bound_time()
-            under_way.add(in_thread(work, block, piece))
+            under_way.add(run_in_thread(work, block, batch))
             if len(under_way) >= _AT_ONCE:
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
                 for result in done:
@@ -246,7 +246,7 @@ class ReportReader:
         seconds = paths[Column.SECONDS]
         first, last = (datetime.fromtimestamp(int(s), UTC).date() for s in (seconds.min(), seconds.max()))
         conversion = await self._conversion(first, last)
-        return paths if conversion is None else conversion.put_into(paths)
+        return paths if conversion is None else conversion.replace_in(paths)
 
     async def _conversion(self, first_day: date, last_day: date) -> ConvertedAmounts | None:
         if self._currency is None or last_day < first_day:
@@ -259,7 +259,7 @@ class ReportReader:
             )
         return self._conversions[days]
 
-    def by_rates(self, at: RatePoint | None) -> ReportReader:
+    def with_rates(self, at: RatePoint | None) -> ReportReader:
         """Return a reader with the exchange rates at a point; None means now."""
         if at is None:
             return self
@@ -305,9 +305,9 @@ class ReportReader:
         )
 
 
-def _converted(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:
-    return paths if conversion is None else conversion.put_into(paths)
+def _convert(paths: PathData, conversion: ConvertedAmounts | None) -> PathData:
+    return paths if conversion is None else conversion.replace_in(paths)
 
 
-def in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
+def run_in_thread(work: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
     return asyncio.get_running_loop().run_in_executor(_threads, work, *arguments)

@@ -11,23 +11,23 @@ import numpy as np
 
 from headwater.attribution.paths.lookup import distinct_values
 from headwater.attribution.paths.path_data import IntArray
-from headwater.reports.engine.addition import PieceSums
+from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import STATUSES, NoCredit
 from headwater.reports.engine.dimensions import NO_KEY
+from headwater.reports.engine.group_sums import GroupSums
 from headwater.reports.engine.groups import ReportDimension
 from headwater.reports.engine.measures import (
     TOUCHED_EVENTS,
     TOUCHED_REVENUE,
     Sum,
     Sums,
+    compute_figure,
     credit_sum,
-    figure_of,
     rough_figures,
+    sum_groups,
     sums_at,
-    total_of,
 )
 from headwater.reports.engine.plan import join_counts
-from headwater.reports.engine.tally import Tally
 from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
 from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
 
@@ -39,16 +39,18 @@ Keys = tuple[int, ...]
 class PeriodSums:
     query: ReportQuery
     period: ReportPeriod
-    groups: Tally
-    statuses: Mapping[str, Tally]
+    groups: GroupSums
+    statuses: Mapping[str, GroupSums]
     """By model and event status."""
     names: Mapping[str, int]
 
     @classmethod
-    def join(cls, query: ReportQuery, period: ReportPeriod, pieces: Sequence[PieceSums]) -> Self:
-        statuses = {model: Tally.join([piece.statuses[model] for piece in pieces]) for model in query.models}
-        groups = Tally.join([piece.groups for piece in pieces])
-        names = join_counts(piece.names for piece in pieces)
+    def join(cls, query: ReportQuery, period: ReportPeriod, batches: Sequence[BatchSums]) -> Self:
+        statuses = {
+            model: GroupSums.join([batch.statuses[model] for batch in batches]) for model in query.models
+        }
+        groups = GroupSums.join([batch.groups for batch in batches])
+        names = join_counts(batch.names for batch in batches)
         return cls(query, period, groups, statuses, names)
 
     @cached_property
@@ -59,17 +61,17 @@ class PeriodSums:
     @cached_property
     def overall(self) -> Sums:
         """Every event that meets the filters on events."""
-        return total_of(self._statuses).with_credit_of_all(self.query.models)
+        return sum_groups(self._statuses).with_credit_of_all(self.query.models)
 
     @cached_property
     def total(self) -> Sums:
         """All events that count, with the credit of all groups."""
         by_status = self._statuses
-        counted = total_of(by_status)
+        counted = sum_groups(by_status)
         if self.query.of_some_touches:
             counted = self.credited(self.query.models[0])
-        touched = total_of(by_status)
-        credit = total_of(self.groups)
+        touched = sum_groups(by_status)
+        credit = sum_groups(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
         sums = {name: credit[name] for name in names}
         sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
@@ -92,13 +94,13 @@ class PeriodSums:
     def keys(self, place: int) -> Keys:
         return tuple(int(keys[place]) for keys in self.groups.keys)
 
-    def find(self, wanted: Sequence[Keys]) -> dict[Keys, Sums]:
+    def find(self, group_keys: Sequence[Keys]) -> dict[Keys, Sums]:
         """Return the sums of existing groups with these keys."""
         near = np.ones(self.groups.groups, dtype=np.bool_)
         for at, keys in enumerate(self.groups.keys):
-            near &= np.isin(keys, [group[at] for group in wanted])
+            near &= np.isin(keys, [group[at] for group in group_keys])
         places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
-        return {keys: self.at(places[keys]) for keys in wanted if keys in places}
+        return {keys: self.at(places[keys]) for keys in group_keys if keys in places}
 
     def credited(self, model: str) -> Sums:
         """Sum the events with a credited touch that counts."""
@@ -113,21 +115,21 @@ class PeriodSums:
         return Sums(sums, self._contacts_without(model, reasons)).with_credit_of_all([model])
 
     def _contacts_without(self, model: str, reasons: Collection[NoCredit]) -> int:
-        tally = self.statuses[model]
-        if not tally.groups:
+        group_sums = self.statuses[model]
+        if not group_sums.groups:
             return 0
-        wanted = [STATUSES.index(reason) for reason in reasons]
-        of_reason = np.isin(tally.keys[0], wanted)[tally.contacts[0]]
-        return len(distinct_values(tally.contacts[1][of_reason]))
+        statuses = [STATUSES.index(reason) for reason in reasons]
+        has_reason = np.isin(group_sums.keys[0], statuses)[group_sums.contacts[0]]
+        return len(distinct_values(group_sums.contacts[1][has_reason]))
 
     def _by_status(self, model: str) -> dict[NoCredit | str | None, Sums]:
-        tally = self.statuses[model]
-        contacts = tally.contact_counts().tolist()
-        statuses: list[int] = tally.keys[0].tolist() if tally.groups else []
-        return {STATUSES[status]: sums_at(tally, at, contacts[at]) for at, status in enumerate(statuses)}
+        group_sums = self.statuses[model]
+        contacts = group_sums.contact_counts().tolist()
+        statuses: list[int] = group_sums.keys[0].tolist() if group_sums.groups else []
+        return {STATUSES[status]: sums_at(group_sums, at, contacts[at]) for at, status in enumerate(statuses)}
 
     @property
-    def _statuses(self) -> Tally:
+    def _statuses(self) -> GroupSums:
         return next(iter(self.statuses.values()))
 
 
@@ -139,15 +141,15 @@ class Ranking:
 
     def first(self) -> list[int]:
         """Return the indexes of the listed groups in order. Ties are ordered by key, byte by byte."""
-        texts = {place: self._texts(place) for place in self._candidates()}
+        texts = {place: self._key_texts(place) for place in self._candidates()}
         places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
         if isinstance(self._by, Group):
             at = self._query.group_by.index(self._by)
-            values: dict[int, Any] = {place: _octets(texts[place][at]) for place in places}
+            values: dict[int, Any] = {place: _encode(texts[place][at]) for place in places}
         else:
             column = FigureColumn(self._by, self._query.models[0])
             values = {
-                place: figure_of(self._query, column, self._sums.at(place), self._sums.whole)
+                place: compute_figure(self._query, column, self._sums.at(place), self._sums.whole)
                 for place in places
             }
         having = [place for place in places if values[place] is not None]
@@ -155,7 +157,7 @@ class Ranking:
         rest = [place for place in places if values[place] is None]
         return [*having, *rest][: self._query.limit]
 
-    def _texts(self, place: int) -> list[str | None]:
+    def _key_texts(self, place: int) -> list[str | None]:
         return [
             dimension.key_text(key)
             for dimension, key in zip(self._dimensions, self._sums.keys(place), strict=True)
@@ -171,13 +173,13 @@ class Ranking:
             return every
         rough = rough_figures(self._query, self._by, groups)
         rough = rough if self._query.descending else -rough
-        known = rough[~np.isnan(rough)]
-        if len(known) < limit:
+        defined = rough[~np.isnan(rough)]
+        if len(defined) < limit:
             return every
         if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
             (keys,) = groups.keys
             return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
-        least = np.partition(known, len(known) - limit)[len(known) - limit]
+        least = np.partition(defined, len(defined) - limit)[len(defined) - limit]
         return np.flatnonzero(rough >= least - abs(least) * _ROUGHLY).tolist()
 
 
@@ -201,7 +203,7 @@ def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) ->
     return keys_of
 
 
-def _octets(text: str | None) -> bytes | None:
+def _encode(text: str | None) -> bytes | None:
     return None if text is None else text.encode()
 
 

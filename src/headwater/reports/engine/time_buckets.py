@@ -41,7 +41,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
         raise Invalid.of(field, rule)
     instants = between(span.start, span.end, zone)
-    first, last = _first_of(span.start.date(), group), span.end.date()
+    first, last = _find_first_day(span.start.date(), group), span.end.date()
     days: list[date] = []
     starts: list[datetime] = []
     while first <= last:
@@ -51,7 +51,7 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
             starts.pop()
         days.append(first)
         starts.append(start)
-        following = _next(first, group)
+        following = _find_next_day(first, group)
         if following is None:
             break
         first = following
@@ -115,7 +115,7 @@ def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: Tim
         return None
 
 
-def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
+def name_bucket(place: int, steps: TimeBuckets) -> tuple[str, str]:
     """Return a bucket's first day and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
     day = steps.days[place - 1]
     if steps.group is Group.WEEK:
@@ -126,17 +126,17 @@ def named(place: int, steps: TimeBuckets) -> tuple[str, str]:
 
 def key_of(place: int, steps: TimeBuckets) -> str:
     """Return a bucket's key: `2026-05-13` (for a week, its Monday) or `2026-05`."""
-    day, name = named(place, steps)
+    day, name = name_bucket(place, steps)
     return name if steps.group is Group.MONTH else day
 
 
-def _first_of(day: date, group: Group) -> date:
+def _find_first_day(day: date, group: Group) -> date:
     if group is Group.WEEK:
         return day - timedelta(days=day.weekday())
     return day.replace(day=1) if group is Group.MONTH else day
 
 
-def _next(day: date, group: Group) -> date | None:
+def _find_next_day(day: date, group: Group) -> date | None:
     """Return None at the end of the calendar."""
     try:
         if group is Group.MONTH:

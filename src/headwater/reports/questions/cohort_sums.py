@@ -22,12 +22,12 @@ from headwater.reports.engine.acquisition import FollowedCustomers
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents, ModelCredit
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.dimensions import Dimension
+from headwater.reports.engine.group_sums import Grouping, GroupSums, Numbers, cross_groupings, make_grouping
 from headwater.reports.engine.measures import as_money, plain, rounded
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.reports.engine.tally import Cells, Numbers, Tally, cells_of, crossed
 from headwater.reports.query import Group, Measure, ReportQuery
-from headwater.reports.questions.spent import MILLIONTHS, Key, Spent
+from headwater.reports.questions.period_spend import MILLIONTHS, Key, PeriodSpend
 
 
 class Payback(StrEnum):
@@ -78,7 +78,7 @@ class Cohort:
     @property
     def contribution(self) -> tuple[Decimal, ...] | None:
         """Cumulative revenue after the cost rate and the month's spend; None without a cost rate."""
-        return None if self.cost_rate is None else self._left(self.cost_rate)
+        return None if self.cost_rate is None else self._subtract_costs(self.cost_rate)
 
     @property
     def cac(self) -> Decimal | None:
@@ -96,10 +96,10 @@ class Cohort:
         """The first month, from 0, in which the contribution covers the spend. Without a cost rate all
         revenue counts. None if not reached or without spend.
         """
-        left = self._left(self.cost_rate or Decimal(0)) if self.spend else ()
+        left = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
         return next((month for month, rest in enumerate(left) if rest >= 0), None)
 
-    def _left(self, rate: Decimal) -> tuple[Decimal, ...]:
+    def _subtract_costs(self, rate: Decimal) -> tuple[Decimal, ...]:
         spend = self.spend or Decimal(0)
         return tuple(plain(revenue * (100 - rate) / 100 - spend) for revenue in self.cumulative_revenue)
 
@@ -148,17 +148,17 @@ ACQUIRED, SINCE, KEY = range(3)
 class CohortSums:
     """Revenue and buying customers. A customer is in only one of the joined parts."""
 
-    groups: Tally
+    groups: GroupSums
     """By group of the counted touches; empty without a group."""
-    unattributed: Tally
+    unattributed: GroupSums
     """Customers whose first order has no credit."""
-    total: Tally
+    total: GroupSums
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         return cls(
             *(
-                Tally.join([getattr(part, name) for part in parts])
+                GroupSums.join([getattr(part, name) for part in parts])
                 for name in ("groups", "unattributed", "total")
             )
         )
@@ -174,44 +174,44 @@ class _CohortAddition:
         self._events = ChosenEvents(plan.scope, followed.paths)
         self._credit: ModelCredit = self._events.credit(plan.query.models[0])
         keys = {ACQUIRED: followed.acquired, SINCE: followed.since}
-        self._by_event = cells_of(keys, self._events.count)
+        self._by_event = make_grouping(keys, self._events.count)
         self._is_buying = np.zeros(self._events.count, dtype=np.bool_)
         self._is_buying[followed.is_buying] = True
 
     def sums(self) -> CohortSums:
         if self._events.counted_touches is not None:
-            total, unattributed = self._credited(()), Tally.join([])
+            total, unattributed = self._sum_credit(()), GroupSums.join([])
         else:
             everything = np.arange(self._events.count)
-            total = self._whole(everything)
-            unattributed = self._whole(np.flatnonzero(self._credit.statuses != COUNTS))
-        groups = [self._credited((each,)) for each in self._plan.dimensions]
-        return CohortSums(Tally.join(groups), unattributed, total)
+            total = self._sum_events(everything)
+            unattributed = self._sum_events(np.flatnonzero(self._credit.statuses != COUNTS))
+        groups = [self._sum_credit((each,)) for each in self._plan.dimensions]
+        return CohortSums(GroupSums.join(groups), unattributed, total)
 
-    def _credited(self, group: tuple[Dimension, ...]) -> Tally:
+    def _sum_credit(self, group: tuple[Dimension, ...]) -> GroupSums:
         """Sum the credit by month, and by a touch dimension if given."""
         counted = self._credit.counted
         codes = self._by_event.codes[counted.events]
-        cells = Cells(codes, self._by_event.size, self._by_event.keys)
+        grouping = Grouping(codes, self._by_event.size, self._by_event.keys)
         if group:
-            cells = crossed(cells, self._credit.cells.by(group).at_place(KEY))
-        revenue = self._credit.sums(Measure.CREDITED_REVENUE, cells)
+            grouping = cross_groupings(grouping, self._credit.groupings.combine(group).at_position(KEY))
+        revenue = self._credit.sums(Measure.CREDITED_REVENUE, grouping)
         buying = np.flatnonzero(self._is_buying[counted.events])
-        customers = Cells(cells.codes[buying], cells.size, cells.keys)
-        _, customers = customers.each_once(counted.events[buying])
-        return cells.tally({REVENUE: revenue, CUSTOMERS: _counts(customers)})
+        customers = Grouping(grouping.codes[buying], grouping.size, grouping.keys)
+        _, customers = customers.distinct_pairs(counted.events[buying])
+        return grouping.to_group_sums({REVENUE: revenue, CUSTOMERS: _counts(customers)})
 
-    def _whole(self, chosen: IntArray) -> Tally:
+    def _sum_events(self, selected: IntArray) -> GroupSums:
         """Sum whole events."""
-        cells = Cells(self._by_event.codes[chosen], self._by_event.size, self._by_event.keys)
-        sums = cells.sums({REVENUE: self._events.amounts}, chosen)
-        buying = chosen[self._is_buying[chosen]]
-        customers = Cells(self._by_event.codes[buying], cells.size, cells.keys)
-        return cells.tally({**sums, CUSTOMERS: _counts(customers)})
+        grouping = Grouping(self._by_event.codes[selected], self._by_event.size, self._by_event.keys)
+        sums = grouping.sums({REVENUE: self._events.amounts}, selected)
+        buying = selected[self._is_buying[selected]]
+        customers = Grouping(self._by_event.codes[buying], grouping.size, grouping.keys)
+        return grouping.to_group_sums({**sums, CUSTOMERS: _counts(customers)})
 
 
-def _counts(cells: Cells) -> Numbers:
-    return np.bincount(cells.codes, minlength=cells.size)
+def _counts(grouping: Grouping) -> Numbers:
+    return np.bincount(grouping.codes, minlength=grouping.size)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class CohortKey:
     label: str | None
 
 
-class CohortMaker:
+class CohortBuilder:
     """Builds a report from sums and spend."""
 
     def __init__(
@@ -265,14 +265,14 @@ class CohortMaker:
         months: Sequence[date],
         reader: ReportReader,
         keys: Mapping[int, CohortKey],
-        spent: Spent,
+        spent: PeriodSpend,
     ) -> None:
         """`query` covers the whole observed range; `months` are the first days of the acquisition months."""
         self._query, self._reader, self._spent = query, reader, spent
         self._group = query.group_by[0] if query.group_by else None
         self._keys = {key.text: (number, key.label) for number, key in keys.items()}
         self._months = tuple(months)
-        self._seen = len(months_of(query.start.date(), query.end.date()))
+        self._seen = len(list_months(query.start.date(), query.end.date()))
         self._skipped = 0
         self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
 
@@ -314,17 +314,19 @@ class CohortMaker:
         known = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
         for month in self._months:
-            spent = of_months.get(month, Spent([], self._spent.names))
+            spent = of_months.get(month, PeriodSpend([], self._spent.names))
             keys = spent.by_key(self._group if known else None, self._keys)
             money = {key: Decimal(figures[0]) / MILLIONTHS for key, figures in keys.items()}
             by_month.append(money if known else {None: sum(money.values(), Decimal(0))})
         return by_month
 
-    def _groups(self, tally: Tally, by_month: Sequence[Mapping[Key, Decimal]]) -> Iterator[CohortGroup]:
+    def _groups(
+        self, group_sums: GroupSums, by_month: Sequence[Mapping[Key, Decimal]]
+    ) -> Iterator[CohortGroup]:
         group = self._group
         if group is None:
             return
-        figures = _figures_by_key(tally)
+        figures = _figures_by_key(group_sums)
         names, known = self._spent.names_of(group), group not in WITHOUT_SPEND
         only_spent = {key for of_month in by_month for key in of_month} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
@@ -334,10 +336,10 @@ class CohortMaker:
                 key,
                 label,
                 figures.get(number, {}) if number is not None else {},
-                spend if known and self._is_apart(key) else None,
+                spend if known and self._has_own_spend(key) else None,
             )
 
-    def _is_apart(self, key: Key) -> bool:
+    def _has_own_spend(self, key: Key) -> bool:
         """Return whether the spend of a key is known by itself."""
         is_source = self._group is Group.SOURCE and key is not None
         return not is_source or self._sources.is_billed_alone(str(key))
@@ -364,26 +366,26 @@ class CohortMaker:
         return CohortGroup(key, label, tuple(cohorts))
 
 
-def _figures_by_key(tally: Tally) -> dict[int, Figures]:
-    if not tally.groups:
+def _figures_by_key(group_sums: GroupSums) -> dict[int, Figures]:
+    if not group_sums.groups:
         return {}
-    order = np.argsort(tally.keys[KEY], kind="stable")
-    keys, starts = np.unique(tally.keys[KEY][order], return_index=True)
+    order = np.argsort(group_sums.keys[KEY], kind="stable")
+    keys, starts = np.unique(group_sums.keys[KEY][order], return_index=True)
     parts = np.split(order, starts[1:])
-    return {key: _figures(tally, part) for key, part in zip(keys.tolist(), parts, strict=True)}
+    return {key: _figures(group_sums, part) for key, part in zip(keys.tolist(), parts, strict=True)}
 
 
-def _figures(tally: Tally, places: IntArray | None = None) -> Figures:
+def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
     """Return the figures of some or all groups, with no gaps in months since."""
     figures: dict[int, tuple[list[int], list[int]]] = {}
-    if not tally.groups:
+    if not group_sums.groups:
         return figures
-    for at in (np.arange(tally.groups) if places is None else places).tolist():
-        of_month = figures.setdefault(int(tally.keys[ACQUIRED][at]), ([], []))
-        since = int(tally.keys[SINCE][at])
+    for at in (np.arange(group_sums.groups) if places is None else places).tolist():
+        of_month = figures.setdefault(int(group_sums.keys[ACQUIRED][at]), ([], []))
+        since = int(group_sums.keys[SINCE][at])
         for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
             values.extend([0] * (since + 1 - len(values)))
-            values[since] = int(tally.sum(name)[at])
+            values[since] = int(group_sums.sum(name)[at])
     return figures
 
 
@@ -392,6 +394,6 @@ def _order(group: CohortGroup) -> tuple[Decimal, Decimal, str]:
     return -(group.spend or Decimal(0)), -group.revenue, group.key or "\U0010ffff"
 
 
-def months_of(first: date, last: date) -> Sequence[date]:
+def list_months(first: date, last: date) -> Sequence[date]:
     """Return the first days of the months between two days."""
     return [months_after(first, number) for number in range(months_between(first, last) + 1)]

@@ -31,10 +31,10 @@ from headwater.reports.engine.acquisition import (
     plan_observation,
 )
 from headwater.reports.engine.dimensions import Step, steps
+from headwater.reports.engine.group_sums import GroupSums
 from headwater.reports.engine.groups import fetch_labels
 from headwater.reports.engine.passes import PeriodPlan, load_left_out
-from headwater.reports.engine.report_reader import ReportReader, in_thread, open_reader
-from headwater.reports.engine.tally import Tally
+from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.time_buckets import cut
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
@@ -52,15 +52,16 @@ from headwater.reports.query import (
 )
 from headwater.reports.questions.cohort_sums import (
     KEY,
+    CohortBuilder,
     CohortGroup,
     CohortKey,
-    CohortMaker,
     CohortResult,
     CohortSums,
     Payback,
     add_up_cohorts,
-    months_of,
+    list_months,
 )
+from headwater.reports.questions.period_spend import load_period_spend
 from headwater.reports.questions.shared import (
     CURRENCY,
     DEFAULT_MODEL,
@@ -71,14 +72,13 @@ from headwater.reports.questions.shared import (
     Citation,
     UncountedMoney,
     UncountedSpend,
-    left_out_answer,
-    left_out_spend_answer,
+    describe_left_out,
+    describe_left_out_spend,
     only_parameter,
     read_keys,
     read_span,
     write_csv,
 )
-from headwater.reports.questions.spent import load_spent
 from headwater.spaces.models import Space
 
 FILTER_GROUPS = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
@@ -147,7 +147,7 @@ def check_cohorts(query: CohortQuery) -> None:
             ("period", query.first <= query.today, "must not begin after this month."),
             (
                 "period",
-                query.first > query.today or len(months_of(query.first, query.today)) <= MOST_MONTHS,
+                query.first > query.today or len(list_months(query.first, query.today)) <= MOST_MONTHS,
                 f"must begin in the last {MOST_MONTHS} months.",
             ),
         ]
@@ -318,8 +318,8 @@ def answer_cohorts(query: CohortQuery, report: CohortResult) -> CohortReport:
         as_of=f"{report.today}",
         timezone=report.timezone,
         currency=report.currency,
-        left_out_money=left_out_answer(report.left_out_money),
-        left_out_spend=left_out_spend_answer(report.left_out_spend),
+        left_out_money=describe_left_out(report.left_out_money),
+        left_out_spend=describe_left_out_spend(report.left_out_spend),
         cost_rate=_number(report.cost_rate),
         group_by=None if report.group is None else str(report.group),
         attribution_model=query.model,
@@ -397,9 +397,9 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         key = await make_key(reader, observation, months)
         sums = await reader.cached(key, partial(_add_up, reader, observation, months))
         days = (query.first, span.end.date())
-        spent = await load_spent(connection, space_id, days, reader.currency, query.only)
+        spent = await load_period_spend(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)
-        made = CohortMaker(report, months_of(query.first, query.last), reader, keys, spent).make(
+        made = CohortBuilder(report, list_months(query.first, query.last), reader, keys, spent).make(
             sums, query.today, observation.planned.plan.scope.fit
         )
         left_out = await load_left_out(reader, observation.planned)
@@ -410,13 +410,13 @@ async def _add_up(reader: ReportReader, observation: ObservationPlan, months: St
     observed = await observe(reader, observation)
     if not observed.firsts:
         return CohortSums.join([])
-    followed = await in_thread(follow, observed.firsts, observed.events, observed.customers, months)
+    followed = await run_in_thread(follow, observed.firsts, observed.events, observed.customers, months)
     plan = observed.planned.plan
-    parts = await asyncio.gather(*(in_thread(add_up_cohorts, plan, each) for each in followed))
+    parts = await asyncio.gather(*(run_in_thread(add_up_cohorts, plan, each) for each in followed))
     return CohortSums.join(parts)
 
 
-async def _keys(reader: ReportReader, planned: PeriodPlan, groups: Tally) -> dict[int, CohortKey]:
+async def _keys(reader: ReportReader, planned: PeriodPlan, groups: GroupSums) -> dict[int, CohortKey]:
     """Return the keys with credit for a first order, by number."""
     dimensions = planned.dimensions
     if not dimensions or not groups.groups:

@@ -23,7 +23,7 @@ from headwater.reports.query import (
     Measure,
     ReportQuery,
 )
-from headwater.reports.questions.spent import MILLIONTHS, Key
+from headwater.reports.questions.period_spend import MILLIONTHS, Key
 from headwater.sources.source_names import SourceNames
 from headwater.spend.breakdown import NOTHING, Figures
 
@@ -123,12 +123,12 @@ class CostFigures:
     @property
     def cpa(self) -> Decimal | None:
         """Spend per conversion."""
-        return self._cost_of(self._paid.conversions)
+        return self._divide_spend(self._paid.conversions)
 
     @property
     def cac(self) -> Decimal | None:
         """Spend per new customer."""
-        return self._cost_of(Fraction(self._paid.new_customers))
+        return self._divide_spend(Fraction(self._paid.new_customers))
 
     @property
     def is_nothing(self) -> bool:
@@ -157,7 +157,7 @@ class CostFigures:
     def _per_spend(self, part: Fraction) -> Decimal | None:
         return rounded(part / self._spend) if self.has_ratios and self._spend else None
 
-    def _cost_of(self, count: Fraction) -> Decimal | None:
+    def _divide_spend(self, count: Fraction) -> Decimal | None:
         return rounded(self._spend / count) if self.has_ratios and self._spend and count else None
 
 
@@ -215,8 +215,8 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
     shares_credit = any(MODELS[model].take is CreditedTouches.EACH for model in query.models)
     if len(platforms) < 2 or not shares_credit:
         return None
-    others = (condition for condition in query.filters.only if condition.group is not Group.PLATFORM)
-    only = (*others, *(KeyCondition(Group.PLATFORM, key) for key in sorted(platforms, key=str)))
+    conditions = (condition for condition in query.filters.only if condition.group is not Group.PLATFORM)
+    only = (*conditions, *(KeyCondition(Group.PLATFORM, key) for key in sorted(platforms, key=str)))
     return replace(
         query,
         measures=(Measure.NEW_CUSTOMERS,),
@@ -243,7 +243,7 @@ class CreditByKey:
         """
         of_all, of_new, *paid = reports
         self.listed = [row.keys[0] for row in of_all.rows if row.keys]
-        self.total = _credit_of(of_all.total, of_new.total)
+        self.total = _make_row_credit(of_all.total, of_new.total)
         self._rows, self._by_platform = _by_keys(of_all, of_new), _by_keys(*paid)
         self._has_own_platform = bool(queries.of_all.by_touch)
         self._platforms = platforms
@@ -252,7 +252,7 @@ class CreditByKey:
     def at(self, key: Key) -> Credit:
         return self._rows.get((key,), NO_CREDIT)
 
-    def paid_at(self, key: Key) -> Credit | None:
+    def get_paid(self, key: Key) -> Credit | None:
         """Return a group's credit from platforms with spend; None in a report by touches."""
         return None if self._has_own_platform else self._paid(key)
 
@@ -272,30 +272,30 @@ class CreditByKey:
 
 def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
     """Return the new customers of every row by its keys, with the total under no keys."""
-    rows = {_keys_of(row): row for row in (*report.rows, report.total)}
+    rows = {_get_keys(row): row for row in (*report.rows, report.total)}
     return {keys: int(_number(row.figures, Measure.NEW_CUSTOMERS)) for keys, row in rows.items()}
 
 
 def _by_keys(of_all: ReportResult, of_new: ReportResult) -> dict[tuple[Key, ...], Credit]:
-    firsts = {_keys_of(row): row for row in of_new.rows}
-    rows = {_keys_of(row): _credit_of(row, firsts.get(_keys_of(row))) for row in of_all.rows}
-    new_alone = {keys: _credit_of(None, row) for keys, row in firsts.items() if keys not in rows}
+    firsts = {_get_keys(row): row for row in of_new.rows}
+    rows = {_get_keys(row): _make_row_credit(row, firsts.get(_get_keys(row))) for row in of_all.rows}
+    new_alone = {keys: _make_row_credit(None, row) for keys, row in firsts.items() if keys not in rows}
     return rows | new_alone
 
 
-def _keys_of(row: ReportRow) -> tuple[Key, ...]:
+def _get_keys(row: ReportRow) -> tuple[Key, ...]:
     return tuple(key.value for key in row.keys)
 
 
-def _credit_of(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
+def _make_row_credit(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
     return credit_of(row.figures if row else {}, of_new.figures if of_new else {})
 
 
 def credit_of(figures: ReportFigures, of_new: ReportFigures) -> Credit:
     """Convert report figures to credit; a missing figure is 0."""
     revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
-    new_revenue = money_of(_number(of_new, MEASURES[0]))
-    return Credit(money_of(revenue), conversions, int(customers), new_revenue)
+    new_revenue = round_money(_number(of_new, MEASURES[0]))
+    return Credit(round_money(revenue), conversions, int(customers), new_revenue)
 
 
 def _number(figures: ReportFigures, measure: Measure) -> Fraction:
@@ -311,5 +311,5 @@ def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group |
     return None
 
 
-def money_of(amount: Fraction) -> Decimal:
+def round_money(amount: Fraction) -> Decimal:
     return Decimal(int(amount * _SMALLEST)) / _SMALLEST

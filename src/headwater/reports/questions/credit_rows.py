@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from headwater.attribution.paths.lookup import place_among
+from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import (
     LEFT_OUT,
     NO_AMOUNT,
@@ -25,7 +25,7 @@ from headwater.attribution.paths.path_data import (
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.inputs.pagination import Position
-from headwater.reports.engine.addition import PieceSums, add_up_events
+from headwater.reports.engine.addition import BatchSums, add_up_events
 from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, NoCredit
 from headwater.reports.engine.measures import as_money
 from headwater.reports.engine.plan import Plan
@@ -147,18 +147,18 @@ class ListedEvents:
             beyond = np.flatnonzero(newer if backward else older)
             seconds, event_ids = seconds[beyond], event_ids[beyond]
         if len(seconds) > most:
-            wanted = _most(seconds, most, largest=not backward)
-            seconds, event_ids = seconds[wanted], event_ids[wanted]
+            extreme = _select_extreme(seconds, most, largest=not backward)
+            seconds, event_ids = seconds[extreme], event_ids[extreme]
         newest_first = np.lexsort((event_ids, seconds))[::-1]
-        kept = newest_first[-most:] if backward else newest_first[:most]
-        return ListedEvents(seconds[kept], event_ids[kept])
+        page = newest_first[-most:] if backward else newest_first[:most]
+        return ListedEvents(seconds[page], event_ids[page])
 
 
 @dataclass(frozen=True)
-class ListedPiece:
+class ListedBatch:
     """The sums of a batch and its events that may be on the page."""
 
-    sums: PieceSums
+    sums: BatchSums
     events: ListedEvents
 
 
@@ -170,15 +170,15 @@ class ListRequest:
     """The most events."""
 
 
-def list_piece(plan: Plan, request: ListRequest, paths: PathData) -> ListedPiece:
+def list_batch(plan: Plan, request: ListRequest, paths: PathData) -> ListedBatch:
     """Sum up a batch, and return its next listed events."""
     events = ChosenEvents.of(plan.scope, paths)
-    chosen = np.flatnonzero(_are_listed(events, request.credit))
+    listed = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
-        events.paths[column][chosen].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
+        events.paths[column][listed].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
     )
     nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.most)
-    return ListedPiece(add_up_events(plan, events), nearest)
+    return ListedBatch(add_up_events(plan, events), nearest)
 
 
 def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
@@ -188,7 +188,7 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
         listed = np.zeros(events.count, dtype=np.bool_)
         listed[events.touched.pairs.events] = True
         return listed
-    statuses = _only(events).statuses
+    statuses = _get_credit(events).statuses
     if credit is CreditFilter.CREDITED:
         return statuses == COUNTS
     return np.isin(statuses, [STATUSES.index(reason) for reason in credit.reasons])
@@ -201,24 +201,24 @@ class TouchShares:
     touches: IntArray
     """Indexes among all touches."""
     of_event: IntArray
-    """Shares of the event; a whole event is SharedOut.unit."""
+    """Shares of the event; a whole event is SharesByEvent.unit."""
     of_amount: IntArray
     """Shares of the amount in ten-thousandths."""
 
 
-class SharedOut:
+class SharesByEvent:
     """The shares of touches by event."""
 
     def __init__(self, plan: Plan, paths: PathData, credit: CreditFilter) -> None:
         """`paths` has only these events."""
         self.paths = paths
         events = ChosenEvents(plan.scope, paths)
-        credited = _only(events)
+        credited = _get_credit(events)
         self._statuses = credited.statuses
         self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted
         of_events, self.unit = credited.shares_of_events()
-        self._of_events = self._placed(credited, of_events)
-        self._of_amounts = self._placed(credited, credited.shares_of_amounts())
+        self._of_events = self._match_shares(credited, of_events)
+        self._of_amounts = self._match_shares(credited, credited.shares_of_amounts())
         self._starts = np.searchsorted(self._pairs.events, np.arange(paths.events + 1))
 
     def reason(self, event: int) -> NoCredit | None:
@@ -229,23 +229,23 @@ class SharedOut:
         some = slice(self._starts[event], self._starts[event + 1])
         return TouchShares(self._pairs.touches[some], self._of_events[some], self._of_amounts[some])
 
-    def _placed(self, credited: ModelCredit, shares: IntArray) -> IntArray:
+    def _match_shares(self, credited: ModelCredit, shares: IntArray) -> IntArray:
         """Return the share of each listed touch; 0 if it has no credit."""
         size = self.paths.touches
         of_pairs = credited.credited.events * size + credited.credited.touches
         listed = self._pairs.events * size + self._pairs.touches
-        places, credited_too = place_among(of_pairs, listed)
+        places, credited_too = find_positions(of_pairs, listed)
         placed = np.zeros(len(listed), dtype=np.int64)
         placed[credited_too] = shares[places[credited_too]]
         return placed
 
 
-def _only(events: ChosenEvents) -> ModelCredit:
+def _get_credit(events: ChosenEvents) -> ModelCredit:
     (model,) = events.scope.query.models
     return events.credit(model)
 
 
-def _most(seconds: IntArray, most: int, *, largest: bool) -> IntArray:
+def _select_extreme(seconds: IntArray, most: int, *, largest: bool) -> IntArray:
     """Return the indexes of the `most` largest or smallest values, and of ties with the last."""
     if largest:
         return np.flatnonzero(seconds >= np.partition(seconds, -most)[-most])
@@ -272,13 +272,13 @@ class _Details:
 
 
 class CreditRowReader:
-    def __init__(self, reader: ReportReader, shares: SharedOut) -> None:
+    def __init__(self, reader: ReportReader, shares: SharesByEvent) -> None:
         self._reader, self._shares, self._paths = reader, shares, shares.paths
 
     async def rows(self) -> dict[int, EventCredit]:
         """Return the rows by event id."""
         shares = [self._shares.of(event) for event in range(self._paths.events)]
-        listed = [_both_ends(each) for each in shares]
+        listed = [_trim_path(each) for each in shares]
         tags = await self._tags([each.touches for each in listed])
         details = await self._details()
         return {
@@ -307,7 +307,7 @@ class CreditRowReader:
             company_name=details.company_name,
             order_id=details.order_id,
             order_name=details.order_name,
-            amount=_amount(int(paths[Column.AMOUNTS][event])),
+            amount=_read_amount(int(paths[Column.AMOUNTS][event])),
             original_amount=details.original_amount,
             original_currency=details.original_currency,
             credited_events=Fraction(int(shares.of_event.sum()), self._shares.unit),
@@ -346,7 +346,7 @@ class CreditRowReader:
         return await fetch_all(self._reader.connection, queries[name], values)
 
 
-def _both_ends(shares: TouchShares) -> TouchShares:
+def _trim_path(shares: TouchShares) -> TouchShares:
     count = len(shares.touches)
     if count <= 2 * MOST_PER_END:
         return shares
@@ -354,7 +354,7 @@ def _both_ends(shares: TouchShares) -> TouchShares:
     return TouchShares(shares.touches[kept], shares.of_event[kept], shares.of_amount[kept])
 
 
-def _amount(stored: int) -> Decimal | None:
+def _read_amount(stored: int) -> Decimal | None:
     """Return an amount in the report's currency, or None."""
     if stored == NO_AMOUNT or abs(stored) == LEFT_OUT:
         return None

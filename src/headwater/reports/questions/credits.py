@@ -47,7 +47,7 @@ from headwater.reports.engine.measures import (
     credit_sum,
 )
 from headwater.reports.engine.passes import PlanLoader, load_left_out, path_reader
-from headwater.reports.engine.report_reader import in_thread, open_reader
+from headwater.reports.engine.report_reader import open_reader, run_in_thread
 from headwater.reports.engine.result import PeriodSums
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
@@ -69,9 +69,9 @@ from headwater.reports.questions.credit_rows import (
     EventCredit,
     ListedEvents,
     ListRequest,
-    SharedOut,
+    SharesByEvent,
     TouchCredit,
-    list_piece,
+    list_batch,
 )
 from headwater.reports.questions.shared import (
     CAMPAIGN,
@@ -87,14 +87,14 @@ from headwater.reports.questions.shared import (
     Citation,
     ReportDates,
     UncountedMoney,
-    left_out_answer,
+    describe_left_out,
+    format_span,
     number,
     only_parameter,
     read_filters,
     read_span,
     refuse_unknown_keys,
     write_csv,
-    written_span,
 )
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
@@ -378,10 +378,10 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
             round(float(totals.credited_revenue), 4),
         ),
         credit=str(page.credit),
-        period=written_span(page.span),
+        period=format_span(page.span),
         timezone=page.timezone,
         currency=page.currency,
-        left_out_money=left_out_answer(page.left_out_money),
+        left_out_money=describe_left_out(page.left_out_money),
         attribution_model=query.model,
         attribution_window=query.window_days,
         query_mode="company" if query.by_company else "profile",
@@ -445,23 +445,23 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
         acquired = [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
         (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
-        work = partial(list_piece, planned.plan, request)
+        work = partial(list_batch, planned.plan, request)
         read = path_reader(reader, [planned.plan])
-        pieces = [piece async for piece in reader.pieces(read, planned.days, work)]
-        sums = await in_thread(
-            PeriodSums.join, query.report, planned.period, [piece.sums for piece in pieces]
+        batches = [batch async for batch in reader.batches(read, planned.days, work)]
+        sums = await run_in_thread(
+            PeriodSums.join, query.report, planned.period, [batch.sums for batch in batches]
         )
-        events = ListedEvents.join([piece.events for piece in pieces])
+        events = ListedEvents.join([batch.events for batch in batches])
         page = _page(query, events.nearest(request.at, request.most))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
         paths = await reader.in_one_currency(await read.read_live(event_ids))
         paths = planned.plan.scope.kinds.without_other_amounts(paths)
-        shares = await in_thread(SharedOut, planned.plan, paths, query.listed)
+        shares = await run_in_thread(SharesByEvent, planned.plan, paths, query.listed)
         rows = await CreditRowReader(reader, shares).rows()
         return CreditList(
             rows=tuple(rows[event_id] for event_id in event_ids.tolist()),
-            totals=totals_of(sums, query.model, query.listed),
+            totals=compute_totals(sums, query.model, query.listed),
             credit=query.listed,
             next=page.next,
             previous=page.previous,
@@ -493,7 +493,7 @@ class CreditTotals:
     credited_revenue: Decimal = Decimal(0)
 
 
-def totals_of(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
+def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
     """Return the report figures that equal the sums of the list."""
     total = sums.total
     match credit:

@@ -47,14 +47,14 @@ from headwater.reports.questions.shared import (
     Citation,
     ReportDates,
     UncountedMoney,
-    left_out_answer,
+    describe_left_out,
+    explain_uncompared,
+    format_moment,
+    format_span,
     number,
     read_filters,
     read_report_period,
-    uncompared,
     write_csv,
-    written_moment,
-    written_span,
 )
 from headwater.spaces.models import Space
 
@@ -252,26 +252,26 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         columns=columns(query, report),
         rows=[[*_keys(query, row), *_figures(report, query, row)] for row in report.rows],
         left_out=report.left_out,
-        totals=_named(query, report, report.total),
+        totals=_name_figures(query, report, report.total),
         unattributed=_unattributed(query, report.unattributed),
-        overall=report.overall and _named(query, report, report.overall),
+        overall=report.overall and _name_figures(query, report, report.overall),
         event_names=dict(report.event_counts),
-        period=written_span(report.span),
-        compared_period=compared and written_span(compared),
-        not_compared=uncompared(report.is_comparable or compared is None),
+        period=format_span(report.span),
+        compared_period=compared and format_span(compared),
+        not_compared=explain_uncompared(report.is_comparable or compared is None),
         conversion_names=[*report.conversion_names],
-        first_event=written_moment(report.first_event),
-        last_event=written_moment(report.last_event),
+        first_event=format_moment(report.first_event),
+        last_event=format_moment(report.last_event),
         timezone=report.timezone,
         currency=report.currency,
         attribution_model=query.models[0] if len(query.models) == 1 else list(query.models),
         attribution_window=query.window_days,
         query_mode="company" if query.by_company else "profile",
         date_basis=str(query.date_basis),
-        left_out_money=left_out_answer(report.left_out_money),
+        left_out_money=describe_left_out(report.left_out_money),
         compared_left_out_money=None
         if report.compared_left_out_money is None
-        else left_out_answer(report.compared_left_out_money),
+        else describe_left_out(report.compared_left_out_money),
         snapshot=report.snapshot,
         completeness=report.completeness and _completeness(report.completeness),
         fit=report.fit and cite(report.fit),
@@ -345,10 +345,10 @@ def _key_text(group: Group, key: GroupKey) -> str | None:
 
 def _figures(report: ReportResult, query: ReportQuery, row: ReportRow) -> Iterator[float | None]:
     for column in report.columns:
-        yield from _figures_of(query, row, column)
+        yield from _column_figures(query, row, column)
 
 
-def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Iterator[float | None]:
+def _column_figures(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Iterator[float | None]:
     yield number(row.figures[column])
     if query.compare is not Comparison.NONE:
         change = row.changes.get(column) if row.changes is not None else None
@@ -356,7 +356,7 @@ def _figures_of(query: ReportQuery, row: ReportRow, column: FigureColumn) -> Ite
         yield None if change is None else number(change.ratio)
 
 
-def _named(query: ReportQuery, report: ReportResult, row: ReportRow) -> dict[str, float | None]:
+def _name_figures(query: ReportQuery, report: ReportResult, row: ReportRow) -> dict[str, float | None]:
     names = _figure_columns(query, report)
     return dict(zip(names, _figures(report, query, row), strict=True))
 
@@ -372,5 +372,7 @@ def _by_measure(query: ReportQuery, row: ReportRow) -> dict[str, float | None]:
     return {
         name: figure
         for column in row.figures
-        for name, figure in zip(_column_names(query, column), _figures_of(query, row, column), strict=True)
+        for name, figure in zip(
+            _column_names(query, column), _column_figures(query, row, column), strict=True
+        )
     }

@@ -188,7 +188,7 @@ def refuse_unknown_keys(
 ) -> None:
     """Add an error for each unknown source, channel or platform."""
     for condition in conditions:
-        for word, refuse in _words_of(condition):
+        for word, refuse in _list_words(condition):
             if (rule := refuse(word, sources)) is not None:
                 query.refuse(name, f"names {condition.group}:{condition.key}. {word} {rule}")
 
@@ -196,7 +196,7 @@ def refuse_unknown_keys(
 _Refuse = Callable[[str, SourceNames], str | None]
 
 
-def _words_of(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
+def _list_words(condition: KeyCondition) -> list[tuple[str, _Refuse]]:
     """Return the sources, channels or platforms in a key, each with its check."""
     refuse = _RULES.get(str(condition.group))
     if refuse is None or condition.key is None:
@@ -268,7 +268,7 @@ Citation = FitCitation | None
 """The trained model used for credit."""
 
 
-def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
+def describe_left_out(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
     return [
         UncountedMoney(
             money.currency,
@@ -282,7 +282,7 @@ def left_out_answer(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
     ]
 
 
-def left_out_spend_answer(left_out: Iterable[LeftOutSpend]) -> list[UncountedSpend]:
+def describe_left_out_spend(left_out: Iterable[LeftOutSpend]) -> list[UncountedSpend]:
     return [
         UncountedSpend(spend.currency, float(spend.amount), f"{spend.first_day}", f"{spend.last_day}")
         for spend in left_out
@@ -296,7 +296,7 @@ NOT_COMPARED = TEXT_OR_NULL
 """The reason why compared figures are null."""
 
 
-def uncompared(is_comparable: bool) -> str | None:
+def explain_uncompared(is_comparable: bool) -> str | None:
     """Return the reason for missing comparisons."""
     return None if is_comparable else BEFORE_FIRST_EVENT
 
@@ -308,7 +308,7 @@ def number(figure: Figure) -> float | None:
     return figure
 
 
-def in_digits(figure: float | None) -> str:
+def format_figure(figure: float | None) -> str:
     """Format a figure without an exponent."""
     return "" if figure is None else f"{Decimal(repr(figure)).normalize():f}"
 
@@ -316,15 +316,15 @@ def in_digits(figure: float | None) -> str:
 def write_csv(columns: Iterable[str], rows: Iterable[Iterable[str | float | None]]) -> bytes:
     table = CsvTable(columns)
     for row in rows:
-        table.add(in_digits(cell) if isinstance(cell, int | float) else cell for cell in row)
+        table.add(format_figure(cell) if isinstance(cell, int | float) else cell for cell in row)
     return table.content()
 
 
-def written_span(span: DateTimeSpan) -> ReportDates:
+def format_span(span: DateTimeSpan) -> ReportDates:
     return ReportDates(f"{span.start}", f"{span.end}")
 
 
-def written_moment(moment: datetime | None) -> str | None:
+def format_moment(moment: datetime | None) -> str | None:
     return moment and moment.isoformat(" ", "seconds")
 
 

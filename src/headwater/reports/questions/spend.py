@@ -42,6 +42,7 @@ from headwater.reports.questions.cost_figures import (
     customers_query,
     spend_problem,
 )
+from headwater.reports.questions.period_spend import Key, PeriodSpend, load_period_spend, sum_of
 from headwater.reports.questions.shared import (
     COMPARE,
     CURRENCY,
@@ -57,18 +58,17 @@ from headwater.reports.questions.shared import (
     ReportDates,
     UncountedMoney,
     UncountedSpend,
-    left_out_answer,
-    left_out_spend_answer,
+    describe_left_out,
+    describe_left_out_spend,
+    explain_uncompared,
+    format_moment,
+    format_span,
     number,
     only_parameter,
     read_keys,
     read_report_period,
-    uncompared,
     write_csv,
-    written_moment,
-    written_span,
 )
-from headwater.reports.questions.spent import Key, Spent, load_spent, sum_of
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
@@ -165,21 +165,21 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     periods = _periods(query)
     queries = [credit_queries(period) for period in periods]
     reports = await query_reports(
-        connection, space_id, [each for of_period in queries for each in of_period.all]
+        connection, space_id, [each for period_queries in queries for each in period_queries.all]
     )
     if any(report.left_out for report in reports):
         raise ReportTooLarge
     space = await fetch_space(connection, space_id)
-    made: list[CostReport] = []
-    for period, of_period in zip(periods, queries, strict=True):
-        answers = [reports.pop(0) for _ in of_period.all]
+    period_reports: list[CostReport] = []
+    for period, period_queries in zip(periods, queries, strict=True):
+        answers = [reports.pop(0) for _ in period_queries.all]
         days = (period.start.date(), period.end.date())
         only = query.filters.only
-        spent = await load_spent(connection, space_id, days, answers[0].currency, only)
-        credit = await _load_credit(connection, space_id, of_period, answers, spent.platforms)
+        spent = await load_period_spend(connection, space_id, days, answers[0].currency, only)
+        credit = await _load_credit(connection, space_id, period_queries, answers, spent.platforms)
         report = _join(period, answers[0], credit, spent, space.sources)
-        made.append(report.at_cost_rate(space.cost_rate))
-    now, *before = made
+        period_reports.append(report.at_cost_rate(space.cost_rate))
+    now, *before = period_reports
     if before:
         now = _compared(now, before[0], query, space.zone)
     return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
@@ -214,7 +214,7 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
 
 
 def _join(
-    query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: Spent, sources: SourceNames
+    query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: PeriodSpend, sources: SourceNames
 ) -> CostReport:
     group = query.group_by[0] if query.group_by else None
     listed = {key.value: key.label for key in credit.listed}
@@ -232,8 +232,8 @@ def _join(
             CostFigures(
                 by_key.get(key, NOTHING),
                 credit.at(key),
-                credit.paid_at(key),
-                has_ratios=problem is None and _platform_of(group, key, sources) not in unsplit,
+                credit.get_paid(key),
+                has_ratios=problem is None and _find_platform(group, key, sources) not in unsplit,
             ),
         )
         for key, label in keys.items()
@@ -261,7 +261,7 @@ def _join(
     )
 
 
-def _platform_of(group: Group | None, key: Key, sources: SourceNames) -> str | None:
+def _find_platform(group: Group | None, key: Key, sources: SourceNames) -> str | None:
     return sources.find_platform(key) if group is Group.SOURCE and key else None
 
 
@@ -414,22 +414,22 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
             for row in report.rows
         ],
         left_out=report.left_out,
-        totals=_named(report, report.total, then and then.total),
-        with_spend=_named(report, report.with_spend, then and then.with_spend),
-        unmatched=_named(report, report.without_place, then and then.without_place),
-        period=written_span(report.span),
-        compared_period=report.compared and written_span(report.compared.span),
-        not_compared=uncompared(report.comparable is not None or report.compared is None),
-        first_event=written_moment(report.ends[0]),
-        last_event=written_moment(report.ends[1]),
+        totals=_name_figures(report, report.total, then and then.total),
+        with_spend=_name_figures(report, report.with_spend, then and then.with_spend),
+        unmatched=_name_figures(report, report.without_place, then and then.without_place),
+        period=format_span(report.span),
+        compared_period=report.compared and format_span(report.compared.span),
+        not_compared=explain_uncompared(report.comparable is not None or report.compared is None),
+        first_event=format_moment(report.ends[0]),
+        last_event=format_moment(report.ends[1]),
         not_broken_down=[*report.unsplit],
         no_ratios=report.problem and f"Spend cannot be filtered by {report.problem}.",
         timezone=report.timezone,
         currency=report.currency,
-        left_out_money=left_out_answer(report.left_out_money),
-        left_out_spend=left_out_spend_answer(report.left_out_spend),
-        compared_left_out_money=then and left_out_answer(then.left_out_money),
-        compared_left_out_spend=then and left_out_spend_answer(then.left_out_spend),
+        left_out_money=describe_left_out(report.left_out_money),
+        left_out_spend=describe_left_out_spend(report.left_out_spend),
+        compared_left_out_money=then and describe_left_out(then.left_out_money),
+        compared_left_out_spend=then and describe_left_out_spend(then.left_out_spend),
         cost_rate=None if report.cost_rate is None else float(report.cost_rate),
         attribution_model=query.models[0],
         attribution_window=query.window_days,
@@ -477,5 +477,5 @@ def spend_number(name: str, figure: Figure) -> float | None:
     return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
 
 
-def _named(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
+def _name_figures(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
     return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))

@@ -31,7 +31,7 @@ CurrencyDay = tuple[str, date]
 
 
 @dataclass(frozen=True)
-class Spent:
+class PeriodSpend:
     """The ledger of some days, each part once."""
 
     pieces: Sequence[SpendPart]
@@ -44,7 +44,7 @@ class Spent:
     @property
     def platforms(self) -> set[Key]:
         """Platforms with spend."""
-        return {piece.row.owner for piece in self.pieces if piece.row.figures[0]} - {None}
+        return {part.row.owner for part in self.pieces if part.row.figures[0]} - {None}
 
     def unsplit(self, group: Group | None) -> set[str]:
         """Return the platforms whose spend can't be assigned to one source."""
@@ -64,9 +64,9 @@ class Spent:
         only.
         """
         by_key: dict[Key, Figures] = {}
-        for piece in self.pieces:
-            key = key_of(group, piece)
-            by_key[key] = plus(by_key.get(key, NOTHING), piece.row.figures)
+        for part in self.pieces:
+            key = key_of(group, part)
+            by_key[key] = plus(by_key.get(key, NOTHING), part.row.figures)
         names = self.names_of(group)
         for key in [key for key in by_key if key not in listed]:
             name = names.get(key or "")
@@ -74,49 +74,49 @@ class Spent:
                 by_key[name] = plus(by_key.get(name, NOTHING), by_key.pop(key))
         return by_key
 
-    def by_month(self) -> Mapping[date, Spent]:
+    def by_month(self) -> Mapping[date, PeriodSpend]:
         """Return the spend of each month with any, by its first day."""
-        pieces: dict[date, list[SpendPart]] = {}
-        for piece in self.pieces:
-            pieces.setdefault(piece.row.date.replace(day=1), []).append(piece)
-        return {month: Spent(of_month, self.names) for month, of_month in pieces.items()}
+        parts: dict[date, list[SpendPart]] = {}
+        for part in self.pieces:
+            parts.setdefault(part.row.date.replace(day=1), []).append(part)
+        return {month: PeriodSpend(of_month, self.names) for month, of_month in parts.items()}
 
 
-async def load_spent(
+async def load_period_spend(
     connection: AsyncConnection,
     space_id: int,
     days: tuple[date, date],
     currency: str,
     only: Sequence[KeyCondition] = (),
-) -> Spent:
+) -> PeriodSpend:
     """Load the spend of some days that meets key filters, each part at the rate of its day."""
-    pieces = await read_parts(connection, space_id, *days)
-    names = await fetch_piece_names(connection, space_id, pieces)
-    chosen = [piece for piece in pieces if is_chosen(piece, only, names)]
-    exchange = await load_exchange(connection, space_id, currency, chosen)
-    return Spent([exchange.convert(piece) for piece in chosen], names, exchange.left_out(chosen))
+    parts = await read_parts(connection, space_id, *days)
+    names = await fetch_part_names(connection, space_id, parts)
+    selected = [part for part in parts if meets_filters(part, only, names)]
+    exchange = await load_exchange(connection, space_id, currency, selected)
+    return PeriodSpend([exchange.convert(part) for part in selected], names, exchange.left_out(selected))
 
 
-async def fetch_piece_names(
-    connection: AsyncConnection, space_id: int, pieces: Sequence[SpendPart]
+async def fetch_part_names(
+    connection: AsyncConnection, space_id: int, parts: Sequence[SpendPart]
 ) -> Mapping[Group, Mapping[str, str]]:
     names: dict[Group, Mapping[str, str]] = {}
     for group, depth in _DEPTH.items():
-        ids = {piece.row.path[depth] for piece in pieces if len(piece.row.path) > depth}
+        ids = {part.row.path[depth] for part in parts if len(part.row.path) > depth}
         names[group] = await fetch_names(connection, space_id, str(group), ids) if ids else {}
     return names
 
 
-def key_of(group: Group | None, piece: SpendPart) -> Key:
+def key_of(group: Group | None, part: SpendPart) -> Key:
     """Return the report key of a part of spend, or None."""
-    row = piece.row
+    row = part.row
     match group:
         case Group.PLATFORM:
             return row.owner
         case Group.SOURCE:
             return row.source
         case Group.CHANNEL:
-            return _channel_of(row)
+            return _find_channel(row)
         case Group.CAMPAIGN | Group.ADSET | Group.AD:
             return (row.path[_DEPTH[group]] or None) if len(row.path) > _DEPTH[group] else None
         case Group.COUNTRY:
@@ -125,7 +125,7 @@ def key_of(group: Group | None, piece: SpendPart) -> Key:
             return f"{_first_day(group, row.date)}"
 
 
-def _channel_of(row: LedgerRow) -> Key:
+def _find_channel(row: LedgerRow) -> Key:
     """Return the channel of clicks. Platforms with several sources sell only ads."""
     if row.source is None:
         return None if row.owner is None else PAID
@@ -139,17 +139,17 @@ def _first_day(group: Group | None, day: date) -> date:
     return day.replace(day=1) if group is Group.MONTH else day
 
 
-def is_chosen(
-    piece: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
+def meets_filters(
+    part: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
     """Return whether a part meets key filters by id or name."""
-    wanted: dict[Group, set[Key]] = {}
+    keys_by_group: dict[Group, set[Key]] = {}
     for condition in only:
         if condition.group in _UNKNOWN:
             continue
-        wanted.setdefault(condition.group, set()).add(condition.key)
-    for group, keys in wanted.items():
-        key = key_of(group, piece)
+        keys_by_group.setdefault(condition.group, set()).add(condition.key)
+    for group, keys in keys_by_group.items():
+        key = key_of(group, part)
         if keys.isdisjoint({key, names.get(group, _UNNAMED).get(key or "", key)}):
             return False
     return True
@@ -162,12 +162,12 @@ class SpendExchange:
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
-    def left_out(self, pieces: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
+    def left_out(self, parts: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
         """Return the spend without an exchange rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
-        for piece in pieces:
-            row = piece.row
+        for part in parts:
+            row = part.row
             if self.rates.get((row.currency, row.date), _SAME) is None:
                 days.setdefault(row.currency, set()).add(row.date)
                 amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
@@ -178,28 +178,28 @@ class SpendExchange:
             for currency in sorted(days)
         )
 
-    def convert(self, piece: SpendPart) -> SpendPart:
+    def convert(self, part: SpendPart) -> SpendPart:
         """Convert a part; to 0 without a rate."""
-        if piece.row.currency == self.target:
-            return piece
-        rate = self.rates.get((piece.row.currency, piece.row.date))
-        amount, impressions, clicks, conversions, revenue = piece.row.figures
+        if part.row.currency == self.target:
+            return part
+        rate = self.rates.get((part.row.currency, part.row.date))
+        amount, impressions, clicks, conversions, revenue = part.row.figures
         amount, revenue = (
             0 if rate is None else convert(money, rate, _HUNDREDTH) for money in (amount, revenue)
         )
         figures = (amount, impressions, clicks, conversions, revenue)
-        return SpendPart(piece.row._replace(figures=figures), piece.is_remainder)
+        return SpendPart(part.row._replace(figures=figures), part.is_remainder)
 
 
 async def load_exchange(
     connection: AsyncConnection,
     space_id: int,
     target: str,
-    pieces: Iterable[SpendPart],
+    parts: Iterable[SpendPart],
     at: RatePoint | None = None,
 ) -> SpendExchange:
     """Load the exchange rates of each part's day, current or at a point."""
-    foreign = {(piece.row.currency, piece.row.date) for piece in pieces}
+    foreign = {(part.row.currency, part.row.date) for part in parts}
     foreign = {(currency, day) for currency, day in foreign if currency != target}
     currencies = {currency for currency, _ in foreign} | {target}
     table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, at)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.attribution.paths import credit_walk, postings
+from headwater.attribution.paths import credit_scan, postings
 from headwater.attribution.paths.builder import build_next
 from headwater.attribution.paths.changes import note_events
 from headwater.events import page_walk
@@ -46,27 +46,27 @@ def ids(api: Api, **params: Any) -> list[int]:
 
 
 @pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> list[credit_walk.CreditWalk]:
+def walks(monkeypatch: pytest.MonkeyPatch) -> list[credit_scan.CreditScan]:
     """The walks of the application, which runs in this process."""
-    made: list[credit_walk.CreditWalk] = []
-    right = credit_walk.CreditWalk.__init__
+    made: list[credit_scan.CreditScan] = []
+    right = credit_scan.CreditScan.__init__
 
-    def noting(self: credit_walk.CreditWalk, *arguments: Any, **options: Any) -> None:
+    def noting(self: credit_scan.CreditScan, *arguments: Any, **options: Any) -> None:
         made.append(self)
         right(self, *arguments, **options)
 
-    monkeypatch.setattr(credit_walk.CreditWalk, "__init__", noting)
+    monkeypatch.setattr(credit_scan.CreditScan, "__init__", noting)
     return made
 
 
-Walks = list[credit_walk.CreditWalk]
+Walks = list[credit_scan.CreditScan]
 
 
 def test_it_works(stage: Stage, api: Api, purchases: list[int], walks: Walks) -> None:
     build_all(stage)
     assert ids(api) == purchases[::3]
     assert ids(api, per_page=2) == purchases[::3][:2]
-    assert [walk.broken_off for walk in walks] == [None, None]
+    assert [walk.stopped_at for walk in walks] == [None, None]
 
 
 @pytest.mark.parametrize("few", [0, postings.FEW])
@@ -78,7 +78,7 @@ def test_sources_that_are_common_or_rare(
         expected = purchases if model == "linear" else purchases[::3]
         assert ids(api, attribution_model=model, attribution_window=window) == expected
         by_mask = (model, window, few) == ("linear", 0, 0)
-        assert (walks[-1].broken_off is not None) == by_mask
+        assert (walks[-1].stopped_at is not None) == by_mask
 
 
 def test_a_source_that_is_common_on_some_days(
@@ -88,23 +88,23 @@ def test_a_source_that_is_common_on_some_days(
     note_events(stage.connection, stage.space_id, purchases[::2])
     build_all(stage)
     assert ids(api) == purchases[::3]
-    assert walks[0].broken_off is None
+    assert walks[0].stopped_at is None
 
 
 def test_nothing_is_built_yet(api: Api, purchases: list[int], walks: Walks) -> None:
     assert ids(api) == purchases[::3]
-    assert walks[0].broken_off is None
+    assert walks[0].stopped_at is None
 
 
 @pytest.mark.parametrize("bound", ["MOST_LIVE_EVENTS", "MOST_READ_FOR_PICKS"])
 def test_too_much_that_is_not_in_postings(
     stage: Stage, api: Api, purchases: list[int], walks: Walks, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
-    monkeypatch.setattr(credit_walk, bound, 0)
+    monkeypatch.setattr(credit_scan, bound, 0)
     if bound == "MOST_READ_FOR_PICKS":
         build_all(stage, few=0)
     assert ids(api) == purchases[::3]
-    assert walks[0].broken_off is not None
+    assert walks[0].stopped_at is not None
 
 
 def test_damaged_postings_are_not_believed(
@@ -118,7 +118,7 @@ def test_damaged_postings_are_not_believed(
         (stage.space_id,),
     )
     assert ids(api) == purchases[::3]
-    assert walks[0].broken_off is not None
+    assert walks[0].stopped_at is not None
 
 
 def test_events_that_do_not_meet_other_conditions(
@@ -129,13 +129,13 @@ def test_events_that_do_not_meet_other_conditions(
     stage.connection.execute(query, (stage.space_id, purchases[6:]))
     build_all(stage)
     assert ids(api, amount_min=7, amount_max=7, per_page=1) == [purchases[6]]
-    assert walks[0].broken_off is not None
+    assert walks[0].stopped_at is not None
 
 
 def test_more_events_in_one_second_than_are_worth_it(
     stage: Stage, api: Api, walks: Walks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(credit_walk, "MOST_LIVE_EVENTS", 5)
+    monkeypatch.setattr(credit_scan, "MOST_LIVE_EVENTS", 5)
     contact_id = stage.contact()
     stage.touchpoint(contact_id, "email", occurred_at=NOON)
     events = [stage.event(contact_id) for _ in range(8)]
@@ -143,7 +143,7 @@ def test_more_events_in_one_second_than_are_worth_it(
     note_events(stage.connection, stage.space_id, [*events, later])
     build_all(stage)
     assert ids(api, per_page=4) == [later, *events[:4:-1]]
-    assert walks[0].broken_off is not None
+    assert walks[0].stopped_at is not None
 
 
 def test_a_page_in_the_middle_reads_no_further_than_it_has_to(

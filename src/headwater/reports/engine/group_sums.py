@@ -23,11 +23,11 @@ Numbers = NDArray[Any]
 """int64, or Python integers if a sum may overflow."""
 
 
-def sum_by_cell(cells: IntArray, values: IntArray, size: int) -> Numbers:
+def sum_by_code(codes: IntArray, values: IntArray, size: int) -> Numbers:
     """Return sums by group code, from 0 to `size` - 1."""
     fitting = _widen(values, len(values))
     sums = np.zeros(size, dtype=fitting.dtype)
-    np.add.at(sums, cells, fitting)
+    np.add.at(sums, codes, fitting)
     return sums
 
 
@@ -55,7 +55,7 @@ def _widen(numbers: Numbers, factor: int) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Tally:
+class GroupSums:
     """Sums by group. A group has one key per dimension."""
 
     keys: tuple[IntArray, ...]
@@ -66,24 +66,24 @@ class Tally:
     """Distinct pairs of group index and contact; empty unless counted."""
 
     @classmethod
-    def join(cls, pieces: Sequence[Tally]) -> Tally:
+    def join(cls, parts: Sequence[GroupSums]) -> GroupSums:
         """Merge sums, ordered by key. Missing sums count as 0."""
-        if not pieces:
-            return Tally((), 0, {}, NO_PAIRS)
+        if not parts:
+            return GroupSums((), 0, {}, NO_PAIRS)
         keys = tuple(
-            np.concatenate([piece.keys[place] for piece in pieces]) for place in range(len(pieces[0].keys))
+            np.concatenate([part.keys[place] for part in parts]) for place in range(len(parts[0].keys))
         )
-        count = sum(piece.groups for piece in pieces)
+        count = sum(part.groups for part in parts)
         order, starts = _runs(keys, count)
-        names = dict.fromkeys(name for piece in pieces for name in piece.sums)
-        sums = {name: _sum_runs([piece.sum(name) for piece in pieces], order, starts) for name in names}
+        names = dict.fromkeys(name for part in parts for name in part.sums)
+        sums = {name: _sum_runs([part.sum(name) for part in parts], order, starts) for name in names}
         contacts = NO_PAIRS
-        if any(len(piece.contacts[0]) for piece in pieces):
-            new_places = np.empty(count, dtype=np.min_scalar_type(count))
-            new_places[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
-            contacts = _joined_pairs(pieces, new_places)
+        if any(len(part.contacts[0]) for part in parts):
+            new_indexes = np.empty(count, dtype=np.min_scalar_type(count))
+            new_indexes[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+            contacts = _join_pairs(parts, new_indexes)
         first = order[starts]
-        return Tally(tuple(key[first] for key in keys), len(starts), sums, contacts)
+        return GroupSums(tuple(key[first] for key in keys), len(starts), sums, contacts)
 
     @property
     def size(self) -> int:
@@ -94,10 +94,10 @@ class Tally:
         """Return the sums with a name, or zeros."""
         return self.sums[name] if name in self.sums else np.zeros(self.groups, dtype=np.int64)
 
-    def negated(self) -> Tally:
+    def negated(self) -> GroupSums:
         """Return the sums to subtract these from others. Contacts can't be subtracted."""
         sums = {name: -values for name, values in self.sums.items()}
-        return Tally(self.keys, self.groups, sums, NO_PAIRS)
+        return GroupSums(self.keys, self.groups, sums, NO_PAIRS)
 
     def contact_counts(self) -> IntArray:
         return np.bincount(self.contacts[0], minlength=self.groups)
@@ -120,12 +120,12 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
     return order, firsts(*(key[order] for key in keys))
 
 
-def _joined_pairs(pieces: Sequence[Tally], new_places: IntArray) -> tuple[IntArray, IntArray]:
-    starts = np.cumsum([0, *(piece.groups for piece in pieces)])
+def _join_pairs(parts: Sequence[GroupSums], new_indexes: IntArray) -> tuple[IntArray, IntArray]:
+    starts = np.cumsum([0, *(part.groups for part in parts)])
     pairs = [
-        (new_places[start : start + piece.groups][piece.contacts[0]], piece.contacts[1])
-        for piece, start in zip(pieces, starts[:-1].tolist(), strict=True)
-        if len(piece.contacts[0])
+        (new_indexes[start : start + part.groups][part.contacts[0]], part.contacts[1])
+        for part, start in zip(parts, starts[:-1].tolist(), strict=True)
+        if len(part.contacts[0])
     ]
     if len(pairs) > 1:
         return distinct(*pairs)
@@ -139,7 +139,7 @@ _DENSE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Cells:
+class Grouping:
     """Group codes of events, touches or pairs of them."""
 
     codes: IntArray
@@ -148,40 +148,44 @@ class Cells:
     keys: Mapping[int, IntArray]
     """The key of every code, by position of the dimension."""
 
-    def at_place(self, place: int) -> Cells:
+    def at_position(self, position: int) -> Grouping:
         """Move a single dimension to another position."""
         (keys,) = self.keys.values()
-        return Cells(self.codes, self.size, {place: keys})
+        return Grouping(self.codes, self.size, {position: keys})
 
     def sums(self, values: Mapping[str, IntArray], members: IntArray | None = None) -> dict[str, Numbers]:
         """Sum event values by code. `members` has the event of each code; None means all in order."""
         return {
-            name: sum_by_cell(self.codes, of if members is None else of[members], self.size)
-            for name, of in values.items()
+            name: sum_by_code(
+                self.codes, event_values if members is None else event_values[members], self.size
+            )
+            for name, event_values in values.items()
         }
 
-    def tally(self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS) -> Tally:
+    def to_group_sums(
+        self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS
+    ) -> GroupSums:
         """Convert sums by code to sums by group, without unused codes. `contacts` are pairs of code and
         contact.
         """
         present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
-        places = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
-        places[present] = np.arange(len(present))
-        keys = tuple(self.keys[place][present] for place in sorted(self.keys))
-        return Tally(
+        indexes = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
+        indexes[present] = np.arange(len(present))
+        keys = tuple(self.keys[position][present] for position in sorted(self.keys))
+        return GroupSums(
             keys,
             len(present),
-            {name: of[present] for name, of in sums.items()},
-            distinct((places[contacts[0]], contacts[1])),
+            {name: by_code[present] for name, by_code in sums.items()},
+            distinct((indexes[contacts[0]], contacts[1])),
         )
 
-    def each_once(self, events: IntArray) -> tuple[IntArray, Cells]:
+    def distinct_pairs(self, events: IntArray) -> tuple[IntArray, Grouping]:
         """Return distinct pairs of event and code. `events` has the event of each code, ascending."""
         if len(events) < 2 or (events[1:] > events[:-1]).all():
             return events, self
         pairs = distinct_values(events * self.size + self.codes)
         events = pairs // self.size
-        return events, Cells(pairs - events * self.size, self.size, self.keys)
+        return events, Grouping(pairs - events * self.size, self.size, self.keys)
 
 
 @dataclass(frozen=True)
@@ -192,50 +196,52 @@ class Pairs:
     touches: IntArray
 
 
-class EventCells:
+class EventGroupings:
     """Group codes of events, computed once per dimension."""
 
     def __init__(self, paths: PathData) -> None:
         self._paths = paths
-        self._known: dict[Dimension, Cells] = {}
+        self._cached: dict[Dimension, Grouping] = {}
 
-    def of(self, dimension: Dimension) -> Cells:
+    def get(self, dimension: Dimension) -> Grouping:
         """Return codes at position 0."""
-        if dimension not in self._known:
-            self._known[dimension] = _numbered(dimension.keys(self._paths))
-        return self._known[dimension]
+        if dimension not in self._cached:
+            self._cached[dimension] = _number_keys(dimension.keys(self._paths))
+        return self._cached[dimension]
 
-    def by(self, dimensions: Sequence[Dimension]) -> Cells:
+    def combine(self, dimensions: Sequence[Dimension]) -> Grouping:
         """Return the codes of the event dimensions among some dimensions."""
-        cells = [
-            self.of(dimension).at_place(place)
-            for place, dimension in enumerate(dimensions)
+        groupings = [
+            self.get(dimension).at_position(position)
+            for position, dimension in enumerate(dimensions)
             if not dimension.of_touch
         ]
-        return _together(cells, self._paths.events)
+        return _combine_groupings(groupings, self._paths.events)
 
 
-class PairCells:
+class PairGroupings:
     """Group codes of event/touch pairs, computed once per set of dimensions."""
 
-    def __init__(self, paths: PathData, pairs: Pairs, events: EventCells) -> None:
+    def __init__(self, paths: PathData, pairs: Pairs, events: EventGroupings) -> None:
         self._paths, self._pairs, self._events = paths, pairs, events
-        self._known: dict[tuple[Dimension, ...], Cells] = {}
+        self._cached: dict[tuple[Dimension, ...], Grouping] = {}
 
-    def by(self, dimensions: tuple[Dimension, ...]) -> Cells:
-        if dimensions not in self._known:
-            self._known[dimensions] = self._made(dimensions)
-        return self._known[dimensions]
+    def combine(self, dimensions: tuple[Dimension, ...]) -> Grouping:
+        if dimensions not in self._cached:
+            self._cached[dimensions] = self._combine(dimensions)
+        return self._cached[dimensions]
 
-    def _made(self, dimensions: tuple[Dimension, ...]) -> Cells:
+    def _combine(self, dimensions: tuple[Dimension, ...]) -> Grouping:
         if len(dimensions) == 1:
             (dimension,) = dimensions
             if dimension.of_touch:
-                return _numbered(dimension.keys(self._touches(dimension)))
-            cells = self._events.of(dimension)
-            return Cells(cells.codes[self._pairs.events], cells.size, cells.keys)
-        cells = [self.by((each,)).at_place(place) for place, each in enumerate(dimensions)]
-        return _together(cells, len(self._pairs.events))
+                return _number_keys(dimension.keys(self._touches(dimension)))
+            grouping = self._events.get(dimension)
+            return Grouping(grouping.codes[self._pairs.events], grouping.size, grouping.keys)
+        groupings = [
+            self.combine((dimension,)).at_position(position) for position, dimension in enumerate(dimensions)
+        ]
+        return _combine_groupings(groupings, len(self._pairs.events))
 
     def _touches(self, dimension: Dimension) -> PathData:
         """Return each pair's touch, with the columns of a dimension."""
@@ -243,12 +249,14 @@ class PairCells:
         return PathData(columns, (), 0, len(self._pairs.touches))
 
 
-def cells_of(keys: Mapping[int, IntArray], count: int) -> Cells:
+def make_grouping(keys: Mapping[int, IntArray], count: int) -> Grouping:
     """Number `count` rows by their keys at each position."""
-    return _together([_numbered(of).at_place(place) for place, of in keys.items()], count)
+    return _combine_groupings(
+        [_number_keys(column).at_position(position) for position, column in keys.items()], count
+    )
 
 
-def crossed(first: Cells, second: Cells) -> Cells:
+def cross_groupings(first: Grouping, second: Grouping) -> Grouping:
     """Combine two groupings of the same rows."""
     codes = first.codes.astype(np.int64) * second.size + second.codes
     if first.size * second.size <= _DENSE:
@@ -256,25 +264,27 @@ def crossed(first: Cells, second: Cells) -> Cells:
     else:
         used, codes = np.unique(codes, return_inverse=True)
     rows, columns = np.divmod(used, second.size)
-    keys = {place: key[rows] for place, key in first.keys.items()}
-    keys |= {place: key[columns] for place, key in second.keys.items()}
-    return Cells(codes, max(1, len(used)), keys)
+    keys = {position: key[rows] for position, key in first.keys.items()}
+    keys |= {position: key[columns] for position, key in second.keys.items()}
+    return Grouping(codes, max(1, len(used)), keys)
 
 
-def _together(cells: Sequence[Cells], count: int) -> Cells:
+def _combine_groupings(groupings: Sequence[Grouping], count: int) -> Grouping:
     """Without groupings, all rows form one group."""
-    return reduce(crossed, cells) if cells else Cells(np.zeros(count, dtype=np.uint8), 1, {})
+    return (
+        reduce(cross_groupings, groupings) if groupings else Grouping(np.zeros(count, dtype=np.uint8), 1, {})
+    )
 
 
-def _numbered(keys: IntArray) -> Cells:
+def _number_keys(keys: IntArray) -> Grouping:
     """Number keys at position 0."""
     if not len(keys):
-        return Cells(keys, 1, {0: np.zeros(1, dtype=np.int64)})
+        return Grouping(keys, 1, {0: np.zeros(1, dtype=np.int64)})
     least, most = int(keys.min()), int(keys.max())
     if least >= 0 and most <= _FEW:
-        return Cells(keys, most + 1, {0: np.arange(most + 1)})
+        return Grouping(keys, most + 1, {0: np.arange(most + 1)})
     span = most - least + 1
     if span <= _DENSE:
-        return Cells(keys - least, span, {0: np.arange(least, least + span)})
+        return Grouping(keys - least, span, {0: np.arange(least, least + span)})
     distinct_keys, codes = np.unique(keys, return_inverse=True)
-    return Cells(codes, len(distinct_keys), {0: distinct_keys})
+    return Grouping(codes, len(distinct_keys), {0: distinct_keys})

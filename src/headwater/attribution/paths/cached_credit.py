@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from headwater.attribution.paths.cache import Key, cache
-from headwater.attribution.paths.lookup import place_among
+from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.attribution.paths.postings import read_postings
 
@@ -37,7 +37,7 @@ class CreditedEvents:
     """The number of postings or events read."""
 
     @classmethod
-    def of_paths(cls, paths: PathData, touches: IntArray) -> CreditedEvents:
+    def from_paths(cls, paths: PathData, touches: IntArray) -> CreditedEvents:
         """Build from paths and the number of credited touches per event."""
         events = np.flatnonzero(touches)
         event_ids, seconds = paths[Column.EVENT_IDS][events], paths[Column.SECONDS][events]
@@ -82,7 +82,7 @@ class EventChanges:
     event_ids: IntArray
     numbers: IntArray
 
-    def of_single(self) -> tuple[IntArray, IntArray, BoolArray]:
+    def find_single(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the events, ascending, the first change of each, and a mask of events without further
         changes.
         """
@@ -91,7 +91,7 @@ class EventChanges:
 
 
 @dataclass(frozen=True)
-class KnownCredit:
+class CachedCredit:
     segments: Mapping[int, CreditedEvents] = field(default_factory=dict[int, CreditedEvents])
     """By segment version."""
     changes: IntArray = field(default_factory=lambda: _NONE)
@@ -101,8 +101,8 @@ class KnownCredit:
 
     def seconds_of(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the changed events, ascending, their seconds or NO_CREDIT, and a mask of the cached ones."""
-        events, numbers, single = changes.of_single()
-        places, known = place_among(self.changes, numbers)
+        events, numbers, single = changes.find_single()
+        places, known = find_positions(self.changes, numbers)
         seconds = self.seconds[places] if len(self.seconds) else places
         return events, seconds, known & single
 
@@ -115,17 +115,17 @@ class KnownCredit:
 
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
         """Add the seconds, or NO_CREDIT, of changed events, ascending. Only the latest changes are kept."""
-        _, numbers, single = changes.of_single()
+        _, numbers, single = changes.find_single()
         joined = np.concatenate([self.changes, numbers[single]])
         kept, places = np.unique(joined, return_index=True)
         values = np.concatenate([self.seconds, seconds[single]])[places]
         return replace(self, changes=kept[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])
 
 
-def recall(key: Key) -> KnownCredit:
+def recall(key: Key) -> CachedCredit:
     """Return the cached credit of a database, Space, sources and rule."""
-    return cache.get(key) if key in cache else KnownCredit()
+    return cache.get(key) if key in cache else CachedCredit()
 
 
-def remember(key: Key, known: KnownCredit) -> None:
+def remember(key: Key, known: CachedCredit) -> None:
     cache.put(key, known)

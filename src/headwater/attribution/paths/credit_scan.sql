@@ -1,4 +1,4 @@
--- name: stretch
+-- name: next_days
 -- The next range of days, {first} to {last}, of a scan of some sources' events, up to the day with %(enough)s
 -- postings and events. Events count in segments where one of the sources is common. Of these days: the
 -- versions of the segments with one of the sources; the postings of uncached segments; the number of events

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headwater.attribution.paths import known_credit
+from headwater.attribution.paths import cached_credit
 from headwater.attribution.paths.builder import build_next
+from headwater.attribution.paths.cached_credit import NO_CREDIT, CachedCredit, CreditedEvents, EventChanges
 from headwater.attribution.paths.changes import note_events
-from headwater.attribution.paths.known_credit import NO_CREDIT, CreditedEvents, EventChanges, KnownCredit
 from headwater.database.queries import Statement
 from tests.support.factories import NOON, Stage
 from tests.support.reading_fixtures import Api
@@ -24,7 +24,7 @@ def changes(*pairs: tuple[int, int]) -> EventChanges:
     return EventChanges(np.array(events), np.array(numbers))
 
 
-def seconds_of(known: KnownCredit, seen: EventChanges) -> dict[int, int]:
+def seconds_of(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
     events, seconds, are_known = known.seconds_of(seen)
     return dict(zip(events[are_known].tolist(), seconds[are_known].tolist(), strict=True))
 
@@ -40,14 +40,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             noted.append("changed")
         return await execute(self, connection, values)
 
-    unpacked = known_credit.read_all_postings
+    unpacked = cached_credit.read_all_postings
 
     def reading(postings: Any, *rule: Any) -> Any:
         noted.extend("postings" for _ in postings)
         return unpacked(postings, *rule)
 
     monkeypatch.setattr(Statement, "execute", noting)
-    monkeypatch.setattr("headwater.attribution.paths.credit_walk.read_all_postings", reading)
+    monkeypatch.setattr("headwater.attribution.paths.credit_scan.read_all_postings", reading)
     return noted
 
 
@@ -84,17 +84,17 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
 
 def test_only_events_with_one_change_are_remembered() -> None:
     seen = changes((10, 7), (11, 8), (11, 9))
-    known = KnownCredit().with_changes(seen, np.array([500, NO_CREDIT]))
+    known = CachedCredit().with_changes(seen, np.array([500, NO_CREDIT]))
     assert seconds_of(known, seen) == {10: 500}
     assert seconds_of(known, changes((11, 9))) == {}
     assert seconds_of(known, changes((10, 7), (10, 6))) == {}
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_credit, "MOST_CHANGES", 2)
-    monkeypatch.setattr(known_credit, "MOST_SEGMENTS", 2)
+    monkeypatch.setattr(cached_credit, "MOST_CHANGES", 2)
+    monkeypatch.setattr(cached_credit, "MOST_SEGMENTS", 2)
     seen = changes((10, 7), (11, 9), (12, 8))
-    known = KnownCredit().with_changes(seen, np.array([500, 501, NO_CREDIT]))
+    known = CachedCredit().with_changes(seen, np.array([500, 501, NO_CREDIT]))
     assert seconds_of(known, seen) == {11: 501, 12: NO_CREDIT}
     nothing = CreditedEvents.join([])
     known = known.with_segments({1: nothing, 2: nothing}, [1, 2])

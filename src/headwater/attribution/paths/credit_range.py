@@ -8,7 +8,7 @@ from datetime import date
 
 
 @dataclass(frozen=True)
-class CreditStretch:
+class CreditRange:
     first_day: date
     last_day: date
     all_stamps: bytes | None
@@ -26,7 +26,7 @@ class CreditStretch:
     live_ids: bytes | None
     live_times: bytes | None
 
-    def of_postings(self) -> list[tuple[int, date, int, bytes]]:
+    def list_postings(self) -> list[tuple[int, date, int, bytes]]:
         """Return the postings with version and day of their segment, and source."""
         columns = (self.stamps, self.days, self.sources, self.postings)
         return list(zip(*(column or () for column in columns), strict=True))

@@ -19,16 +19,16 @@ from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
 from headwater.attribution.paths.cache import Key
-from headwater.attribution.paths.credit_stretch import CreditStretch
-from headwater.attribution.paths.known_credit import (
+from headwater.attribution.paths.cached_credit import (
     NO_CREDIT,
+    CachedCredit,
     CreditedEvents,
     EventChanges,
-    KnownCredit,
     read_all_postings,
     recall,
     remember,
 )
+from headwater.attribution.paths.credit_range import CreditRange
 from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.packed_columns import DamagedColumn
@@ -41,7 +41,7 @@ from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, Statement, fetch_all
 from headwater.sources.catalogue import source_mask
 
-queries = Queries(__name__, "credit_walk.sql")
+queries = Queries(__name__, "credit_scan.sql")
 
 MOST_LIVE_EVENTS = 5_000
 """The events of a range that may be read from the tables; with more, a scan of all events is as fast."""
@@ -88,7 +88,7 @@ def _statement(name: str, model: str, window_days: int, order: str) -> Statement
 
 
 @dataclass(frozen=True)
-class CreditOf:
+class SourceCredit:
     source_ids: Sequence[int]
     model: str
     window_days: int
@@ -108,7 +108,7 @@ class CreditOf:
         return MOST_READ_FOR_PICKS
 
 
-class CreditWalk:
+class CreditScan:
     """Scan the events of a time range that may have credit of some sources, including all that do. Needs a
     transaction with one snapshot.
     """
@@ -117,7 +117,7 @@ class CreditWalk:
         self,
         connection: AsyncConnection,
         space_id: int,
-        credit: CreditOf,
+        credit: SourceCredit,
         between: tuple[datetime, datetime],
         *,
         backward: bool,
@@ -126,16 +126,16 @@ class CreditWalk:
         self._connection, self._space_id, self._credit = connection, space_id, credit
         self._backward = backward
         self._key: Key | None = None
-        self._known = KnownCredit()
+        self._credit_cache = CachedCredit()
         first, last = (moment.astimezone(UTC) for moment in between)
         self._days = [first.date(), last.date()]
-        self._between = (_second_of(first), _second_of(last))
+        self._between = (_to_second(first), _to_second(last))
         self._passed, self._credited, self._touches = 0, 0, 0
         self._ids, self._seconds = _NONE, _NONE
         self._over = first > last
         self.has_common = False
         """True if a source is common in a segment."""
-        self.broken_off: int | None = None
+        self.stopped_at: int | None = None
         """The Unix second at which the scan stopped because a scan of all events would be as fast. Events
         before it remain, or from it on if `backward`.
         """
@@ -145,7 +145,7 @@ class CreditWalk:
         should have `rows` credited touches. Fewer at the end, then none.
         """
         if self._key is None:
-            await self._recall()
+            await self._load_cache()
         while len(self._ids) < (least := self._events_for(rows)) and not self._over:
             await self._read_days(least - len(self._ids))
         if not len(self._ids):
@@ -153,18 +153,18 @@ class CreditWalk:
         edge = self._seconds[min(least, len(self._ids)) - 1]
         count = int(np.count_nonzero(self._seconds <= edge if self._backward else self._seconds >= edge))
         if count > max(least, MOST_LIVE_EVENTS):  # all in one second
-            self.break_off()
+            self.stop()
             return []
         chosen, self._ids = self._ids[:count], self._ids[count:]
         self._seconds = self._seconds[count:]
         return chosen.tolist()
 
-    async def _recall(self) -> None:
+    async def _load_cache(self) -> None:
         """Load the cached credit."""
         source = await fetch_source(self._connection, self._space_id)
         credit = self._credit
         self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
-        self._known = recall(self._key)
+        self._credit_cache = recall(self._key)
 
     def _events_for(self, rows: int) -> int:
         """Return the number of events that should have this many credited touches."""
@@ -172,46 +172,46 @@ class CreditWalk:
             return rows
         return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
 
-    def break_off(self) -> None:
+    def stop(self) -> None:
         """Leave all remaining events to a scan of all events."""
         if len(self._seconds):
-            self.broken_off = int(self._seconds[0]) + (not self._backward)
+            self.stopped_at = int(self._seconds[0]) + (not self._backward)
             self._ids = self._seconds = _NONE
             self._over = True
         elif not self._over:
-            self._leave_days()
+            self._stop_before_days()
 
-    def _leave_days(self) -> None:
+    def _stop_before_days(self) -> None:
         """Leave the unread days to a scan of all events."""
         day = self._days[not self._backward].toordinal() + (not self._backward)
-        self._over, self.broken_off = True, (day - _1970) * _SECONDS_A_DAY
+        self._over, self.stopped_at = True, (day - _1970) * _SECONDS_A_DAY
 
     async def _read_days(self, least: int) -> None:
         """Read more days, which should have `least` events, or leave them."""
-        stretch = await self._next_stretch(least)
-        self.has_common = stretch is not None and stretch.common > 0
-        if stretch is None or stretch.common > self._credit.most_read_events:
-            self._leave_days()
+        days_range = await self._fetch_range(least)
+        self.has_common = days_range is not None and days_range.common > 0
+        if days_range is None or days_range.common > self._credit.most_read_events:
+            self._stop_before_days()
             return
         try:
-            credited = await self._events_of(stretch)
+            credited = await self._read_credited(days_range)
         except (DamagedPostings, DamagedColumn, DamagedSegment):
-            days = f"{stretch.first_day} to {stretch.last_day}"
+            days = f"{days_range.first_day} to {days_range.last_day}"
             log.warning("damaged path segment", space_id=self._space_id, day=days)
-            self._leave_days()
+            self._stop_before_days()
             return
-        self._append(stretch, *await self._with_changes(stretch, *credited))
+        self._append(days_range, *await self._apply_changes(days_range, *credited))
 
-    async def _next_stretch(self, least: int) -> CreditStretch | None:
+    async def _fetch_range(self, least: int) -> CreditRange | None:
         values = self._values() | {
-            "enough": self._enough(least),
+            "enough": self._estimate_postings(least),
             "most_live": MOST_LIVE_EVENTS,
             "first_day": self._days[0],
             "last_day": self._days[1],
             "posting_octets": POSTING_OCTETS,
         }
-        record = await (await self._execute("stretch", values)).fetchone()
-        return None if record is None else CreditStretch(*record)
+        record = await (await self._execute("next_days", values)).fetchone()
+        return None if record is None else CreditRange(*record)
 
     def _values(self) -> dict[str, Any]:
         source_ids = list(self._credit.source_ids)
@@ -219,7 +219,7 @@ class CreditWalk:
             "space_id": self._space_id,
             "source_ids": source_ids,
             "source_mask": source_mask(source_ids),
-            "known_stamps": array(self._known.segments),
+            "known_stamps": array(self._credit_cache.segments),
             "lookback": self._credit.window_days * _SECONDS_A_DAY,
         }
 
@@ -228,82 +228,83 @@ class CreditWalk:
         statement = _statement(name, credit.model, credit.window_days, order)
         return await statement.execute(self._connection, values)
 
-    def _enough(self, least: int) -> int:
+    def _estimate_postings(self, least: int) -> int:
         """Return the number of postings and events in which `least` credited events are expected."""
         usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
         share = 1.5 * self._passed / max(1, self._credited) or usual
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
 
-    async def _events_of(self, stretch: CreditStretch) -> tuple[IntArray, IntArray]:
+    async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:
         """Return the events with credit in the segments of a range, repeated for each source, and their Unix
         seconds. Raises DamagedPostings, DamagedColumn or DamagedSegment.
         """
         credit = self._credit
-        read = read_all_postings(stretch.of_postings(), credit.model, credit.window_days)
-        if stretch.unread:
-            read |= await self._of_paths(stretch)
-        stamps = read_numbers(stretch.all_stamps).tolist()
-        known = self._known.segments
+        read = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)
+        if days_range.unread:
+            read |= await self._read_paths(days_range)
+        stamps = read_numbers(days_range.all_stamps).tolist()
+        cached = self._credit_cache.segments
         credited = CreditedEvents.join(
             [
-                read[stamp] if stamp in read else known[stamp]
+                read[stamp] if stamp in read else cached[stamp]
                 for stamp in stamps
-                if stamp in read or stamp in known
+                if stamp in read or stamp in cached
             ]
         )
         if read:
-            self._remember(self._known.with_segments(read, stamps))
+            self._store_cache(self._credit_cache.with_segments(read, stamps))
         self._passed += credited.passed
         self._credited += len(credited.event_ids)
         self._touches += credited.touches
         return credited.event_ids, credited.seconds
 
-    async def _with_changes(
-        self, stretch: CreditStretch, ids: IntArray, seconds: IntArray
+    async def _apply_changes(
+        self, days_range: CreditRange, ids: IntArray, seconds: IntArray
     ) -> tuple[IntArray, IntArray]:
         """Add changed events from the tables, and return each event once."""
-        changes = EventChanges(read_numbers(stretch.changed), read_numbers(stretch.changes))
-        changed, seconds_now = await self._look_at(changes)
+        changes = EventChanges(read_numbers(days_range.changed), read_numbers(days_range.changes))
+        changed, seconds_now = await self._find_changed(changes)
         believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
-            np.concatenate([ids[believed], changed[now], read_numbers(stretch.live_ids)]), return_index=True
+            np.concatenate([ids[believed], changed[now], read_numbers(days_range.live_ids)]),
+            return_index=True,
         )
-        live_seconds = _whole_seconds(stretch.live_times)
+        live_seconds = _whole_seconds(days_range.live_times)
         return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]
 
-    async def _look_at(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
+    async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
         """Return the changed events, ascending, and their seconds or NO_CREDIT."""
-        events, seconds, known = self._known.seconds_of(changes)
-        if known.all():
+        events, seconds, cached = self._credit_cache.seconds_of(changes)
+        if cached.all():
             return events, seconds
-        values = self._values() | {"event_ids": array(events[~known].tolist())}
+        values = self._values() | {"event_ids": array(events[~cached].tolist())}
         record = await (await self._execute("changed", values)).fetchone()
         assert record is not None
         ids, times = read_numbers(record[0]), _whole_seconds(record[1])
-        seconds = np.where(known, seconds, NO_CREDIT)
+        seconds = np.where(cached, seconds, NO_CREDIT)
         seconds[np.searchsorted(events, ids)] = times
-        self._remember(self._known.with_changes(changes, seconds))
+        self._store_cache(self._credit_cache.with_changes(changes, seconds))
         return events, seconds
 
-    def _remember(self, known: KnownCredit) -> None:
-        self._known = known
+    def _store_cache(self, cached: CachedCredit) -> None:
+        self._credit_cache = cached
         assert self._key is not None
-        remember(self._key, known)
+        remember(self._key, cached)
 
-    async def _of_paths(self, stretch: CreditStretch) -> dict[int, CreditedEvents]:
+    async def _read_paths(self, days_range: CreditRange) -> dict[int, CreditedEvents]:
         credit = self._credit
         columns = columns_of(credit.window_days)
-        days = {"first_day": stretch.first_day, "last_day": stretch.last_day}
+        days = {"first_day": days_range.first_day, "last_day": days_range.last_day}
         cursor = self._connection.cursor(binary=True)
         query = read_query("read_common", columns)
         read: dict[int, CreditedEvents] = {}
         for stamp, *record in await fetch_all(cursor, query, self._values() | days):
             paths = unpacked(record, columns).paths
             counts = count_credited(paths, credit.source_ids, credit.model, credit.window_days)
-            read[stamp] = CreditedEvents.of_paths(paths, counts)
+            read[stamp] = CreditedEvents.from_paths(paths, counts)
         return read
 
-    def _append(self, stretch: CreditStretch, ids: IntArray, seconds: IntArray) -> None:
+    def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
         """Append the events of a range, without those outside the time range."""
         first, last = self._between
         within = np.flatnonzero((seconds >= first) & (seconds <= last))
@@ -313,11 +314,11 @@ class CreditWalk:
         self._ids = np.concatenate([self._ids, ids[in_turn]])
         self._seconds = np.concatenate([self._seconds, seconds[in_turn]])
         if self._backward:
-            self._over = stretch.last_day >= self._days[1]
-            self._days[0] = stretch.last_day + timedelta(days=not self._over)
+            self._over = days_range.last_day >= self._days[1]
+            self._days[0] = days_range.last_day + timedelta(days=not self._over)
         else:
-            self._over = stretch.first_day <= self._days[0]
-            self._days[1] = stretch.first_day - timedelta(days=not self._over)
+            self._over = days_range.first_day <= self._days[0]
+            self._days[1] = days_range.first_day - timedelta(days=not self._over)
 
 
 def _whole_seconds(packed: bytes | None) -> IntArray:
@@ -325,5 +326,5 @@ def _whole_seconds(packed: bytes | None) -> IntArray:
     return read_numbers(packed) // _MICROSECONDS + _2000
 
 
-def _second_of(moment: datetime) -> int:
+def _to_second(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
