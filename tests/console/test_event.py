@@ -161,9 +161,9 @@ def test_what_became_of_it_at_ad_platforms(stage: Stage, show: Callable[..., str
     stage.forwarded(failing, bought, status="failed", error="Bad value", http_status=400)
     text = show(bought)
     for part in (
-        "skipped: it is not sent, as it has no identifier that the platform could match",
-        "send an e-mail or a phone number with events", "The destination is held: Token refused.",
-        "resume the destination", "Bad value (HTTP 400)", "replay it, once the cause is mended",
+        "it has no identifier that the platform could match",
+        "send an email or a phone number with events", "The destination is held: Token refused.",
+        "resume the destination", "Bad value (HTTP 400)", "fix the cause, then replay it",
     ):  # fmt: skip
         assert part in text, part
 

@@ -14,7 +14,7 @@ import pytest
 from headwater.alerts.problems import Alert
 from headwater.alerts.quality.models import Finding, FindingKind
 from headwater.alerts.rules import Rule
-from headwater.console.setup_pages.remedies import RemedyPlace, advice_of, place_of_alert, places_of
+from headwater.console.setup_pages.remedies import RemedyPlace, find_alert_page, find_remedy_pages, get_advice
 from tests.console.conftest import Person
 from tests.support.factories import Stage
 
@@ -75,16 +75,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 def test_an_alert_has_a_page(kind: Rule) -> None:
     of_destination = kind in {Rule.DESTINATION_HELD, Rule.DELIVERIES_LATE}
     alert = Alert(kind, 7 if of_destination else None, "meta", "Shop", None, 1, None)
-    place = place_of_alert(alert)
+    place = find_alert_page(alert)
     assert (place is None) == (kind in OPERATORS)
     if place is not None:
-        assert "headwater " not in advice_of(alert)
+        assert "headwater " not in get_advice(alert)
 
 
 @pytest.mark.parametrize("kind", list(FindingKind))
 def test_a_finding_needs_no_terminal(owner: Person, space_id: int, kind: FindingKind) -> None:
     finding = Finding(kind, 1)
-    assert "`headwater " not in advice_of(finding)
-    for place in places_of(finding):
+    assert "`headwater " not in get_advice(finding)
+    for place in find_remedy_pages(finding):
         assert isinstance(place, RemedyPlace)
         leads(owner, f"/console/spaces/{space_id}{place.end}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.base.egress.addresses import AddressRefusal, first_refusal, read_host, refusal_of
+from headwater.base.egress.addresses import AddressRefusal, find_refusal, first_refusal, read_host
 
 REFUSED = {
     AddressRefusal.UNSPECIFIED: ["0.0.0.0", "0.0.0.1", "0.255.255.255", "::"],
@@ -101,8 +101,8 @@ NOT_PLAIN = [
 
 
 def test_it_works() -> None:
-    assert refusal_of(ip_address("127.0.0.1")) is AddressRefusal.LOOPBACK
-    assert refusal_of(ip_address("8.8.8.8")) is None
+    assert find_refusal(ip_address("127.0.0.1")) is AddressRefusal.LOOPBACK
+    assert find_refusal(ip_address("8.8.8.8")) is None
     forms = sum(map(len, REFUSED.values())) + len(ALLOWED) + len(PLAIN) + len(NOT_PLAIN)
     assert forms >= 120
 
@@ -111,13 +111,13 @@ def test_it_works() -> None:
     ("address", "why"), [(text, why) for why, texts in REFUSED.items() for text in texts]
 )
 def test_refused(address: str, why: AddressRefusal) -> None:
-    assert refusal_of(ip_address(address)) is why
+    assert find_refusal(ip_address(address)) is why
     assert first_refusal(["8.8.8.8", address]) is why
 
 
 @pytest.mark.parametrize("address", ALLOWED)
 def test_allowed(address: str) -> None:
-    assert refusal_of(ip_address(address)) is None
+    assert find_refusal(ip_address(address)) is None
     assert first_refusal([address, "8.8.8.8"]) is None
 
 
@@ -138,18 +138,18 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 @given(st.ip_addresses(v=4))
 def test_each_form_of_an_address_is_as_good_as_the_address(address: IPv4Address) -> None:
-    why = refusal_of(address)
+    why = find_refusal(address)
     number = int(address)
-    assert refusal_of(IPv6Address((0xFFFF << 32) + number)) is why
-    assert refusal_of(IPv6Address((0x64FF9B << 96) + number)) is why
-    assert refusal_of(IPv6Address((0x2002 << 112) + (number << 80))) is AddressRefusal.TUNNEL
+    assert find_refusal(IPv6Address((0xFFFF << 32) + number)) is why
+    assert find_refusal(IPv6Address((0x64FF9B << 96) + number)) is why
+    assert find_refusal(IPv6Address((0x2002 << 112) + (number << 80))) is AddressRefusal.TUNNEL
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
 def test_what_python_calls_private_is_never_connected_to(address: IPv4Address | IPv6Address) -> None:
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     if (mapped or address).is_private or address.is_multicast or address.is_link_local:
-        assert refusal_of(address) is not None
+        assert find_refusal(address) is not None
 
 
 @given(st.text(max_size=300))

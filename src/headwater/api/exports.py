@@ -47,7 +47,7 @@ def gets(kind: str) -> Handler:
             job = await fetch_job(connection, call.space_id, kind, export_id)
         export = Export(export_id=job.id, status=job.status, created_at=job.created_at)
         if job.status != "completed" or job.file is None:
-            return replace(export, message=message_of(job))
+            return replace(export, message=describe_progress(job))
         expires = datetime.now(UTC).replace(microsecond=0) + LINK_LIVES
         files = [
             ExportFile(await _link(call.services, job, file, expires), rows) for file, rows in job.files()
@@ -63,7 +63,7 @@ def gets(kind: str) -> Handler:
     return get_export
 
 
-def message_of(job: ExportJob) -> str:
+def describe_progress(job: ExportJob) -> str:
     """Return a job's progress, or the reason for a missing file."""
     if job.status == "failed":
         return job.error or "The export failed."

@@ -113,7 +113,7 @@ group.add(
 
 async def _read_request(kind: str, settings: Settings, arguments: Namespace) -> ExportRequest:
     names = [parameter.name for parameter in KINDS[kind].parameters]
-    form = _form_of(arguments)
+    form = _choose_format(arguments)
     values = {name: getattr(arguments, name, None) for name in names}
     values["format"] = form.format
     first, last = None, None
@@ -168,7 +168,7 @@ def _all_columns(*, with_sources: bool) -> list[str]:
     ]
 
 
-def _form_of(arguments: Namespace) -> FileForm:
+def _choose_format(arguments: Namespace) -> FileForm:
     """Return the file format: from the option, the file name, or else JSON lines."""
     target = Path(arguments.output)
     by_gzip = target.suffix == ".gz"

@@ -135,7 +135,7 @@ def _prepare_spend(
         reading.columns,
         refusals,
         notation=reading.notation,
-        defaults={"as_of": _time_of_file(arguments.file)},
+        defaults={"as_of": _modification_time(arguments.file)},
         dry=arguments.dry_run,
     )
 
@@ -151,7 +151,7 @@ def _read_moment(text: str) -> str:
     return text
 
 
-def _time_of_file(file: str) -> str:
+def _modification_time(file: str) -> str:
     """Return a file's modification time; now for standard input."""
     now = time.time()
     seconds = now if file == STANDARD_INPUT else min(now, Path(file).stat().st_mtime)

@@ -64,7 +64,7 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
 
     leash.hold(arguments)
     try:
-        with exported(), _counted():
+        with exported(), _count_fetch():
             stored = asyncio.run(_fetch(settings))
     except RatesUnavailableError as error:
         if not arguments.leash:
@@ -81,7 +81,7 @@ def fetch(settings: Settings, arguments: Namespace) -> int:
 
 
 @contextmanager
-def _counted() -> Generator[None]:
+def _count_fetch() -> Generator[None]:
     outcome = "failed"
     try:
         with span("rates"):

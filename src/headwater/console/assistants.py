@@ -7,7 +7,14 @@ from typing import Any
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
+from headwater.console.visits import (
+    PageVisit,
+    Refusal,
+    SentForm,
+    SpacePages,
+    list_form_errors,
+    read_form_problem,
+)
 from headwater.spaces.accounts import tokens
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.accounts.tokens import MAX_TOKENS, NewToken
@@ -26,8 +33,8 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
         visit,
         refusal.status,
         name=visit.form.text("name"),
-        errors=errors_of(refusal),
-        problem=problem_of(refusal),
+        errors=list_form_errors(refusal),
+        problem=read_form_problem(refusal),
     )
 
 

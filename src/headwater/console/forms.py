@@ -206,12 +206,12 @@ def refuse_foreign(request: Request) -> None:
             raise Forbidden("The browser did not report which site sent the form.")
         return
     own = shared.settings.base_url
-    same = origin == own if own else _host_of(origin) == request.headers.get("host")
+    same = origin == own if own else _parse_host(origin) == request.headers.get("host")
     if not same:
         raise Forbidden(f"The form was sent from another site than {own or 'this one'}.")
 
 
-def _host_of(origin: str) -> str:
+def _parse_host(origin: str) -> str:
     """Return the host and port of an origin, or an empty string."""
     try:
         return urlsplit(origin).netloc

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.list_page import PER_PAGE, read_list_page
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
@@ -41,7 +41,7 @@ async def show_keys(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     selected = visit.form.texts("scope")
-    errors = errors_of(refusal)
+    errors = list_form_errors(refusal)
     return await _page(visit, refusal.status, name=visit.form.text("name"), chosen=selected, errors=errors)
 
 

@@ -63,7 +63,7 @@ async def post_login(request: Request) -> Response:
     account = form.text("email").strip().lower()
     subject = _account_subject(request, account)
     async with shared.database.transaction() as connection:
-        taken = await _take(connection, address, subject)
+        taken = await _count_attempt(connection, address, subject)
     if not taken.admitted:
         wait = f"Too many attempts to log in. Try again in {wait_text(taken.retry_after)}."
         response = _page(request, next_path, form, wait, status=429)
@@ -127,7 +127,7 @@ def _account_subject(request: Request, account: str) -> Subject:
     return ("login to", account) if browser is None else ("login by", browser)
 
 
-async def _take(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
+async def _count_attempt(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
     """Count an attempt against both the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
     taken = await take_attempt(connection, "login from", address, *limits)

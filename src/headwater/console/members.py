@@ -11,7 +11,14 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.pages import redirect
 from headwater.console.visitor import HOME
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
+from headwater.console.visits import (
+    PageVisit,
+    Refusal,
+    SentForm,
+    SpacePages,
+    list_form_errors,
+    read_form_problem,
+)
 from headwater.http.errors import Invalid, NotFound
 from headwater.spaces.accounts import invitations, members
 from headwater.spaces.accounts.members import Member
@@ -33,12 +40,12 @@ async def show_members(visit: PageVisit) -> Response:
 
 
 async def _refuse_invitation(visit: PageVisit, refusal: Refusal) -> Response:
-    typed, errors = visit.typed("email", "role"), errors_of(refusal)
+    typed, errors = visit.typed("email", "role"), list_form_errors(refusal)
     return await _page(visit, refusal.status, typed=typed, errors=errors)
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, problem=problem_of(refusal))
+    return await _page(visit, refusal.status, problem=read_form_problem(refusal))
 
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:

@@ -49,7 +49,7 @@ async def show_set_up(request: Request) -> Response:
     token = request.path_params["token"]
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
-            return _used_up(request)
+            return _refuse_link(request)
         needs_space = not await any_space(connection)
     guest_key(request)
     return _set_up_page(request, None, {}, needs_space=needs_space)
@@ -63,7 +63,7 @@ async def post_set_up(request: Request) -> Response:
     token = request.path_params["token"]
     async with shared.database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
-            return _used_up(request)
+            return _refuse_link(request)
         needs_space = not await any_space(connection)
     errors = check_new_account(form) | (_check_space(form) if needs_space else {})
     if errors:
@@ -72,7 +72,7 @@ async def post_set_up(request: Request) -> Response:
     try:
         async with shared.database.transaction() as connection:
             if not await links.use_set_up_link(connection, token):
-                return _used_up(request)
+                return _refuse_link(request)
             name = form.text("name")
             user = await create_user(connection, form.text("email"), password_hash, name)
             await _give_spaces(connection, user, form)
@@ -127,9 +127,9 @@ def _set_up_page(
 
 
 async def show_reset(request: Request) -> Response:
-    user = await _forgetful(request)
+    user = await _find_reset_user(request)
     if user is None:
-        return _used_up(request)
+        return _refuse_link(request)
     guest_key(request)
     return render(request, "reset.html", email=user.email)
 
@@ -137,9 +137,9 @@ async def show_reset(request: Request) -> Response:
 async def post_reset(request: Request) -> Response:
     """Change the password and log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
-    user = await _forgetful(request)
+    user = await _find_reset_user(request)
     if user is None:
-        return _used_up(request)
+        return _refuse_link(request)
     try:
         check_password(form.text("password"))
     except Invalid as error:
@@ -149,12 +149,12 @@ async def post_reset(request: Request) -> Response:
     async with shared.database.transaction() as connection:
         user_id = await links.use_reset_link(connection, request.path_params["token"])
         if user_id is None:
-            return _used_up(request)
+            return _refuse_link(request)
         await change_password(connection, user_id, password_hash, revoke_tokens=True)
     return redirect(request, LOGIN, FlashMessage.PASSWORD_CHOSEN)
 
 
-async def _forgetful(request: Request) -> User | None:
+async def _find_reset_user(request: Request) -> User | None:
     async with services(request).database.connection() as connection:
         user_id = await links.find_reset_link(connection, request.path_params["token"])
         return None if user_id is None else await fetch_user(connection, user_id)
@@ -165,7 +165,7 @@ async def show_join(request: Request) -> Response:
     await find_visitor(request)
     offer = await _offer(request)
     if offer is None:
-        return _used_up(request)
+        return _refuse_link(request)
     return _join_page(request, offer)
 
 
@@ -175,21 +175,21 @@ async def post_join(request: Request) -> Response:
     form = await read_form(request, key, "join")
     offer = await _offer(request)
     if offer is None:
-        return _used_up(request)
+        return _refuse_link(request)
     token = request.path_params["token"]
     try:
         if visitor is None:
-            return await _join_anew(request, form, offer)
+            return await _join_with_new_account(request, form, offer)
         async with services(request).database.transaction() as connection:
             await invitations.accept(connection, token, visitor.user.id)
     except (EmailTaken, MemberRefused) as error:
         return _join_page(request, offer, form, {"email": [error.message]}, status=409)
     except NotFound:
-        return _used_up(request)
+        return _refuse_link(request)
     return redirect(request, f"{HOME}/spaces/{offer.space_id}", FlashMessage.JOINED)
 
 
-async def _join_anew(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
+async def _join_with_new_account(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
     """Accept the offer with a new account. Raise EmailTaken, NotFound."""
     errors = check_new_account(form)
     if errors:
@@ -227,7 +227,7 @@ def _join_page(
     return render(request, "join.html", status=status, offer=offer, typed=typed, errors=errors or {})
 
 
-def _used_up(request: Request) -> Response:
+def _refuse_link(request: Request) -> Response:
     """Return the same answer for used, expired and unknown links."""
     return render(
         request,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.link_pages.source_changes import HOST_LISTS
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.custom_fields import SLOT_NAMES
 from headwater.spaces.models import Space
@@ -41,7 +41,7 @@ async def show_settings(visit: PageVisit) -> Response:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return _page(visit, _typed(visit), refusal.status, errors=without_keys(errors_of(refusal)))
+    return _page(visit, _typed(visit), refusal.status, errors=without_keys(list_form_errors(refusal)))
 
 
 @ROUTES.action("", SentForm("settings", Permission.CHANGE_SETTINGS), _refuse)

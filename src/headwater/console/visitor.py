@@ -105,13 +105,13 @@ async def require_visitor(request: Request) -> Visitor:
         if request.url.query:
             target += f"?{request.url.query}"
         if request.method != "GET":
-            target = f"{_page_of_form(request)}?again"
+            target = f"{_find_form_page(request)}?again"
         fits = len(target) <= MAX_NEXT
         raise SeeOther(f"{LOGIN}?next={quote(target, safe='/')}" if fits else LOGIN)
     return visitor
 
 
-def _page_of_form(request: Request) -> str:
+def _find_form_page(request: Request) -> str:
     """Return the page of the posted form: the longest prefix of its path that is a page. `again` makes the
     page's script restore the typed values.
     """

@@ -196,10 +196,10 @@ async def enter_space(request: Request, permission: Permission = Permission.READ
         return visit.inside
 
 
-def errors_of(refusal: Refusal) -> Errors:
+def list_form_errors(refusal: Refusal) -> Errors:
     return refusal.errors if isinstance(refusal, Invalid) else {}
 
 
-def problem_of(refusal: Refusal) -> str | None:
+def read_form_problem(refusal: Refusal) -> str | None:
     """Return the error that belongs to no field, shown above the page."""
     return refusal.message if isinstance(refusal, Conflict) else None

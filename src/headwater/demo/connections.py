@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.base.settings import Settings
 from headwater.console.report_pages.charts.chart_notes import add_note, list_notes
-from headwater.console.report_pages.saved_views import read_view, save_view, views_of
+from headwater.console.report_pages.saved_views import list_member_views, read_view, save_view
 from headwater.demo.client import HttpClient
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID
 from headwater.forwarding.destinations import destinations
@@ -67,7 +67,7 @@ async def write_notes(settings: Settings, space_id: int, user_id: int, now: date
 
 async def view_names(settings: Settings, space_id: int, user_id: int) -> list[str]:
     async with transaction(settings) as connection:
-        return [view.name for view in await views_of(connection, space_id, user_id)]
+        return [view.name for view in await list_member_views(connection, space_id, user_id)]
 
 
 async def save_views(settings: Settings, space_id: int, user_id: int, queries: Mapping[str, str]) -> None:

@@ -35,7 +35,7 @@ from headwater.events.space_amounts import (
     show_amount,
 )
 from headwater.http.errors import NotFound
-from headwater.http.inputs.pagination import Page, Position, page_of, sort_direction
+from headwater.http.inputs.pagination import Page, Position, make_page, sort_direction
 from headwater.people.contacts.filters import compose_all
 
 queries = Queries(__name__, "events.sql")
@@ -65,7 +65,7 @@ async def list_events(connection: AsyncConnection, space_id: int, request: ListE
         rows += await _fetch_rows(walked, page, event_ids, limit - len(rows))
     unpack = unpack_amount_key if request.by_amount else unpack_key
     rows = rows[::-1] if walked.backward else rows
-    return page_of(rows, request.per_page, request.position, unpack)
+    return make_page(rows, request.per_page, request.position, unpack)
 
 
 async def _fetch_rows(

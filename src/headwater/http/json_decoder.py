@@ -68,7 +68,7 @@ def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool =
         raise
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidOperation) as error:
         if name_fields:
-            _refuse_text_of(raw)
+            _refuse_bad_text(raw)
         raise _not_json(_reason(error)) from None
 
 
@@ -109,7 +109,7 @@ def _check_form(raw: bytes) -> None:
         raise _not_json(_TOO_DEEP)
 
 
-def _refuse_text_of(raw: bytes) -> None:
+def _refuse_bad_text(raw: bytes) -> None:
     """Raise Invalid with the fields whose text the decoder refused, if a lenient second pass finds any."""
     if len(raw) > LONGEST_REREAD:
         return

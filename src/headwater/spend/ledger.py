@@ -13,7 +13,7 @@ from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Invalid
-from headwater.http.inputs.pagination import Page, Position, day_bounds, page_of, sort_direction, to_key
+from headwater.http.inputs.pagination import Page, Position, day_bounds, make_page, sort_direction, to_key
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
@@ -96,7 +96,7 @@ async def list_spend(
     statement = queries["page"].format(order=sort_direction(position), chosen=queries["chosen"])
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), per_page, position, to_key)
+    return make_page(await cursor.fetchall(), per_page, position, to_key)
 
 
 async def read_parts(

@@ -104,7 +104,7 @@ def _named(name: str, rule: str) -> str:
     return rule if rule[:1].isupper() else f"The {name} {rule}"
 
 
-def arguments_of(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
+def describe_arguments(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
     """Return the arguments that these definitions read."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
@@ -136,7 +136,7 @@ def without_values(schema: Schema) -> Schema:
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
-def list_of(row: Schema, **also: Schema) -> Schema:
+def make_page_schema(row: Schema, **also: Schema) -> Schema:
     """Return the schema of a page with members besides its rows; rows omit null."""
     rows = {"type": "array", "items": partial(row)}
     return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **also}, *also)
@@ -149,15 +149,15 @@ def partial(row: Schema) -> Schema:
     return {name: part for name, part in row.items() if name != "required"}
 
 
-def schema_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
+def make_schema(answer: type[Struct] | Mapping[str, Any]) -> Schema:
     return (
         inline_schema(answer) if isinstance(answer, type) else answer["content"]["application/json"]["schema"]
     )
 
 
-def answer_of(answer: type[Struct] | Mapping[str, Any]) -> Schema:
+def make_bare_schema(answer: type[Struct] | Mapping[str, Any]) -> Schema:
     """Return the schema of a public API answer with self-explanatory members."""
-    return without_words(schema_of(answer))
+    return without_words(make_schema(answer))
 
 
 def without_words(schema: Schema) -> Schema:
@@ -171,4 +171,4 @@ def without_words(schema: Schema) -> Schema:
 
 
 def rows_schema(page: type[Struct]) -> Schema:
-    return schema_of(page)["properties"]["data"]["items"]
+    return make_schema(page)["properties"]["data"]["items"]

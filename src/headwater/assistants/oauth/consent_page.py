@@ -29,10 +29,10 @@ from headwater.assistants.oauth.requests import (
     RefusedRequest,
     ReplyTarget,
     UntrustedRequest,
-    client_id_of,
+    read_client_id,
     read_parameters,
+    read_reply_target,
     read_request,
-    reply_of,
 )
 from headwater.console.forms import TOKEN, once_token, read_form_once
 from headwater.console.pages import add_templates, hidden_token, pages_app, render
@@ -76,7 +76,7 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
                 if request.method == "POST":
                     return _see(_here(query))  # where the login redirects to
             visitor = await require_visitor(request)
-            consent = await _believed(request, clients, visitor, query)
+            consent = await _read_trusted_request(request, clients, visitor, query)
             return consent if isinstance(consent, Response) else await decide(request, consent)
         except (UntrustedRequest, OAuthError) as error:
             why = error.description if isinstance(error, OAuthError) else str(error)
@@ -91,7 +91,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
     another server. This spares the user a useless login.
     """
     parameters = read_parameters(query.encode())
-    client_id = client_id_of(parameters)
+    client_id = read_client_id(parameters)
     hosted = clients.hosting(client_id)
     if hosted is None:
         client = _known(await clients.find_registered(client_id))
@@ -99,7 +99,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
         client = hosted.recall(client_id)
         if client is None:
             return  # its document is fetched after the login
-    reply_of(parameters, client, base_url)
+    read_reply_target(parameters, client, base_url)
 
 
 def _known(client: OAuthClient | None) -> OAuthClient:
@@ -108,7 +108,7 @@ def _known(client: OAuthClient | None) -> OAuthClient:
     return client
 
 
-async def _believed(
+async def _read_trusted_request(
     request: Request, clients: ClientDirectory, visitor: Visitor, query: str
 ) -> ConsentRequest | Response:
     """Return a request to decide on, or the answer to a client that may not send it. Raise Untrusted or
@@ -116,8 +116,8 @@ async def _believed(
     """
     base_url = services(request).base_url
     parameters = read_parameters(query.encode())
-    client = _known(await clients.find(client_id_of(parameters)))
-    redirect, reply = reply_of(parameters, client, base_url)
+    client = _known(await clients.find(read_client_id(parameters)))
+    redirect, reply = read_reply_target(parameters, client, base_url)
     try:
         authorization = read_request(parameters, client, redirect, base_url)
     except RefusedRequest as refused:

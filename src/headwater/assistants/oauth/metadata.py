@@ -28,15 +28,15 @@ def resource_url(base_url: str, space_id: int) -> str:
     return base_url + resource_path(space_id)
 
 
-def space_of_path(path: str) -> int | None:
+def parse_resource_path(path: str) -> int | None:
     """Return the Space whose MCP resource has this path."""
     match = _SPACE_PATH.fullmatch(path)
     return int(match[1]) if match else None
 
 
-def space_of_resource(base_url: str, resource: str) -> int | None:
+def parse_resource_url(base_url: str, resource: str) -> int | None:
     """Return the Space in a `resource`; None if it isn't ours."""
-    return space_of_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
+    return parse_resource_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
 
 
 def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:

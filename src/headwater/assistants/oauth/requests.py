@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import Code, described
-from headwater.assistants.oauth.metadata import SCOPE, space_of_resource
+from headwater.assistants.oauth.metadata import SCOPE, parse_resource_url
 from headwater.assistants.oauth.redirects import Redirect
 
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -99,7 +99,7 @@ def read_parameters(query: bytes) -> AuthorizationParameters:
     return AuthorizationParameters(values)
 
 
-def client_id_of(parameters: AuthorizationParameters) -> str:
+def read_client_id(parameters: AuthorizationParameters) -> str:
     """Return the requesting client's id. Raise Untrusted."""
     client_id = parameters.single("client_id")
     if client_id is None:
@@ -107,7 +107,7 @@ def client_id_of(parameters: AuthorizationParameters) -> str:
     return client_id
 
 
-def reply_of(
+def read_reply_target(
     parameters: AuthorizationParameters, client: OAuthClient, issuer: str
 ) -> tuple[Redirect, ReplyTarget]:
     """Return the client's redirect address. Raise Untrusted for an unregistered one; there is no default."""
@@ -132,7 +132,7 @@ def read_request(
     _check_response(parameters)
     granted_scope(parameters.single("scope"))
     resource = parameters.single("resource")
-    space_id = None if resource is None else space_of_resource(base_url, resource)
+    space_id = None if resource is None else parse_resource_url(base_url, resource)
     if resource is not None and space_id is None:
         raise RefusedRequest("invalid_target", "The resource does not belong to this server.")
     return AuthorizationRequest(client, redirect, _challenge(parameters), resource, space_id)

@@ -19,9 +19,9 @@ from headwater.assistants.oauth.errors import CORS, NO_STORE, OAuthError
 from headwater.assistants.oauth.metadata import (
     REGISTER,
     TOKEN,
+    parse_resource_path,
     resource_metadata,
     server_metadata,
-    space_of_path,
 )
 from headwater.assistants.oauth.registrations import count_registration, fetch_registration, register_client
 from headwater.assistants.oauth.requests import UntrustedRequest, read_parameters
@@ -71,7 +71,7 @@ def _answering(handle: Handler) -> Handler:
 async def show_server(request: Request) -> Response:
     """Send the authorization server's metadata, at every form of its address."""
     path = request.path_params.get("path", "")
-    if path not in ("", "mcp/oauth") and space_of_path(f"/{path}") is None:
+    if path not in ("", "mcp/oauth") and parse_resource_path(f"/{path}") is None:
         return _missing()
     shared = services(request)
     hosted = shared.settings.hosted_clients
@@ -81,7 +81,7 @@ async def show_server(request: Request) -> Response:
 
 async def show_resource(request: Request) -> Response:
     """Send a Space's protected resource, at both forms of its address."""
-    space_id = space_of_path(f"/{request.path_params.get('path', '')}")
+    space_id = parse_resource_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
         return _missing()
     shared = services(request)

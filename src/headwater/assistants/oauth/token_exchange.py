@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from headwater.assistants.oauth.clients import OAuthClient
 from headwater.assistants.oauth.errors import OAuthError
-from headwater.assistants.oauth.metadata import SCOPE, space_of_resource
+from headwater.assistants.oauth.metadata import SCOPE, parse_resource_url
 from headwater.assistants.oauth.registrations import note_use
 from headwater.assistants.oauth.requests import AuthorizationParameters
 from headwater.http.errors import NotFound
@@ -117,7 +117,7 @@ def _refuse(
     if broken is not None:
         return _invalid(broken)
     resource = form.single("resource")
-    if resource is not None and space_of_resource(base_url, resource) != grant.space_id:
+    if resource is not None and parse_resource_url(base_url, resource) != grant.space_id:
         return OAuthError("invalid_target", "The resource is not the one that was granted.")
     return None
 

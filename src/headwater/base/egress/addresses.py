@@ -99,13 +99,13 @@ def _literal(text: str, kind: type[IPAddress]) -> str | None:
     return None if "%" in text else str(address)
 
 
-def refusal_of(address: IPAddress) -> AddressRefusal | None:
+def find_refusal(address: IPAddress) -> AddressRefusal | None:
     """Return the reason for refusing an address, or None."""
     if isinstance(address, IPv4Address):
         return next((reason for network, reason in _REFUSED_V4 if address in network), None)
     for network in (_MAPPED, _TRANSLATED):
         if address in network:
-            return refusal_of(IPv4Address(int(address) & 0xFFFF_FFFF))
+            return find_refusal(IPv4Address(int(address) & 0xFFFF_FFFF))
     for network, reason in _REFUSED_V6:
         if address in network:
             return reason
@@ -119,7 +119,7 @@ def first_refusal(addresses: Iterable[str]) -> AddressRefusal | None:
     """Return the reason for refusing a host: one refused address is enough."""
     for text in addresses:
         try:
-            refusal = refusal_of(ip_address(text))
+            refusal = find_refusal(ip_address(text))
         except ValueError:  # it has a zone; only link-local addresses do
             return AddressRefusal.LINK_LOCAL
         if refusal is not None:

@@ -60,12 +60,12 @@ def find_beginning() -> int:
     """
     if DIRECTORY not in os.environ or PROCESS not in os.environ:
         return time.time_ns()
-    return _lock_of(os.environ[PROCESS]).stat().st_mtime_ns
+    return _lock_path(os.environ[PROCESS]).stat().st_mtime_ns
 
 
 def _lock(name: str) -> bool:
     """Lock a name while this process runs; return False if another process has it."""
-    descriptor = os.open(_lock_of(name), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(_lock_path(name), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -74,5 +74,5 @@ def _lock(name: str) -> bool:
     return True
 
 
-def _lock_of(name: str) -> Path:
+def _lock_path(name: str) -> Path:
     return Path(os.environ[DIRECTORY]) / f"{name}.lock"

@@ -141,7 +141,7 @@ async def alerts_page(
     settings = visit.services.settings
     values: dict[str, Any] = {
         "base": visit.path(),
-        "path_of": visit.path("/alerts"),
+        "alerts_path": visit.path("/alerts"),
         "opened": opened,
         "ended": ended,
         "now": now,

@@ -24,7 +24,7 @@ from headwater.console.visits import (
     Refusal,
     SentForm,
     SpacePages,
-    errors_of,
+    list_form_errors,
     open_visit,
     read_sent_form,
 )
@@ -47,7 +47,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
         "form": "channel",
         "address": form.text("address") if kind == EMAIL else "",
     }
-    return await alerts_page(visit, typed=typed, errors=errors_of(refusal))
+    return await alerts_page(visit, typed=typed, errors=list_form_errors(refusal))
 
 
 @_PAGES.action("/create", CHANNEL_FORM, _refuse)

@@ -11,7 +11,7 @@ from headwater.console.alert_pages.alerts import REPORT_FORM, alerts_page
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.saved_views import list_views
 from headwater.console.scheduled_reports.scheduled_reports import NewReport, remove_report, schedule_report
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/alerts/reports", back="/alerts#reports")
@@ -20,7 +20,7 @@ _TEXTS = ("name", "page", "query", "cadence", "day", "hour", "with_csv", "view")
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = await _typed(visit) | {"channels": visit.form.texts("channels"), "form": "report"}
-    return await alerts_page(visit, typed=typed, errors=errors_of(refusal))
+    return await alerts_page(visit, typed=typed, errors=list_form_errors(refusal))
 
 
 @ROUTES.action("/schedule", REPORT_FORM, _refuse)

@@ -20,7 +20,7 @@ from headwater.console.link_pages.source_changes import (
     typed_hosts,
 )
 from headwater.console.list_page import read_list_page
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors
 from headwater.http.inputs.parameters import Query
 from headwater.sources.catalogue import find_channel
@@ -121,7 +121,7 @@ def _read_test(request: Request) -> tuple[AddressTest, Errors]:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     fields = dict(visit.form.pairs).keys() & {*_FIELDS, *HOST_LISTS}
-    return await _page(visit, errors_of(refusal), visit.typed(*fields))
+    return await _page(visit, list_form_errors(refusal), visit.typed(*fields))
 
 
 ROUTES.action("/name", _FORM, _refuse)(add_source_name)

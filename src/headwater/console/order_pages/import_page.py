@@ -14,7 +14,7 @@ from headwater.base.storage import Storage
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.order_pages.upload import KINDS_IN_WORDS
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.csv_table import CsvTable
 from headwater.http.errors import Errors
@@ -66,20 +66,20 @@ async def show_import(visit: PageVisit) -> Response:
 
 async def _refuse_check(visit: PageVisit, refusal: Refusal) -> Response:
     job = await _fetch_job(visit)
-    errors = errors_of(refusal) or {"page": [refusal.message]}
-    return await _page(visit, refusal.status, reading=_chosen(visit.form, job.kind), errors=errors)
+    errors = list_form_errors(refusal) or {"page": [refusal.message]}
+    return await _page(visit, refusal.status, reading=_read_columns(visit.form, job.kind), errors=errors)
 
 
 @ROUTES.action("/check", _FORM, _refuse_check, _refuse_check)
 async def post_check(visit: PageVisit) -> Response:
     job = await _fetch_job(visit)
-    reading = _chosen(visit.form, job.kind)
+    reading = _read_columns(visit.form, job.kind)
     read_choice(job.kind, reading)
     await check_job(visit.connection, visit.space.id, job.id, reading)
     return visit.redirect(_path(visit))
 
 
-def _chosen(form: PostedForm, kind: str) -> Reading:
+def _read_columns(form: PostedForm, kind: str) -> Reading:
     columns = dict(zip(form.texts("column"), form.texts("field"), strict=False))
     if kind == "spend":
         constants = {

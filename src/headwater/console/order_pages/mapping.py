@@ -17,7 +17,7 @@ from headwater.console.order_pages.webhook_view import (
     try_body,
     webhook_path,
 )
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid
 from headwater.intake.webhooks.deliveries import list_deliveries
@@ -70,7 +70,7 @@ async def show_mapping(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     pairs, _ = _read_pairs(visit.form)
-    errors = without_keys(errors_of(refusal))
+    errors = without_keys(list_form_errors(refusal))
     return await _page(visit, await fetch_active_webhook(visit), pairs, errors=errors)
 
 

@@ -18,7 +18,14 @@ from headwater.console.order_pages.webhook_view import (
     try_body,
     webhook_path,
 )
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of, problem_of
+from headwater.console.visits import (
+    PageVisit,
+    Refusal,
+    SentForm,
+    SpacePages,
+    list_form_errors,
+    read_form_problem,
+)
 from headwater.http.errors import Invalid
 from headwater.intake.webhooks.deliveries import fetch_delivery, list_deliveries, summarize_deliveries
 from headwater.intake.webhooks.models import Webhook, WebhookRequest
@@ -45,8 +52,8 @@ async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
         visit,
         visit.id("webhook_id"),
         refusal.status,
-        errors=errors_of(refusal),
-        problem=problem_of(refusal),
+        errors=list_form_errors(refusal),
+        problem=read_form_problem(refusal),
         typed=visit.typed(*_TEST_FIELDS),
     )
 

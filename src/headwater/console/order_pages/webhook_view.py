@@ -92,14 +92,14 @@ def view_outcome(outcome: WebhookOutcome) -> OutcomeView:
     if outcome.event is not None:
         event = json.loads(msgspec.json.encode(outcome.event))
     elif outcome.refund is not None:
-        event = _words_of_refund(outcome.refund)
+        event = _describe_refund(outcome.refund)
     moment = event.pop("event_time", None)
     occurred_at = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
     fields = [(name, _text(value)) for name, value in event.items()]
     return OutcomeView(outcome.status, outcome.detail, fields, occurred_at, outcome.errors)
 
 
-def _words_of_refund(refund: AcceptedRefund) -> dict[str, Any]:
+def _describe_refund(refund: AcceptedRefund) -> dict[str, Any]:
     amounts = [statement.amount or "everything" for statement in refund.statements if not statement.failed]
     return {
         "event_time": refund.at,

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from headwater.console.forms import PostedForm, without_keys
 from headwater.console.order_pages.webhook import render_webhook
 from headwater.console.order_pages.webhook_view import list_senders
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.http.errors import Invalid
 from headwater.intake.webhooks.providers import PROVIDERS
@@ -37,7 +37,7 @@ async def show_wizard(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "event", "signing")
-    errors = without_keys(errors_of(refusal))
+    errors = without_keys(list_form_errors(refusal))
     return _page(visit, visit.form.text("type"), typed, refusal.status, errors=errors)
 
 

@@ -73,7 +73,7 @@ def exclusions_in(space: Space) -> Exclusions:
     return make_exclusions(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 
 
-def path_of(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
+def build_path(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
     """Return an event's path, earliest touchpoint first."""
     return [read_touch(touch, exclusions) for touch in explanation.path]
 
@@ -99,7 +99,7 @@ def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((level, value) for level, value in named if value)
 
 
-def columns_of(explanation: EventExplanation) -> list[ModelColumn]:
+def build_columns(explanation: EventExplanation) -> list[ModelColumn]:
     return [_column(model, explanation) for model in MODELS]
 
 

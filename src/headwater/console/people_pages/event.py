@@ -16,7 +16,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.pages import render
-from headwater.console.people_pages.credits import ModelColumn, PathTouch, columns_of, exclusions_in, path_of
+from headwater.console.people_pages.credits import (
+    ModelColumn,
+    PathTouch,
+    build_columns,
+    build_path,
+    exclusions_in,
+)
 from headwater.console.people_pages.origin import SENDERS, OriginAnswer, Surroundings, explain_origin
 from headwater.console.people_pages.path_view import PathView
 from headwater.console.report_pages import figures
@@ -152,14 +158,14 @@ async def load_event(
         queries["surroundings"].format(owner=owner),
         values,
     )
-    path = path_of(explanation, exclusions_in(space))
+    path = build_path(explanation, exclusions_in(space))
     return EventContent(
         event,
         await sum_refunds(connection, space.id, event_id),
         await fetch_receipt(connection, space.id, event_id),
         explanation,
         path,
-        columns_of(explanation),
+        build_columns(explanation),
         explain_origin(explanation, path, around, view, space.sources),
         await _deliveries(connection, space.id, event_id),
     )

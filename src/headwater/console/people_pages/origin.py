@@ -106,7 +106,7 @@ def _untouched(
             f"The first one after the event was {source}, {_span(around.after_at - event_time)} later; "
             "touchpoints after an event don't count."
         )
-    sentences.append(_seen(explanation, around))
+    sentences.append(_explain_browser(explanation, around))
     if around.company_touched and not view.by_company:
         other = PathView(view.window_days, "company")
         return OriginAnswer(
@@ -115,7 +115,7 @@ def _untouched(
     return OriginAnswer("Why unattributed?", tuple(sentences))
 
 
-def _seen(explanation: EventExplanation, around: Surroundings) -> str:
+def _explain_browser(explanation: EventExplanation, around: Surroundings) -> str:
     if around.has_page_views:
         return "This contact has page views, but none of them created a touchpoint."
     if around.has_browser:

@@ -18,7 +18,7 @@ from psycopg.sql import SQL, Identifier
 from headwater.console.people_pages.credits import ad_levels, exclusions_in
 from headwater.database.queries import Queries, fetch_all
 from headwater.events.space_amounts import show_amounts
-from headwater.http.inputs.pagination import Page, Position, from_key, page_of, to_key
+from headwater.http.inputs.pagination import Page, Position, from_key, make_page, to_key
 from headwater.http.inputs.timerange import EVER
 from headwater.intake.merging.merge_log import CAUSES
 from headwater.sources.exclusions import Exclusions
@@ -90,7 +90,7 @@ async def _page(
     cursor = await connection.execute(
         queries["page"].format(parts=joined, order=order), values, prepare=False
     )
-    return page_of(await cursor.fetchall(), PER_PAGE, at, to_key)
+    return make_page(await cursor.fetchall(), PER_PAGE, at, to_key)
 
 
 def _places(at: Position | None) -> dict[str, Any]:

@@ -35,7 +35,7 @@ async def show_delivery(visit: PageVisit) -> Response:
         "row": row,
         "delivery": delivery,
         "base": visit.path("/platforms"),
-        "platform": standing.platform_of(row),
+        "platform": standing.find_platform(row),
         "statuses": STATUSES,
         "skipped": REASONS,
         "sent": _indented(delivery["request"]),

@@ -107,7 +107,7 @@ async def show_destination(visit: PageVisit) -> Response:
 
 
 def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
-    platform = standing.platform_of(row)
+    platform = standing.find_platform(row)
     if platform is None:
         return {"platform": None, "settings": [], "sent": [], "unsent": []}
     fields = setting_fields(platform, row.settings)

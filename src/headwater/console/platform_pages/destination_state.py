@@ -18,12 +18,12 @@ class Standing(NamedTuple):
     about: str
 
 
-def platform_of(row: DestinationRow) -> Platform | None:
+def find_platform(row: DestinationRow) -> Platform | None:
     """Return a destination's platform; None if this version doesn't have it."""
     return registry.PLATFORMS.get(row.platform)
 
 
-def standing_of(row: DestinationRow) -> Standing:
+def describe_standing(row: DestinationRow) -> Standing:
     """Return whether events are sent, and why not."""
     if row.status == "held":
         about = (row.status_reason or "The platform refused the credentials.").rstrip(".")
@@ -35,9 +35,9 @@ def standing_of(row: DestinationRow) -> Standing:
     return Standing("Active", "good", "Events are sent as they arrive.")
 
 
-def token_of(row: DestinationRow) -> Standing:
+def describe_token(row: DestinationRow) -> Standing:
     """Return the state of a destination's token."""
-    platform = platform_of(row)
+    platform = find_platform(row)
     if not row.secret_names and platform is not None and platform.secrets:
         return Standing("missing", "bad", "There is none.")
     if row.status == "held":
@@ -49,7 +49,7 @@ def token_of(row: DestinationRow) -> Standing:
     return Standing("not tested", "", "Stored, but not tested since the last change.")
 
 
-def lag_of(waiting: Waiting) -> str:
+def describe_lag(waiting: Waiting) -> str:
     """Return the number of waiting deliveries and the oldest one's delay."""
     if not waiting.number:
         return "nothing"

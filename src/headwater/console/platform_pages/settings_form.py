@@ -48,7 +48,7 @@ class SettingField:
     is_switch: bool = False
 
 
-def label_of(name: str) -> str:
+def make_label(name: str) -> str:
     """Return a setting's label: `Pixel ID` for `pixel_id`."""
     words = " ".join(_WRITTEN.get(word, word) for word in name.split("_"))
     return words[:1].upper() + words[1:]
@@ -69,7 +69,7 @@ def secret_fields(platform: Platform) -> list[SettingField]:
     return [
         SettingField(
             SECRET + name,
-            label_of(name),
+            make_label(name),
             about,
             "",
             FieldGroup.ACCOUNT,
@@ -105,7 +105,7 @@ def worded(errors: Errors) -> Errors:
 
 def _worded(name: str, rule: str) -> str:
     prefix = SETTING if name.startswith(SETTING) else SECRET
-    label = label_of(name.removeprefix(prefix).removeprefix("event_names."))
+    label = make_label(name.removeprefix(prefix).removeprefix("event_names."))
     label = label if label[1:2].isupper() else label[:1].lower() + label[1:]
     beginning = f"The {name} "
     return f"The {label} {rule.removeprefix(beginning)}" if rule.startswith(beginning) else rule
@@ -122,7 +122,7 @@ def _field(
     is_switch = schema.get("type") == "boolean"
     return SettingField(
         SETTING + name,
-        label_of(name),
+        make_label(name),
         str(schema.get("description", "")),
         str(examples[0]),
         _group(platform, name, needed),

@@ -28,7 +28,7 @@ from headwater.console.visits import (
     Refusal,
     SentForm,
     SpacePages,
-    errors_of,
+    list_form_errors,
     open_visit,
     read_sent_form,
 )
@@ -67,7 +67,7 @@ async def fetch_destination(visit: PageVisit) -> DestinationRow:
 
 def known_platform(row: DestinationRow) -> Platform:
     """Return a destination's platform. Raise NotFound for one that this version doesn't have."""
-    platform = standing.platform_of(row)
+    platform = standing.find_platform(row)
     if platform is None:
         raise NotFound("Page")
     return platform
@@ -97,7 +97,7 @@ async def show_new(visit: PageVisit) -> Response:
 async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
     platform = _named_platform(visit)
     settings = read_settings(visit.form, platform, {}, _is_account)
-    return _account_page(visit, platform, Typed(visit.form.text("name"), settings, errors_of(refusal)))
+    return _account_page(visit, platform, Typed(visit.form.text("name"), settings, list_form_errors(refusal)))
 
 
 @_NEW_PAGES.action("", _CONNECT, _refuse_new)
@@ -126,7 +126,7 @@ async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
     row = await fetch_destination(visit)
     platform = known_platform(row)
     settings = read_settings(visit.form, platform, row.settings, _is_account)
-    typed = Typed(visit.form.text("name"), settings, errors_of(refusal))
+    typed = Typed(visit.form.text("name"), settings, list_form_errors(refusal))
     return _account_page(visit, platform, typed, row)
 
 
@@ -196,7 +196,9 @@ async def show_events(visit: PageVisit) -> Response:
 
 
 async def _refuse_events(visit: PageVisit, refusal: Refusal) -> Response:
-    return _events_page(visit, _typed_events(visit, await fetch_destination(visit)), errors_of(refusal))
+    return _events_page(
+        visit, _typed_events(visit, await fetch_destination(visit)), list_form_errors(refusal)
+    )
 
 
 @_PAGES.action("/events", _CHANGE, _refuse_events)

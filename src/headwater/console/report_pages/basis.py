@@ -137,8 +137,8 @@ _CONVERSION_TITLES = {
 }
 
 
-def basis_of(view: ReportView) -> Basis:
-    if view.of_money:
+def choose_basis(view: ReportView) -> Basis:
+    if view.is_monetary:
         return MONEY
     return EVENTS if view.conversion == ANY else CONVERSIONS
 
@@ -149,7 +149,7 @@ def conversions_title(space: Space, conversion: str) -> str:
     return label or _CONVERSION_TITLES.get(conversion) or conversion.replace("_", " ").capitalize()
 
 
-def titles_of(space: Space, view: ReportView) -> dict[Measure, str]:
+def title_columns(space: Space, view: ReportView) -> dict[Measure, str]:
     conversions = conversions_title(space, view.conversion)
     counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
     return {**_TITLES, **dict.fromkeys(counted, conversions)}

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import basis_of
+from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
@@ -119,7 +119,7 @@ def read_since(page: ReportPage) -> Since:
 
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
     """Return the change query for the page's report. Raise Invalid."""
-    measure = basis_of(page.view).credited
+    measure = choose_basis(page.view).credited
     report = page.view.report(page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none")
     return ChangeQuery(report, since.start)
 
@@ -134,7 +134,7 @@ async def show_changes(request: Request) -> Response:
         report = await page.load(partial(query_changes, space_id=page.space.id, query=query))
     except REFUSED as error:
         problem = error
-    basis = basis_of(page.view)
+    basis = choose_basis(page.view)
     return page.render(
         "changes.html",
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),

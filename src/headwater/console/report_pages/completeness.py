@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import basis_of
+from headwater.console.report_pages.basis import choose_basis
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -41,15 +41,15 @@ class CompletenessNote:
     first_day: date
 
 
-def measure_of(view: ReportView) -> Measure:
+def choose_measure(view: ReportView) -> Measure:
     """Return the view's main figure: its credit when reporting by touch date."""
-    basis = basis_of(view)
+    basis = choose_basis(view)
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 
 def completeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
     """Return the completeness report of a page's choices. Raise Invalid."""
-    return view.report(space, now, (measure_of(view),), compare="none", completeness="1")
+    return view.report(space, now, (choose_measure(view),), compare="none", completeness="1")
 
 
 async def load_note(page: ReportPage) -> CompletenessNote | None:
@@ -93,7 +93,7 @@ async def show_completeness(request: Request) -> Response:
         report = await page.load(partial(query_report, space_id=page.space.id, query=query))
     except REFUSED as error:
         problem = error
-    measure = measure_of(view)
+    measure = choose_measure(view)
     return page.render(
         "completeness.html",
         read_bar(page.space, view, page.path, without=_NOT_HERE),

@@ -53,7 +53,7 @@ class CourseChart:
     group: Group
     keys: tuple[str, ...] = ()
 
-    def place_of(self, day: date) -> float | None:
+    def find_position(self, day: date) -> float | None:
         """Return a day's position in the chart; None unless buckets are days."""
         if self.group is not Group.DAY or str(day) not in self.keys:
             return None
@@ -64,8 +64,8 @@ class Course:
     def __init__(self, basis: Basis, whole: ReportQuery, space: Space) -> None:
         self._basis, self._query, self._space = basis, whole, space
         span = DateTimeSpan(whole.start, whole.end)
-        self.group = _step_of(span)
-        self.keys = self._keys_of(span)
+        self.group = _choose_step(span)
+        self.keys = self._bucket_keys(span)
 
     @property
     def queries(self) -> list[ReportQuery]:
@@ -113,7 +113,7 @@ class Course:
         steps = tuple(
             CourseStep(
                 _step_title(self.group, key),
-                self._view_of(view, key),
+                self._narrow_view(view, key),
                 tuple(values.get(key, 0) for values in bands.values()),
                 wholes.get(key, 0),
                 before.get(key),
@@ -125,20 +125,20 @@ class Course:
     def _before(self, report: ReportResult) -> dict[str, Figure]:
         """Return comparison values by the current buckets' keys, aligned from the start."""
         values = _by_key(report, self._basis.whole_column)
-        keys = self._keys_of(report.span)
+        keys = self._bucket_keys(report.span)
         return {key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)}
 
-    def _keys_of(self, span: DateTimeSpan) -> list[str]:
+    def _bucket_keys(self, span: DateTimeSpan) -> list[str]:
         if self.group is Group.HOUR:
             return [f"{hour:02}" for hour in range(24)]
         return [day.isoformat() for day in cut(span, self.group, self._space.zone).days]
 
-    def _view_of(self, view: ReportView, key: str) -> ReportView:
+    def _narrow_view(self, view: ReportView, key: str) -> ReportView:
         if self.group is Group.HOUR:
             return view.narrowed(f"{Group.HOUR}:{key}")
         first = date.fromisoformat(key)
         start = max(datetime.combine(first, time()), self._query.start)
-        end = min(datetime.combine(_last_of(first, self.group), time(23, 59, 59)), self._query.end)
+        end = min(datetime.combine(_end_of_bucket(first, self.group), time(23, 59, 59)), self._query.end)
         return view.changed(period="", start_date=str(start), end_date=str(end))
 
 
@@ -154,7 +154,7 @@ def _colour(title: str) -> int:
     return _TITLES.index(title) if title in _TITLES else len(_TITLES)
 
 
-def _step_of(span: DateTimeSpan) -> Group:
+def _choose_step(span: DateTimeSpan) -> Group:
     days = (span.end - span.start).days + 1
     if days == 1:
         return Group.HOUR
@@ -163,7 +163,7 @@ def _step_of(span: DateTimeSpan) -> Group:
     return Group.WEEK if days <= MOST_WEEKS else Group.MONTH
 
 
-def _last_of(first: date, group: Group) -> date:
+def _end_of_bucket(first: date, group: Group) -> date:
     if group is Group.MONTH:
         return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
     return first + timedelta(days=6 if group is Group.WEEK else 0)

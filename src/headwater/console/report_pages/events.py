@@ -138,7 +138,7 @@ async def show_events(request: Request) -> Response:
         Measure=Measure,
         reasons=REASONS,
         source_title=format_title,
-        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _listed(listed), ""),
+        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _default_filter(listed), ""),
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),
         csv=view.link(f"{page.base}/events.csv", **choices.pairs),
@@ -146,7 +146,7 @@ async def show_events(request: Request) -> Response:
     )
 
 
-def _listed(listed: EventList | None) -> CreditFilter:
+def _default_filter(listed: EventList | None) -> CreditFilter:
     return listed.page.credit if listed else CreditFilter.ALL
 
 

@@ -44,7 +44,7 @@ CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 @ROUTES.page()
 async def show_fits(visit: PageVisit) -> Response:
     """Show all trained models, and the form for another."""
-    return await _page(visit, _usual(visit.space), {})
+    return await _page(visit, _form_defaults(visit.space), {})
 
 
 async def post_fit(request: Request) -> Response:
@@ -135,7 +135,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
     return visit.render("fits.html", values, 422 if errors else 200)
 
 
-def _usual(space: Space) -> dict[str, str]:
+def _form_defaults(space: Space) -> dict[str, str]:
     today = datetime.now(UTC).astimezone(space.zone).date()
     return {
         "event_name": "purchase",

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ChoiceLinks, model_title, read_bar
-from headwater.console.report_pages.basis import Basis, basis_of
+from headwater.console.report_pages.basis import Basis, choose_basis
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -189,7 +189,7 @@ async def show_models(request: Request) -> Response:
 
 async def render_models(page: ReportPage) -> Response:
     view, path = page.view, page.path
-    basis = basis_of(view)
+    basis = choose_basis(view)
     choices, content, problem = ModelChoices(), None, None
     try:
         choices = ModelChoices.read(page.query)
@@ -222,7 +222,7 @@ async def render_models(page: ReportPage) -> Response:
             f"{page.base}/report.csv",
             (basis.credited, basis.touched),
             (choices.group,),
-            **_of_models(view, choices),
+            **_model_parameters(view, choices),
         ),
     )
 
@@ -238,16 +238,16 @@ def _report(
     space: Space, view: ReportView, choices: ModelChoices, basis: Basis, now: datetime
 ) -> ReportQuery:
     measures = (basis.credited, basis.touched)
-    return view.report(space, now, measures, (choices.group,), **_of_models(view, choices))
+    return view.report(space, now, measures, (choices.group,), **_model_parameters(view, choices))
 
 
-def _of_models(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
+def _model_parameters(view: ReportView, choices: ModelChoices) -> dict[str, Any]:
     return {
         "attribution_model": "",
         "attribution_models": [*choices.models],
         "limit": str(MOST_ROWS),
         "compare": "none",
-        "fit": view.fit_of(choices.models),
+        "fit": view.choose_fit_name(choices.models),
     }
 
 

@@ -21,7 +21,7 @@ from headwater.console.report_pages.charts.chart_notes import (
     remove_note,
 )
 from headwater.console.report_pages.saved_views import is_address_query
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 
@@ -37,7 +37,7 @@ async def show_notes(visit: PageVisit) -> Response:
 
 
 async def _refuse_new(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _list_page(visit, visit.typed("day", "text"), errors_of(refusal))
+    return await _list_page(visit, visit.typed("day", "text"), list_form_errors(refusal))
 
 
 @ROUTES.action("/add", _FORM, _refuse_new)
@@ -56,7 +56,7 @@ async def show_note(visit: PageVisit) -> Response:
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _note_page(visit, visit.typed("day", "text"), errors_of(refusal))
+    return await _note_page(visit, visit.typed("day", "text"), list_form_errors(refusal))
 
 
 @ROUTES.action("/{note_id}/change", _FORM, _refuse_change)

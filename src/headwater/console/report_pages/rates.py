@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.pagination import Page
 from headwater.http.inputs.parameters import Query
@@ -36,7 +36,7 @@ async def show_rates(visit: PageVisit) -> Response:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, visit.typed(*FIELDS), errors_of(refusal))
+    return await _page(visit, visit.typed(*FIELDS), list_form_errors(refusal))
 
 
 @ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
@@ -72,10 +72,10 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
         row = {**values, "rate": rate, "date": form.text(day).strip()}
         return read_rates({"rates": [row]})[0], {}
     except Invalid as error:
-        return None, _of_fields(error.errors, day)
+        return None, _move_to_fields(error.errors, day)
 
 
-def _of_fields(errors: Errors, day: str) -> Errors:
+def _move_to_fields(errors: Errors, day: str) -> Errors:
     named: Mapping[str, tuple[str, str]] = {
         "rates.0.date": (day, "day"),
         "rates.0.base": ("base", "currency"),

@@ -13,7 +13,14 @@ from starlette.routing import Route
 from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
-from headwater.console.report_pages.basis import MADE_OF, REASONS, Basis, HeadlineMeasure, basis_of, titles_of
+from headwater.console.report_pages.basis import (
+    MADE_OF,
+    REASONS,
+    Basis,
+    HeadlineMeasure,
+    choose_basis,
+    title_columns,
+)
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
@@ -60,7 +67,7 @@ class RevenueContent:
         return "credited" if self.of_some_touches else "all"
 
     @property
-    def is_of_empty_space(self) -> bool:
+    def is_space_empty(self) -> bool:
         report = self.report
         return not (report.event_counts or report.first_event or report.last_event)
 
@@ -95,7 +102,7 @@ class RevenueContent:
 
     @property
     def sentence(self) -> str:
-        whole = whole_of(self.report)
+        whole = get_total_row(self.report)
         value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
         first = f"{self.headlines[0].about.title} {value}{unit}"
@@ -106,7 +113,7 @@ class RevenueContent:
         return f"{first}, {top.title} leads with {share}"
 
 
-def whole_of(report: ReportResult) -> ReportRow:
+def get_total_row(report: ReportResult) -> ReportRow:
     """Return the page's total row. With touchpoint filters it covers only the credited events."""
     return report.total if report.overall is None or report.unattributed is None else report.overall
 
@@ -117,7 +124,7 @@ class RevenueReports:
     ) -> None:
         self._space, self._view, self._breakdown = space, view, breakdown
         self._with_notes = with_notes
-        self.basis = basis_of(view)
+        self.basis = choose_basis(view)
         self._now = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> RevenueContent:
@@ -153,8 +160,8 @@ class RevenueReports:
         return self._view.report(self._space, self._now, measures, (group,), **changes)
 
     def _headlines(self, first: ReportResult, course: Course, by_step: ReportResult) -> tuple[Headline, ...]:
-        row = whole_of(first)
-        titles = titles_of(self._space, self._view)
+        row = get_total_row(first)
+        titles = title_columns(self._space, self._view)
         return tuple(
             Headline(
                 replace(about, title=titles.get(about.measure, about.title)),
@@ -191,7 +198,7 @@ async def render_revenue(page: ReportPage) -> Response:
     except REFUSED as error:
         problem = error
     chooses = page.shared is not None or bool(page.request.url.query)
-    if content is not None and content.is_of_empty_space and not chooses:
+    if content is not None and content.is_space_empty and not chooses:
         return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
@@ -200,14 +207,14 @@ async def render_revenue(page: ReportPage) -> Response:
         problem,
         page=content,
         reasons=REASONS,
-        titles=titles_of(page.space, view),
+        titles=title_columns(page.space, view),
         column=FigureColumn,
         made_of=MADE_OF,
         csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
         model=model_title(view.attribution_model).lower(),
         longest_note=LONGEST,
         completeness=note,
-        incomplete_from=content.course.place_of(note.first_day) if content and note else None,
+        incomplete_from=content.course.find_position(note.first_day) if content and note else None,
     )
 
 

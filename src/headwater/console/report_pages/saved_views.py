@@ -47,10 +47,10 @@ class SavedView:
 
 
 async def list_views(connection: AsyncConnection, inside: SpaceVisitor) -> list[SavedView]:
-    return await views_of(connection, inside.space.id, inside.visitor.user.id)
+    return await list_member_views(connection, inside.space.id, inside.visitor.user.id)
 
 
-async def views_of(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
+async def list_member_views(connection: AsyncConnection, space_id: int, user_id: int) -> list[SavedView]:
     cursor = connection.cursor(row_factory=class_row(SavedView))
     values = {"space_id": space_id, "user_id": user_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import without_keys
 from headwater.console.report_pages.bar import read_bar
-from headwater.console.report_pages.basis import MADE_OF, Basis, basis_of, titles_of
+from headwater.console.report_pages.basis import MADE_OF, Basis, choose_basis, title_columns
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
@@ -70,7 +70,7 @@ def _measures(basis: Basis) -> tuple[Measure, ...]:
 
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
     """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
-    basis, now = basis_of(view), datetime.now(UTC)
+    basis, now = choose_basis(view), datetime.now(UTC)
     by_answer, both = await query_reports(
         connection,
         space.id,
@@ -115,7 +115,7 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
         content = await page.load(lambda connection: _load(connection, page.space, view))
     except REFUSED as error:
         problem = error
-    basis = basis_of(view)
+    basis = choose_basis(view)
     path = f"{page.base}/self-reported"
     return page.render(
         "self_reported.html",
@@ -130,7 +130,7 @@ async def _render(page: ReportPage, errors: Errors, typed: dict[str, str]) -> Re
         column=FigureColumn,
         events=basis.counted,
         made_of=MADE_OF,
-        titles=titles_of(page.space, view),
+        titles=title_columns(page.space, view),
         contacts=Measure.CONTACTS,
         share=Measure.SHARE,
         choices=sorted((format_title(key), key) for key in SELF_REPORTED),
@@ -144,7 +144,9 @@ ROUTES.add("", show_self_reported)
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _render(await open_page(visit.request), errors_of(refusal), visit.typed("phrase", "source"))
+    return await _render(
+        await open_page(visit.request), list_form_errors(refusal), visit.typed("phrase", "source")
+    )
 
 
 @ROUTES.action("/add", _FORM, _refuse)

@@ -17,7 +17,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import read_view
 from headwater.console.report_pages.view import ReportView
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Errors, Invalid, NotFound
 from headwater.http.inputs.parameters import Query
@@ -87,7 +87,7 @@ async def show_links(visit: PageVisit) -> Response:
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = visit.typed("name", "page", "query", "days", "notes")
-    return await _page(visit, typed, errors=errors_of(refusal))
+    return await _page(visit, typed, errors=list_form_errors(refusal))
 
 
 @ROUTES.action("/create", _CREATE, _refuse)

@@ -92,7 +92,7 @@ def place_title(changed: ChangedSpend) -> str:
     return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
 
 
-def amount_of(changed: ChangedSpend) -> str:
+def format_change_amount(changed: ChangedSpend) -> str:
     return f"{Decimal(changed.row.figures[0]) / MILLIONTHS:+,.2f} {changed.row.currency}"
 
 
@@ -136,7 +136,7 @@ async def show_spend_changes(request: Request) -> Response:
         words=WORDS,
         labels=page.space.event_labels,
         place_title=place_title,
-        amount_of=amount_of,
+        format_change_amount=format_change_amount,
         csv=page.view.link(f"{page.path}.csv", **also),
     )
 

@@ -67,7 +67,7 @@ class ReportView:
         return cls(**chosen)
 
     @property
-    def of_money(self) -> bool:
+    def is_monetary(self) -> bool:
         """Return whether the conversions are sales, measured in money."""
         return self.conversion == SALES
 
@@ -91,11 +91,11 @@ class ReportView:
             "query_mode": self.query_mode,
             "date_basis": self.date_basis,
             "only": [*self.only],
-            "fit": self.fit_of((self.attribution_model,)),
+            "fit": self.choose_fit_name((self.attribution_model,)),
         }
         return {name: value for name, value in values.items() if value}
 
-    def fit_of(self, models: Sequence[str]) -> str:
+    def choose_fit_name(self, models: Sequence[str]) -> str:
         """Return the trained model's name if any of the models needs one."""
         return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.notifications.models import Notice, ReportTable
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import SHAREABLE, model_title
-from headwater.console.report_pages.basis import Basis, basis_of, titles_of
+from headwater.console.report_pages.basis import Basis, choose_basis, title_columns
 from headwater.console.report_pages.breakdown import LEVELS, title
 from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
@@ -39,11 +39,11 @@ class SentQuery:
     titles: Mapping[Measure, str]
 
 
-def query_of(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
+def build_sent_query(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
     """Return a scheduled report's query. Raise Invalid."""
     parameters = Query(scheduled.query.encode())
     view = ReportView.read(parameters)
-    basis, titles = basis_of(view), titles_of(space, view)
+    basis, titles = choose_basis(view), title_columns(space, view)
     if scheduled.page == "/models":
         query = model_choices_report(space, view, parameters, basis, now)
     elif scheduled.page == "/paths":
@@ -58,10 +58,10 @@ async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, now: datetime
 ) -> Notice:
     """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
-    sent = query_of(space, scheduled, now)
+    sent = build_sent_query(space, scheduled, now)
     report = await query_report(connection, space.id, sent.query)
     dates = figures.dates(report.span)
-    headline = headline_of(sent, report)
+    headline = format_headline(sent, report)
     content = (
         report_csv(answer_report(sent.query, report)).decode("utf-8-sig") if scheduled.with_csv else None
     )
@@ -70,7 +70,7 @@ async def make_notice(
         subject=f"[{space.name}] {scheduled.name}: {headline}",
         headline=f"{scheduled.name}, {dates}: {headline}",
         paragraphs=[
-            f"{space.name}: {SHAREABLE[scheduled.page]}, {terms_of(sent, report)}.",
+            f"{space.name}: {SHAREABLE[scheduled.page]}, {describe_terms(sent, report)}.",
             *(f"{money.words}." for money in report.left_out_money),
             *(
                 ["The CSV file is too large to send. Download it from the page."]
@@ -78,7 +78,7 @@ async def make_notice(
                 else []
             ),
         ],
-        table=table_of(sent, report),
+        table=build_table(sent, report),
         link=f"/console/spaces/{space.id}{scheduled.end}",
         link_text="Open the report",
         file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv" if is_whole else None,
@@ -86,7 +86,7 @@ async def make_notice(
     )
 
 
-def headline_of(sent: SentQuery, report: ReportResult) -> str:
+def format_headline(sent: SentQuery, report: ReportResult) -> str:
     whole = report.overall or report.total
     first = next(
         (each for each in (sent.basis.whole, sent.columns[0]) if FigureColumn(each) in whole.figures), None
@@ -103,7 +103,7 @@ def headline_of(sent: SentQuery, report: ReportResult) -> str:
     return f"{text} ({sign}{change.text})"
 
 
-def terms_of(sent: SentQuery, report: ReportResult) -> str:
+def describe_terms(sent: SentQuery, report: ReportResult) -> str:
     query = sent.query
     models = " and ".join(model_title(name).lower() for name in query.models)
     window = f"{query.window_days}-day window" if query.window_days else "any window"
@@ -112,7 +112,7 @@ def terms_of(sent: SentQuery, report: ReportResult) -> str:
     return f"{models}, {window}, {report.timezone}, {report.currency}{beside}"
 
 
-def table_of(sent: SentQuery, report: ReportResult) -> ReportTable:
+def build_table(sent: SentQuery, report: ReportResult) -> ReportTable:
     columns = [column for column in report.columns if column.measure in sent.columns]
     rows = [
         [_key(sent, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]

@@ -22,7 +22,7 @@ from headwater.console.link_pages.source_changes import (
 from headwater.console.list_page import PER_PAGE
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.view import ReportView
-from headwater.console.setup_pages.remedies import advice_of, places_of
+from headwater.console.setup_pages.remedies import find_remedy_pages, get_advice
 from headwater.console.visits import Act, PageVisit, Refusal, SentForm, SpacePages
 from headwater.forwarding.destinations.destinations import resume_destination
 from headwater.http.errors import Invalid
@@ -79,8 +79,8 @@ async def _page(visit: PageVisit, problem: str | None) -> Response:
         "format_title": format_title,
         "names": sorted(space.source_names.items()),
         "most_names": PER_PAGE,
-        "advice_of": advice_of,
-        "places_of": places_of,
+        "get_advice": get_advice,
+        "find_remedy_pages": find_remedy_pages,
         "includes_today": view.period == DEFAULT_PERIOD,
         "actions": {verb: view.link(f"{path}/{verb}") for verb in _ACTIONS},
     }

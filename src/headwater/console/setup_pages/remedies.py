@@ -49,18 +49,18 @@ _PLACES = {
 }
 
 
-def advice_of(problem: Alert | Finding) -> str:
+def get_advice(problem: Alert | Finding) -> str:
     """Return advice with pages; the problem's own advice if no page helps."""
     if isinstance(problem, Alert):
         return TEXTS[problem.kind].advice
     return _ADVICE.get(problem.kind, problem.remedy)
 
 
-def places_of(finding: Finding) -> tuple[RemedyPlace, ...]:
+def find_remedy_pages(finding: Finding) -> tuple[RemedyPlace, ...]:
     return _PLACES.get(finding.kind, ())
 
 
-def place_of_alert(alert: Alert) -> RemedyPlace | None:
+def find_alert_page(alert: Alert) -> RemedyPlace | None:
     if alert.destination_id is not None:
         is_late = alert.kind is Rule.DELIVERIES_LATE
         end = f"/platforms/{alert.destination_id}"

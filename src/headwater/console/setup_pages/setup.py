@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
 from headwater.console.report_pages.figures import percent
-from headwater.console.setup_pages.remedies import advice_of, place_of_alert
-from headwater.console.site_pages.site import installation_of
+from headwater.console.setup_pages.remedies import find_alert_page, get_advice
+from headwater.console.site_pages.site import describe_installation
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.operations.backups.records import OLD, fetch_latest
@@ -86,13 +86,13 @@ async def show_setup(visit: PageVisit) -> Response:
         "events": await read_latest(connection, space.id),
         "state": await read_status(connection, space.id),
         "base_url": shared.base_url,
-        "snippet": Snippet(installation_of(shared), site_key).tag if site_key else None,
+        "snippet": Snippet(describe_installation(shared), site_key).tag if site_key else None,
         "labels": space.event_labels,
         "merge_alert": shared.settings.merge_alert,
         "share_days": SHARE_DAYS,
         "enough": ENOUGH,
-        "advice_of": advice_of,
-        "place_of_alert": place_of_alert,
+        "get_advice": get_advice,
+        "find_alert_page": find_alert_page,
         "percent": percent,
         "counted": counted,
         "base": visit.path(),

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from headwater.console.flash import FlashMessage
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
 from headwater.console.site_pages.sites import SITE_FIELDS, read_site, site_errors
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.endpoints.services import Services
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.roles import Permission
@@ -33,12 +33,12 @@ async def show_site(visit: PageVisit) -> Response:
 
 
 async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
-    typed, errors = visit.typed(*SITE_FIELDS), site_errors(errors_of(refusal))
+    typed, errors = visit.typed(*SITE_FIELDS), site_errors(list_form_errors(refusal))
     return await _page(visit, refusal.status, typed=typed, errors=errors)
 
 
 async def _refuse_end(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, errors=errors_of(refusal))
+    return await _page(visit, refusal.status, errors=list_form_errors(refusal))
 
 
 @ROUTES.action("/change", SentForm("change site", Permission.CHANGE_SETTINGS), _refuse_change)
@@ -62,7 +62,7 @@ async def post_end(visit: PageVisit) -> Response:
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     shop, needs_consent = _read_choices(visit.request)
-    snippet = Snippet(installation_of(visit.services), site.site_key, needs_consent)
+    snippet = Snippet(describe_installation(visit.services), site.site_key, needs_consent)
     activity = await read_activity(visit.connection, visit.space.id, [site])
     since = datetime.now(UTC) - timedelta(days=REFUSED_DAYS)
     refused = await list_refusals(visit.connection, visit.space.id, site.id, since)
@@ -87,7 +87,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     return visit.render("site.html", common | values, status)
 
 
-def installation_of(shared: Services) -> Installation:
+def describe_installation(shared: Services) -> Installation:
     return Installation(shared.base_url, shared.settings.tracker_script)
 
 

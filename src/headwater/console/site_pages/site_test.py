@@ -19,13 +19,13 @@ from headwater.alerts.site_tests.site_test import (
     write_probe,
 )
 from headwater.console.pages import wait_text
-from headwater.console.site_pages.site import installation_of
+from headwater.console.site_pages.site import describe_installation
 from headwater.console.visits import (
     PageVisit,
     Refusal,
     SentForm,
     SpacePages,
-    errors_of,
+    list_form_errors,
     open_visit,
     read_sent_form,
 )
@@ -56,7 +56,7 @@ async def show_test(visit: PageVisit) -> Response:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    return await _page(visit, refusal.status, typed=visit.form.text("url"), errors=errors_of(refusal))
+    return await _page(visit, refusal.status, typed=visit.form.text("url"), errors=list_form_errors(refusal))
 
 
 async def post_start(request: Request) -> Response:
@@ -68,14 +68,14 @@ async def post_start(request: Request) -> Response:
         async with open_visit(request, _START, form) as visit:
             site = await _fetch(visit)
             url = read_page_url(form.text("url"), site)
-            await _take_start(visit.connection, visit.space.id)
+            await _count_start(visit.connection, visit.space.id)
             test = await start_test(visit.connection, visit.space.id, site, url)
     except Invalid as refusal:
         async with open_visit(request, _START, form) as visit:
             return await _refuse(visit, refusal)
     shared = visit.services
     target = ProbeTarget(
-        url, test.click_id, installation_of(shared).script_url, shared.settings.tracker_endpoint
+        url, test.click_id, describe_installation(shared).script_url, shared.settings.tracker_endpoint
     )
     probe = await probe_page(shared.public_egress, target)
     async with shared.database.transaction() as connection:
@@ -94,7 +94,7 @@ async def _fetch(visit: PageVisit) -> Site:
     return site
 
 
-async def _take_start(connection: AsyncConnection, space_id: int) -> None:
+async def _count_start(connection: AsyncConnection, space_id: int) -> None:
     """Count a start. Raise Invalid over the limit."""
     taken = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
     if not taken.admitted:
@@ -108,7 +108,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     test = await fetch_test(visit.connection, visit.space.id, site.id)
     verdict = None
     if test is not None:
-        facts = SiteFacts(site.site_key, site.origins, installation_of(visit.services).script_url)
+        facts = SiteFacts(site.site_key, site.origins, describe_installation(visit.services).script_url)
         verdict = await judge_test(
             visit.connection,
             visit.space.id,

@@ -10,7 +10,7 @@ from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, without_keys
 from headwater.console.list_page import PER_PAGE, read_list_page
 from headwater.console.site_pages.activity import MOST_VIEWS, read_activity
-from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, errors_of
+from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.sites.origins import read_pasted_origins
@@ -27,7 +27,7 @@ async def show_sites(visit: PageVisit) -> Response:
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    errors = site_errors(errors_of(refusal))
+    errors = site_errors(list_form_errors(refusal))
     return await _page(visit, refusal.status, typed=visit.typed(*SITE_FIELDS), errors=errors)
 
 

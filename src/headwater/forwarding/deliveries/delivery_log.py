@@ -17,7 +17,7 @@ from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.errors import NotFound
-from headwater.http.inputs.pagination import Page, Position, page_of, to_key
+from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 
 queries = Queries(__name__, "delivery_log.sql")
 
@@ -108,7 +108,7 @@ async def list_deliveries(
     )
     # A generic plan, without limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), per_page, at, to_key)
+    return make_page(await cursor.fetchall(), per_page, at, to_key)
 
 
 async def count_deliveries(

@@ -103,7 +103,7 @@ class Page:
     previous: Position | None
 
 
-def page_of(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
+def make_page(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
     """Return a page of up to `per_page` rows. `rows` has one more, starting at a position in reading order,
     each a line followed by its sort values. `key_of` turns those into a key.
 

@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
-from headwater.http.inputs.pagination import Page, Position, page_of, to_key
+from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 from headwater.intake.inbox.queue import spaces_with_rows
 from headwater.intake.inbox.rows import Rejection
 
@@ -60,7 +60,7 @@ async def list_rejected_events(
     """Return a page of the Space's rejected rows, newest first."""
     before = at.key[0] if at is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
-    return page_of(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
+    return make_page(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
 
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:

@@ -4,7 +4,7 @@ from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
 from headwater.http.errors import NotFound
-from headwater.http.inputs.pagination import Page, page_of, sort_direction, time_bounds, to_key
+from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
 from headwater.people.companies.models import ListCompanies
 
 queries = Queries(__name__, "companies.sql")
@@ -19,7 +19,7 @@ async def list_companies(connection: AsyncConnection, space_id: int, request: Li
     }
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), request.per_page, request.position, to_key)
+    return make_page(await cursor.fetchall(), request.per_page, request.position, to_key)
 
 
 async def fetch_company(connection: AsyncConnection, space_id: int, company_id: int) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_one
-from headwater.http.inputs.pagination import Page, Position, from_key, page_of, sort_direction, to_key
+from headwater.http.inputs.pagination import Page, Position, from_key, make_page, sort_direction, to_key
 from headwater.http.inputs.timerange import EVER
 from headwater.people.contacts.models import ListJourney
 from headwater.sources.catalogue import DIRECT_ID, PAID_IDS
@@ -37,7 +37,7 @@ async def list_journey(
     statement = queries["journey"].format(order=sort_direction(request.position))
     # Not prepared: a plan that doesn't know the limit and the position may not stop early.
     cursor = await connection.execute(statement, values, prepare=False)
-    return page_of(await cursor.fetchall(), request.per_page, request.position, to_key)
+    return make_page(await cursor.fetchall(), request.per_page, request.position, to_key)
 
 
 async def count_earlier(

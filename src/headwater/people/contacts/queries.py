@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
 
 from headwater.database.queries import Queries
-from headwater.http.inputs.pagination import Page, page_of, sort_direction, time_bounds, to_key
+from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
 from headwater.people.contacts.field_labels import field_names
 from headwater.people.contacts.filters import compose_all
 from headwater.people.contacts.inputs import COLLECTIONS
@@ -49,7 +49,7 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
     statement = queries["page"].format(rows=rows, order=sort_direction(request.position), line=line)
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), request.per_page, request.position, to_key)
+    return make_page(await cursor.fetchall(), request.per_page, request.position, to_key)
 
 
 async def count_contacts(

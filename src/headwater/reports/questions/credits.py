@@ -30,7 +30,7 @@ from headwater.http.inputs.pagination import (
     PageLink,
     Position,
     answer_page,
-    page_of,
+    make_page,
     page_size,
 )
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
@@ -480,7 +480,7 @@ def _page(query: CreditsQuery, events: ListedEvents) -> Page:
         (str(event_id), second, event_id)
         for second, event_id in zip(events.seconds.tolist(), ids, strict=True)
     ]
-    return page_of(rows, query.per_page, query.at, tuple)
+    return make_page(rows, query.per_page, query.at, tuple)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
-from headwater.http.inputs.pagination import Page, Position, page_of, sort_direction, to_key
+from headwater.http.inputs.pagination import Page, Position, make_page, sort_direction, to_key
 
 queries = Queries(__name__, "ads.sql")
 
@@ -52,4 +52,4 @@ async def list_names(
     statement = queries["page"].format(order=sort_direction(position))
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), per_page, position, to_key)
+    return make_page(await cursor.fetchall(), per_page, position, to_key)

@@ -13,7 +13,7 @@ from headwater.attribution.history.former_rows import NOTE_ADDED
 from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.inputs.pagination import Page, Position, day_bounds, page_of, sort_direction, to_key
+from headwater.http.inputs.pagination import Page, Position, day_bounds, make_page, sort_direction, to_key
 from headwater.spend.rates.exchange import RateTable, add_fallback_days
 
 queries = Queries(__name__, "rates.sql")
@@ -85,7 +85,7 @@ async def list_rates(
     bound = {"space_id": space_id, "limit": per_page + 1} | day_bounds(position)
     statement = queries["page"].format(order=sort_direction(position))
     cursor = await connection.execute(statement, bound, prepare=False)
-    return page_of(await cursor.fetchall(), per_page, position, to_key)
+    return make_page(await cursor.fetchall(), per_page, position, to_key)
 
 
 async def fetch_reference_day(connection: AsyncConnection) -> date | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
-from headwater.assistants.mcp.tool import ID, Arguments, Tool, answer_of, arguments_of, as_in
+from headwater.assistants.mcp.tool import ID, Arguments, Tool, as_in, describe_arguments, make_bare_schema
 from headwater.attribution.fits.choice import FIT
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
@@ -33,9 +33,9 @@ TOOLS = (
             "and its credit under every attribution model, or the reason for no credit."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
-        | as_in("query_report", arguments_of(WINDOW, QUERY_MODE, FIT)),
+        | as_in("query_report", describe_arguments(WINDOW, QUERY_MODE, FIT)),
         required=("event_id",),
-        answer=answer_of(AttributionExplanation),
+        answer=make_bare_schema(AttributionExplanation),
         call=_explain,
         hint="Find the event's id with list_events.",
     ),

@@ -23,13 +23,13 @@ from headwater.assistants.mcp.tool import (
     Arguments,
     Schema,
     Tool,
-    answer_of,
-    arguments_of,
     as_in,
-    list_of,
+    describe_arguments,
+    make_bare_schema,
+    make_page_schema,
+    make_schema,
     partial,
     rows_schema,
-    schema_of,
 )
 from headwater.events.journey_amounts import with_amounts
 from headwater.http.inputs.fields import whole_number
@@ -178,9 +178,9 @@ _SEARCHED = (
     "All names were searched by their beginning, and the latest "
     f"{MAX_SEARCHED_CONTACTS:,} contacts for the text anywhere in the name."
 )
-_AS_LISTED = as_in("list_contacts", arguments_of(parameters.TRK_TOKENS, parameters.LABELS))
+_AS_LISTED = as_in("list_contacts", describe_arguments(parameters.TRK_TOKENS, parameters.LABELS))
 MOST_COUNTED = 10_000
-_LISTED_ROW = schema_of(ListedContact)
+_LISTED_ROW = make_schema(ListedContact)
 _ROW: Schema = {
     **_LISTED_ROW,
     "properties": {
@@ -190,9 +190,9 @@ _ROW: Schema = {
 }
 _VALUES: dict[str, Schema] = {
     name: {key: part for key, part in schema.items() if key != "description"}
-    for name, schema in schema_of(inputs.NEW_CONTACT_BODY)["properties"].items()
+    for name, schema in make_schema(inputs.NEW_CONTACT_BODY)["properties"].items()
 }
-_WHOLE = answer_of(ContactAnswer)
+_WHOLE = make_bare_schema(ContactAnswer)
 # get_contact_journey has the events and visits.
 _CONTACT: Schema = {**_WHOLE, "properties": {k: v for k, v in _WHOLE["properties"].items() if k != "events"}}
 
@@ -205,11 +205,11 @@ READING = (
             "number (`total`) and first and last event. Time and created_at are when "
             "Headwater first stored a contact: for imported ones the import."
         ),
-        arguments=arguments_of(parameters.NAME)
-        | as_in("list_events", arguments_of(*PERIODS, *PAGING))
-        | (arguments_of(*_INCLUDED, parameters.LABELS) | parameters.EMAILS_ARGUMENT)
+        arguments=describe_arguments(parameters.NAME)
+        | as_in("list_events", describe_arguments(*PERIODS, *PAGING))
+        | (describe_arguments(*_INCLUDED, parameters.LABELS) | parameters.EMAILS_ARGUMENT)
         | as_in("query_report", filters.ARGUMENT),
-        answer=list_of(
+        answer=make_page_schema(
             _ROW,
             total={"type": "integer"},
             total_is_more={
@@ -234,7 +234,7 @@ READING = (
         name="find_contact_by_email",
         title="Find a contact by e-mail",
         description="The contact with an e-mail address. Of several, their ids.",
-        arguments=arguments_of(parameters.EMAIL) | _AS_LISTED,
+        arguments=describe_arguments(parameters.EMAIL) | _AS_LISTED,
         required=("email",),
         answer=_CONTACT,
         call=_find_contact,
@@ -247,7 +247,7 @@ READING = (
             "What a contact did, most recent first: touchpoints (where they came from) and "
             "conversions (what they did); `left_out` counts older items."
         ),
-        arguments=_CONTACT_ID | arguments_of(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
+        arguments=_CONTACT_ID | describe_arguments(parameters.HIDE_DIRECT, _MOST_ITEMS, NEXT_PAGE),
         required=("contact_id",),
         answer=object_schema(
             {
@@ -271,7 +271,7 @@ WRITING = (
         ),
         arguments=_VALUES,
         required=("emails",),
-        answer=answer_of(CreatedContact),
+        answer=make_bare_schema(CreatedContact),
         call=_create_contact,
         writes=True,
     ),
@@ -284,7 +284,7 @@ WRITING = (
         ),
         arguments=_CONTACT_ID | _VALUES,
         required=("contact_id",),
-        answer=answer_of(UpdatedContact),
+        answer=make_bare_schema(UpdatedContact),
         call=_update_contact,
         writes=True,
         destructive=True,
@@ -326,7 +326,7 @@ WRITING = (
             "views, custom fields; events stay. In two calls: the first shows what would go, "
             "the second confirms it."
         ),
-        arguments=_CONTACT_ID | arguments_of(CONFIRM),
+        arguments=_CONTACT_ID | describe_arguments(CONFIRM),
         required=("contact_id",),
         answer=object_schema(
             {"contact_id": ID, "status": {"const": "queued"}, **PREVIEW},

@@ -25,11 +25,11 @@ from headwater.assistants.mcp.tool import (
     ID,
     Arguments,
     Tool,
-    answer_of,
-    arguments_of,
     as_in,
-    list_of,
-    schema_of,
+    describe_arguments,
+    make_bare_schema,
+    make_page_schema,
+    make_schema,
 )
 from headwater.attribution.fits.choice import FIT, cite
 from headwater.events import parameters
@@ -162,10 +162,10 @@ _FIELDS = replace(
     ),
 )
 _LISTED = (
-    arguments_of(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
+    describe_arguments(*PERIODS, parameters.ORDER_BY, parameters.SOURCES_PARAMETER)
     | as_in(
         "query_report",
-        arguments_of(
+        describe_arguments(
             parameters.AMOUNT_MIN,
             parameters.AMOUNT_MAX,
             parameters.EVENT_NAMES_PARAMETER,
@@ -176,7 +176,7 @@ _LISTED = (
         )
         | filters.ARGUMENT,
     )
-    | arguments_of(_FIELDS, *PAGING)
+    | describe_arguments(_FIELDS, *PAGING)
 )
 
 TOOLS = (
@@ -189,7 +189,7 @@ TOOLS = (
             "query_report."
         ),
         arguments=_LISTED,
-        answer=list_of(schema_of(ListedEvent), period=_PERIOD),
+        answer=make_page_schema(make_schema(ListedEvent), period=_PERIOD),
         call=_list_events,
     ),
     Tool(
@@ -198,7 +198,7 @@ TOOLS = (
         description="One event by its id. Where it came from: explain_attribution.",
         arguments=_EVENT_ID,
         required=("event_id",),
-        answer=answer_of(EventAnswer),
+        answer=make_bare_schema(EventAnswer),
         call=_get_event,
         hint=_UNKNOWN,
     ),
@@ -251,7 +251,7 @@ TOOLS = (
         description=(
             "Delete an event permanently, in two calls: the first shows it, the second confirms it."
         ),
-        arguments=_EVENT_ID | arguments_of(CONFIRM),
+        arguments=_EVENT_ID | describe_arguments(CONFIRM),
         required=("event_id",),
         answer=object_schema(PREVIEW, "would_go", "confirm"),
         call=_delete_event,

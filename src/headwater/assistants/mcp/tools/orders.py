@@ -8,7 +8,7 @@ import msgspec
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import filled
-from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, partial, schema_of
+from headwater.assistants.mcp.tool import Arguments, Tool, describe_arguments, make_schema, partial
 from headwater.events.answers import EventAnswer
 from headwater.events.queries import fetch_event, find_order, queries
 from headwater.http.inputs.fields import text_up_to
@@ -25,7 +25,7 @@ _NUMBER = Parameter(
     required=True,
 )
 _ANSWER = object_schema(
-    {"events": {"type": "array", "items": partial(schema_of(EventAnswer))}, "has_more": {"type": "boolean"}}
+    {"events": {"type": "array", "items": partial(make_schema(EventAnswer))}, "has_more": {"type": "boolean"}}
 )
 
 
@@ -54,7 +54,7 @@ TOOLS = (
             "All events of one order: its purchase, upsells and refunds. No events: no order has "
             "this number, which must be given in full."
         ),
-        arguments=arguments_of(_NUMBER),
+        arguments=describe_arguments(_NUMBER),
         required=("number",),
         answer=_ANSWER,
         call=_find_order,

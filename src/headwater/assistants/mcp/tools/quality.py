@@ -11,7 +11,14 @@ import msgspec
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.pages import PAGING, PER_PAGE, filled, page_answer, paged
 from headwater.assistants.mcp.periods import DATES, PERIODS, with_dates
-from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, list_of, schema_of
+from headwater.assistants.mcp.tool import (
+    Arguments,
+    Tool,
+    as_in,
+    describe_arguments,
+    make_page_schema,
+    make_schema,
+)
 from headwater.forwarding.deliveries import parameters
 from headwater.forwarding.deliveries.answers import DeliveryAnswer
 from headwater.forwarding.deliveries.delivery_log import DeliveryFilter, count_deliveries, list_deliveries
@@ -108,9 +115,9 @@ TOOLS = (
             "delivered, failed, skipped with the reason, or waiting. The time is when the event was "
             "stored. `error` is the platform's answer."
         ),
-        arguments=arguments_of(*_SOUGHT) | as_in("list_events", arguments_of(*PERIODS, *PAGING)),
-        answer=list_of(
-            schema_of(DeliveryAnswer),
+        arguments=describe_arguments(*_SOUGHT) | as_in("list_events", describe_arguments(*PERIODS, *PAGING)),
+        answer=make_page_schema(
+            make_schema(DeliveryAnswer),
             counts={"type": "object", "description": f"By status, of the latest {MOST_COUNTED} at most."},
         ),
         call=_list_deliveries,
@@ -133,8 +140,8 @@ TOOLS = (
             "What was accepted but could not be stored, the latest first, and why. What it held "
             "is not shown. An operator can replay it with `headwater queue replay`."
         ),
-        arguments=as_in("list_events", arguments_of(*PAGING)),
-        answer=list_of(
+        arguments=as_in("list_events", describe_arguments(*PAGING)),
+        answer=make_page_schema(
             object_schema(
                 {
                     "receipt_id": TEXT,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
-from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in, without_values
+from headwater.assistants.mcp.tool import Arguments, Tool, as_in, describe_arguments, without_values
 from headwater.http.inputs.parameters import JsonInput
 from headwater.people.contacts import filters
 from headwater.reports.changes.answers import CHANGES_SINCE, changes_answer
@@ -77,7 +77,7 @@ async def _hints(context: ToolContext, query: Question) -> Hints:
 
 
 def _described() -> dict[str, Schema]:
-    arguments = arguments_of(*PARAMETERS, CHANGES_SINCE) | filters.ARGUMENT
+    arguments = describe_arguments(*PARAMETERS, CHANGES_SINCE) | filters.ARGUMENT
     arguments[GROUP_BY.name] |= {"minItems": 0}
     repeating = (ORDER_BY.name, ALL_MODELS.name)
     return arguments | {name: without_values(arguments[name]) for name in repeating}
@@ -105,9 +105,9 @@ TOOLS = (
             "Paths of sources or channels to events with a touchpoint in the window, most frequent "
             "first; the number of touchpoints and days; the first by the last source."
         ),
-        arguments=arguments_of(GROUP)
-        | as_in(_REPORT, arguments_of(*OF_REPORTS) | filters.ARGUMENT)
-        | arguments_of(LIMIT),
+        arguments=describe_arguments(GROUP)
+        | as_in(_REPORT, describe_arguments(*OF_REPORTS) | filters.ARGUMENT)
+        | describe_arguments(LIMIT),
         answer=PathReport,
         call=_query_paths,
     ),

@@ -18,7 +18,7 @@ from headwater.assistants.mcp.confirmation import (
 )
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema
-from headwater.assistants.mcp.tool import Arguments, Tool, arguments_of, as_in
+from headwater.assistants.mcp.tool import Arguments, Tool, as_in, describe_arguments
 from headwater.http.answers import Message, inline_schema
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Parameter
@@ -122,8 +122,8 @@ TOOLS = (
         name="query_spend",
         title="Query spend",
         description="Ad spend, what it brought: ROAS, CPA, CAC; totals of platforms with spend.",
-        arguments=arguments_of(GROUP, COHORTS)
-        | as_in("query_report", arguments_of(*PARAMETERS[1:], CHANGES_SINCE)),
+        arguments=describe_arguments(GROUP, COHORTS)
+        | as_in("query_report", describe_arguments(*PARAMETERS[1:], CHANGES_SINCE)),
         answer=_ANSWER,
         call=_query,
     ),
@@ -143,7 +143,7 @@ TOOLS = (
         name=_DELETE,
         title="Delete spend",
         description="Delete spend of some days; the first call only counts.",
-        arguments=arguments_of(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
+        arguments=describe_arguments(parameters.START, parameters.END, parameters.PLATFORM, CONFIRM),
         required=("start_date", "end_date"),
         answer=object_schema(PREVIEW, "would_go", "confirm"),
         call=_delete,
