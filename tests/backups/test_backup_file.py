@@ -54,7 +54,7 @@ def test_a_file_that_is_not_whole_is_refused(
 
     assert "was cut short" in harm(whole[: len(whole) // 2])
     assert "was cut short" in harm(whole[:-1])
-    assert "is no backup of Headwater" in harm(b"")
+    assert "is not a Headwater backup" in harm(b"")
     assert "is damaged" in harm(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
     with zipfile.ZipFile(file, "w") as other:
         other.writestr("holiday.jpg", "sea")

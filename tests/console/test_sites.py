@@ -82,7 +82,7 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
     ("typed", "sentence"),
     [
         ("", "Enter the shop's address, such as https://shop.example."),
-        ("shop", "“shop” is no address of a web page: write one, such as https://shop.example"),
+        ("shop", "“shop” is not the address of a web page: enter one, such as https://shop.example"),
         ("ftp://shop.example", "“ftp://shop.example” cannot be used: it must begin with http://"),
         ("anna@shop.example", "has an @"),
         ("https://*.co.uk", "must not cover all of co.uk"),

@@ -280,7 +280,7 @@ def test_parquet_without_its_package_is_refused_with_a_reason(
     monkeypatch.setattr("headwater.exports.kinds.can_write_parquet", lambda: False)
     told = exports.refused(date=DAY, format="parquet")
     assert told == {
-        "format": ["The format cannot be parquet here: headwater[parquet] has to be installed for it."]
+        "format": ["The format cannot be parquet: headwater[parquet] is not installed."]
     }
 
 

@@ -168,13 +168,13 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (OSError(errno.ENOSPC, "x"), "There is no space left where export files are kept."),
-        (OSError(errno.EDQUOT, "x"), "There is no space left where export files are kept."),
-        (OSError(errno.EFBIG, "x"), "There is no space left where export files are kept."),
+        (OSError(errno.ENOSPC, "x"), "No space is left in the storage of export files."),
+        (OSError(errno.EDQUOT, "x"), "No space is left in the storage of export files."),
+        (OSError(errno.EFBIG, "x"), "No space is left in the storage of export files."),
         (PermissionError(errno.EACCES, "Permission denied"),
          "Export files cannot be written (Permission denied)."),
         (psycopg.OperationalError("secret"), "The database was unavailable."),
-        (GenericError("secret"), "The object store did not take the file (GenericError)."),
+        (GenericError("secret"), "The object store refused the file (GenericError)."),
         (ValueError("secret"), "An internal error (ValueError); see the worker's log."),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ class spend:
         self._allowance = _current.get()
         left = self._seconds - (self._allowance.spent if self._allowance else 0.0)
         if left <= 0:
-            raise PoolTimeout("the request's time for the database is used up")
+            raise PoolTimeout("the request has used up its database time")
         self._started = time.monotonic()
         return self._started + left
 

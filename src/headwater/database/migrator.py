@@ -217,7 +217,7 @@ def _refuse_drift(known: Sequence[Migration], applied: dict[str, _Applied]) -> N
         if name not in checksums:
             if not entry.leaves_what_is_used:
                 raise MigrationError(
-                    f"the database has migration {name!r}, which takes away what this version uses:"
+                    f"the database has migration {name!r}, which removes something this version uses:"
                     f" run {entry.unused_since} or newer"
                 )
         elif checksums[name] != entry.checksum:

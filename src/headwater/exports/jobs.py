@@ -39,7 +39,7 @@ KEPT = timedelta(days=7)
 _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
 EXHAUSTED = "The export was interrupted every time it was tried."
-FORGOTTEN = "The file was kept for 7 days and has been removed. Ask for the export again."
+FORGOTTEN = "The file was kept for 7 days and has been removed. Request the export again."
 
 log = structlog.get_logger()
 

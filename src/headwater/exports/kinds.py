@@ -130,7 +130,7 @@ def read_form(query: Input) -> FileForm:
     if compression == "gzip":
         query.refuse(COMPRESSION.name, "cannot be gzip with parquet, which is compressed inside.")
     if not can_write_parquet():
-        query.refuse(FORMAT.name, "cannot be parquet here: headwater[parquet] has to be installed for it.")
+        query.refuse(FORMAT.name, "cannot be parquet: headwater[parquet] is not installed.")
     return FileForm(file_format, by_gzip=False)
 
 

@@ -139,9 +139,9 @@ class ExportAttempt:
 def reason_of(error: Exception) -> str:
     """Return why an attempt failed, for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "There is no space left where export files are kept."
+        return "No space is left in the storage of export files."
     if isinstance(error, BaseError):
-        return f"The object store did not take the file ({type(error).__name__})."
+        return f"The object store refused the file ({type(error).__name__})."
     if isinstance(error, OSError):
         return f"Export files cannot be written ({error.strerror or type(error).__name__})."
     if isinstance(error, ParquetMissingError):

@@ -30,7 +30,7 @@ def read_columns(text: str) -> dict[Column, PersonalData]:
             continue
         table, colon, names = line.partition(":")
         if not colon or holds is None:
-            raise ValueError(f"not a table and its columns under a class: {line}")
+            raise ValueError(f"not a table with columns under a class: {line}")
         for name in names.split():
             if (table, name) in declared:
                 raise ValueError(f"declared twice: {table}.{name}")

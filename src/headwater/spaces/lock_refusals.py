@@ -8,9 +8,7 @@ from prometheus_client import Counter
 from headwater.database.row_security import served_space
 
 log = structlog.get_logger()
-lock_refusals = Counter(
-    "headwater_space_lock_refusals", "Requests refused as another change kept their Space"
-)
+lock_refusals = Counter("headwater_space_lock_refusals", "Requests refused because their Space was locked")
 
 
 def note_lock_refusal() -> None:

@@ -90,7 +90,7 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
         if not connection.execute(queries["nodes"]).fetchall()[0][0]:
             raise DistributionError(
                 DistributionRefusal.NO_NODES,
-                "the cluster has no node that takes Spaces: add one by citus_add_node",
+                "the cluster has no node for Spaces: add one with citus_add_node",
             )
         connection.execute(queries["prepare"])
         moved = {"tables": [place.table for place in left]}

@@ -146,7 +146,7 @@ def _fetch_place(connection: Connection[Any], space_id: int) -> _Place:
     if not connection.execute(queries["is_distributed"]).fetchall()[0][0]:
         raise MoveError(
             MoveRefusal.NOT_DISTRIBUTED,
-            "no Space lies on a node of its own yet: run `headwater distribute` first",
+            "the tables are not distributed yet: run `headwater distribute` first",
         )
     values = {"space_id": space_id}
     if not connection.execute(queries["exists"], values).fetchall():

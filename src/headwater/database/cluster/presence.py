@@ -41,6 +41,6 @@ def require_first_node(connection: Connection[Any]) -> None:
     """
     if is_cluster(connection) and not is_first_node(connection):
         raise OtherNodeError(
-            "HEADWATER_DATABASE_URL names a node of a cluster that is not its first: numbers drawn "
-            "there are in no order with others, so name the first node"
+            "HEADWATER_DATABASE_URL names a node of a cluster that is not its first: ids drawn there "
+            "would be out of order. Use the first node"
         )

@@ -36,7 +36,7 @@ LOOK = -1
 """Passed instead of a Space id for a duty's poll. No Space has this id."""
 
 log = structlog.get_logger()
-put_off = Counter("headwater_put_off_spaces", "Pieces of work that a worker had to leave for later")
+put_off = Counter("headwater_put_off_spaces", "Units of work postponed by a worker")
 
 
 class PutOffs:

@@ -102,7 +102,7 @@ def create(target: Path, *, overwrite: bool) -> Generator[ArchiveWriter]:
 
 def refuse_existing(target: Path) -> None:
     if target.exists():
-        raise BackupError(f"{target} is there already; --force replaces it")
+        raise BackupError(f"{target} exists; use --force to replace it")
 
 
 @contextmanager
@@ -165,7 +165,7 @@ class Archive:
                     unpacked += len(piece)
                     if unpacked > most:
                         raise BackupError(
-                            f"{self.path} is no backup of Headwater: it unpacks to more than"
+                            f"{self.path} is not a Headwater backup: it unpacks to more than"
                             f" {MAX_RATIO} times its size"
                         )
                     yield piece
@@ -175,7 +175,7 @@ class Archive:
             or checksum.hexdigest() != self.manifest.dump.sha256
             or not inflate.eof
         ):
-            raise BackupError(f"{self.path} is damaged: its dump is not the one that was written")
+            raise BackupError(f"{self.path} is damaged: its dump has another checksum")
 
 
 @contextmanager
@@ -188,20 +188,20 @@ def open_archive(path: Path) -> Generator[Archive]:
     except OSError as error:
         raise BackupError(f"cannot read {path}: {error.strerror}") from None
     except _DAMAGE:
-        raise BackupError(f"{path} is no backup of Headwater, or was cut short") from None
+        raise BackupError(f"{path} is not a Headwater backup, or is truncated") from None
     with archive:
         if len(archive.infolist()) > MAX_ENTRIES:
-            raise BackupError(f"{path} is no backup of Headwater: it holds more than {MAX_ENTRIES} files")
+            raise BackupError(f"{path} is not a Headwater backup: it holds more than {MAX_ENTRIES} files")
         yield Archive(path, archive, _read_manifest(path, archive))
 
 
 def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
     if MANIFEST not in archive.namelist():
-        raise BackupError(f"{path} is no backup of Headwater: it holds no manifest")
+        raise BackupError(f"{path} is not a Headwater backup: it holds no manifest")
     with _refuse_damage(path), archive.open(MANIFEST) as entry:
         text = entry.read(MOST_MANIFEST_BYTES + 1)
     if len(text) > MOST_MANIFEST_BYTES:
-        raise BackupError(f"{path} is no backup of Headwater: its manifest is too large")
+        raise BackupError(f"{path} is not a Headwater backup: its manifest is too large")
     try:
         return decode(text)
     except BackupError as error:

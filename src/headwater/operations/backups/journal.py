@@ -63,12 +63,12 @@ def read(path: Path) -> Journal:
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from None
     if journal is None:
-        raise DamagedJournalError(f"{path} is no journal of erasures, or its first line is damaged")
+        raise DamagedJournalError(f"{path} is not a journal of erasures, or its first line is damaged")
     if journal.damaged:
         raise DamagedJournalError(
             f"line {journal.damaged[0]} of {path} is damaged. Use another copy of it with"
-            " --erasures. If there is none, delete the line to go on without this erasure, and ask"
-            " for it again: the lines around it have its time and the ids next to its own"
+            " --erasures. Without one, delete the line to skip this erasure, and request"
+            " it again: the lines around it have its time and the neighbouring ids"
         )
     return journal
 
@@ -121,9 +121,7 @@ def _append(
     if journal is None or journal.damaged:
         raise DamagedJournalError(f"{path} is damaged")
     if journal.installation_id != installation_id:
-        raise JournalError(
-            f"{path} is the journal of another installation; keep the backups of each in a folder of its own"
-        )
+        raise JournalError(f"{path} belongs to another installation; use a separate backup folder for each")
     known = {_key(erasure) for erasure in journal.erasures}
     erasures, mark = news
     added = [erasure for erasure in erasures if _key(erasure) not in known]

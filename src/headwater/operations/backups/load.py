@@ -74,6 +74,6 @@ def settle(connection: Connection[Any], archive: Archive, secret_key: str | None
     for table in sorted(manifest.tables.keys() | counted.keys()):
         if manifest.tables.get(table) != counted.get(table):
             raise BackupError(
-                f"{archive.path} has not come back whole: {table} has"
+                f"{archive.path} was not restored completely: {table} has"
                 f" {counted.get(table, 'no')} rows instead of {manifest.tables.get(table, 'no')}"
             )

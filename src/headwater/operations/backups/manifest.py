@@ -56,7 +56,7 @@ def decode(text: bytes) -> Manifest:
     """Decode a manifest. Raises BackupError."""
     try:
         if msgspec.json.decode(text, type=dict[str, Any]).get("format") != FORMAT:
-            raise BackupError("its form is that of another version of Headwater")
+            raise BackupError("it has the format of another version of Headwater")
         return msgspec.json.decode(text, type=Manifest)
     except msgspec.DecodeError as error:
         raise BackupError(f"its manifest cannot be read: {error}") from None

@@ -56,7 +56,7 @@ def connected(program: str, url: str) -> ProgramCall:
     """
     values = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     if "sslpassword" in values:
-        raise BackupError("sslpassword: pg_dump cannot be given it; use a key without a password")
+        raise BackupError("pg_dump does not accept sslpassword; use a key without a password")
     environment = dict(os.environ)
     if "password" in values:
         environment["PGPASSWORD"] = str(values.pop("password"))

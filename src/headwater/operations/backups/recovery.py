@@ -45,7 +45,7 @@ def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Rest
     Raises BackupError. After an interruption nothing starts on the database, and this can run again.
     """
     if moment > datetime.now(UTC):
-        raise BackupError("--recovered-to lies in the future")
+        raise BackupError("--recovered-to is in the future")
     with psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
         _refuse_unfit(connection, journal)
         begin_restore(connection)
@@ -53,7 +53,7 @@ def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Rest
         return catch_up(url, moment, journal.erasures if journal is not None else ())
     except FAILURES as error:
         raise BackupError(
-            f"{error}. Nothing starts on the database until the same command has come to its end"
+            f"{error}. Nothing starts on the database until the same command has finished"
         ) from None
 
 
@@ -67,4 +67,4 @@ def _refuse_unfit(connection: psycopg.Connection, journal: Journal | None) -> No
         raise BackupError(f"{others} other sessions use the database: stop every process of Headwater first")
     installation_id = fetch_description(connection)["id"]
     if journal is not None and journal.installation_id != installation_id:
-        raise BackupError("the journal of erasures is that of another installation")
+        raise BackupError("the journal of erasures belongs to another installation")

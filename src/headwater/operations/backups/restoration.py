@@ -130,16 +130,16 @@ def restore_external(
     table = find_anything(url)
     if table is not None:
         raise BackupError(
-            f"the database is not empty: it has {table}. Make an empty one and name it in"
-            " HEADWATER_DATABASE_URL. If an earlier restore has left this one, drop it first"
+            f"the database is not empty: it has {table}. Create an empty one and set"
+            " HEADWATER_DATABASE_URL to it. If this one is from an earlier restore, drop it first"
         )
     load(url, archive, progress)
     try:
         return bring_up(url, archive, erasures, archive.secret_key)
     except FAILURES as error:
         raise BackupError(
-            f"{_reason(error)}. The database holds an unfinished restore, on which nothing starts:"
-            " drop it, make an empty one, and run the restore again"
+            f"{_reason(error)}. The restore is unfinished, and nothing starts on this database:"
+            " drop it, create an empty one, and run the restore again"
         ) from None
 
 

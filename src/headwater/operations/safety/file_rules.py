@@ -25,7 +25,7 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
             RiskSeverity.CRITICAL,
             _name(facts.open_paths),
             "other accounts of this machine may read personal data or keys in it",
-            "chmod -R go-rwx on it, as its owner",
+            "as its owner, run chmod -R go-rwx on it",
         )
     if facts.foreign_paths:
         yield Risk(
@@ -39,19 +39,19 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
         yield Risk(
             "root",
             RiskSeverity.NOTICE,
-            "Headwater runs, or this command does, as root",
-            "a fault in it would have the whole machine",
-            "run it as an account of its own",
+            "Headwater or this command runs as root",
+            "a bug could take over the whole machine",
+            "run it under its own account",
         )
     if facts.has_key_file and settings.secret_key is None:
         yield Risk(
             "key_beside_data",
             RiskSeverity.NOTICE,
             f"{settings.data_dir / 'secret.key'}",
-            "a copy of the data directory has the sealed secrets with what opens them, and whoever"
-            " loses the directory loses both",
-            "keep a copy at another place; to part them, hand HEADWATER_SECRET_KEY to every"
-            " process and remove the file",
+            "a copy of the data directory contains the encrypted secrets and their key, and losing"
+            " the directory loses both",
+            "keep a copy elsewhere; to separate them, set HEADWATER_SECRET_KEY for every process"
+            " and remove the file",
         )
     if facts.old_clusters:
         yield Risk(
@@ -59,7 +59,7 @@ def judge_files(settings: Settings, facts: FileFacts) -> Iterator[Risk]:
             RiskSeverity.WARNING,
             _name(facts.old_clusters),
             "people who were erased since the upgrade of PostgreSQL are still in it",
-            "headwater upgrade --remove-old, once all is well",
+            "run headwater upgrade --remove-old once the new version works",
         )
     for disk in facts.disks:
         yield from _judge_disk(disk)
@@ -79,7 +79,7 @@ def _judge_disk(disk: DiskFacts) -> Iterator[Risk]:
         severity,
         f"{disk.path}: {disk.free // 1024**2} MB free of {disk.total // 1024**2} MB",
         "on a full disk nothing is acknowledged: senders get 503, and backups fail",
-        "make room, or move to a larger disk",
+        "free some space, or move to a larger disk",
     )
 
 
@@ -91,7 +91,7 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
             "backups_on_same_disk",
             RiskSeverity.WARNING,
             str(facts.backup_dir),
-            "the disk that takes the data takes the backups with it",
+            "a disk failure loses the data and the backups",
             "put them on another disk, and copy them to another machine",
         )
     if not facts.has_journal:
@@ -99,7 +99,7 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
             "no_erasure_journal",
             RiskSeverity.WARNING,
             str(facts.backup_dir),
-            "without the journal of erasures a restore brings erased people back",
+            "without the journal of erasures a restore brings back erased people",
             "set HEADWATER_BACKUP_DIR to it where the worker runs, or run `headwater backup` again",
         )
 

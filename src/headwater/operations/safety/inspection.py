@@ -44,6 +44,6 @@ _UNREACHABLE = Risk(
     "database_unreachable",
     RiskSeverity.CRITICAL,
     "the database does not answer",
-    "nothing is acknowledged, and the rest of what could be wrong with it is not known",
-    "start `headwater serve`, or PostgreSQL, and look into its log",
+    "nothing is acknowledged, and further checks are not possible",
+    "start `headwater serve` or PostgreSQL, and check its log",
 )

@@ -27,7 +27,7 @@ def judge_settings(settings: Settings, base_url: str, environ: Mapping[str, str]
             "no_rate_limits",
             RiskSeverity.WARNING,
             f"HEADWATER_RATE_LIMIT_FACTOR={settings.rate_limit_factor:g}",
-            "one sender can take what all share: with such a factor nothing is limited",
+            "one sender can use up shared resources: this factor disables the limits",
             f"set it to {MOST_TIMES:g} or less, and raise single limits with `headwater space set`",
         )
     yield from _judge_ways_out(settings)
@@ -37,8 +37,8 @@ def judge_settings(settings: Settings, base_url: str, environ: Mapping[str, str]
                 "failpoint",
                 RiskSeverity.CRITICAL,
                 variable,
-                "it makes processes die on purpose: it is for tests alone",
-                "take it out of the environment, and start again",
+                "it makes processes crash on purpose, for tests only",
+                "remove it from the environment, and restart",
             )
 
 
@@ -51,16 +51,16 @@ def _judge_address(settings: Settings, base_url: str) -> Iterator[Risk]:
             "no_tls",
             RiskSeverity.CRITICAL,
             base_url,
-            "passwords, keys and what people did go over the network in clear",
-            "put a proxy that ends TLS in front, and set HEADWATER_BASE_URL to the https:// origin",
+            "passwords, keys and visits cross the network unencrypted",
+            "put a TLS proxy in front, and set HEADWATER_BASE_URL to the https:// origin",
         )
     if not settings.trusted_proxies:
         yield Risk(
             "no_proxy_trust",
             RiskSeverity.WARNING,
             f"{base_url}: no trusted proxies",
-            "every visitor seems to have the proxy's address: one of them can lock all out of the"
-            " login, and journeys and places are wrong",
+            "every visitor appears with the proxy's address: one of them can block the login for all,"
+            " and journeys and places are wrong",
             "set HEADWATER_TRUSTED_PROXIES to the proxy's address, here and where `serve` runs",
         )
 
@@ -72,8 +72,8 @@ def _judge_proxy(network: IPv4Network | IPv6Network) -> Iterator[Risk]:
         "proxies_too_wide",
         RiskSeverity.CRITICAL,
         f"HEADWATER_TRUSTED_PROXIES: {network}",
-        "whoever calls from there can name any address as their own, and so get around limits",
-        "name the addresses of your proxies alone",
+        "callers from there can claim any address and bypass limits",
+        "list only the addresses of your proxies",
     )
 
 
@@ -86,24 +86,24 @@ def _judge_ways_out(settings: Settings) -> Iterator[Risk]:
                 "mail_without_tls",
                 RiskSeverity.WARNING,
                 f"HEADWATER_SMTP_URL: {server.name}",
-                "alerts and reports, and the password if there is one, may go in clear",
-                "leave ?tls= out, or use smtps://",
+                "alerts, reports and the password may be sent unencrypted",
+                "remove ?tls=, or use smtps://",
             )
     if settings.notify_hosts:
         yield Risk(
             "private_hosts",
             RiskSeverity.NOTICE,
             f"HEADWATER_NOTIFY_HOSTS: {', '.join(settings.notify_hosts)}",
-            "members who make channels can have these hosts of your network called",
-            "name none but those that expect it",
+            "members who create channels can send requests to these hosts in your network",
+            "list only hosts that expect this",
         )
     for platform, url in settings.platform_urls.items():
         yield Risk(
             "platform_elsewhere",
             RiskSeverity.WARNING,
             f"HEADWATER_{platform.upper()}_URL: {url}",
-            "conversions, and the platform's tokens, go to that host in place of the platform's",
-            "take it out, unless destinations are just being tried",
+            "conversions, and the platform's tokens, go to that host instead of the platform's",
+            "remove it, except for tests of destinations",
         )
 
 

@@ -17,7 +17,7 @@ from headwater.operations.terminal.failure import Failure
 
 CONNECT_SECONDS = 5
 OTHER_SCHEMA = (
-    "the database has no Headwater schema, or that of another version; start this version's "
+    "the database has no Headwater schema, or one of another version; start this version's "
     "`headwater serve`, or run `headwater migrate`"
 )
 

@@ -27,4 +27,4 @@ LEASH = Option("--leash", action="store_true", help=argparse.SUPPRESS)
 ANNOUNCE = Option("--announce", type=int, help=argparse.SUPPRESS)
 """A pipe through which the process reports that it has started."""
 
-FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name says none")
+FILE_FORMAT = Option("--format", choices=("ndjson", "csv"), help="if FILE's name has none")

@@ -70,7 +70,7 @@ def moment(text: str) -> datetime:
     """A time with its offset from UTC, in ISO 8601."""
     parsed = datetime.fromisoformat(text)
     if parsed.tzinfo is None:
-        raise argparse.ArgumentTypeError("must say its time zone, such as 2026-11-22T03:30:00Z")
+        raise argparse.ArgumentTypeError("must have a time zone, such as 2026-11-22T03:30:00Z")
     return parsed
 
 

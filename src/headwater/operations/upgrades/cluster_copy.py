@@ -39,7 +39,7 @@ def copy_cluster(old: Embedded, new: Embedded) -> None:
         if ran.returncode:
             reason = _find_fault(log)
             _add_notes(new.cluster / OUTPUT, log)
-            raise UpgradeError(f"pg_upgrade: {reason} ({log} has all it says)")
+            raise UpgradeError(f"pg_upgrade: {reason} ({log} has its full output)")
 
 
 def _command(old: Embedded, new: Embedded) -> list[str]:

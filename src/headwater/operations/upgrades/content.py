@@ -52,11 +52,11 @@ def require_same(before: Content, after: Content) -> None:
     for name in sorted(kept.keys() | present.keys()):
         if kept.get(name) != present.get(name):
             raise UpgradeError(
-                f"the new cluster is not what the old one was: {name} has"
+                f"the new cluster differs from the old one: {name} has"
                 f" {present.get(name, 'nothing')} instead of {kept.get(name, 'nothing')}"
             )
     if unsafe := sorted(after.risks - before.risks):
-        raise UpgradeError(f"the new cluster has a risk that the old one had not: {unsafe[0]}")
+        raise UpgradeError(f"the new cluster has a new risk: {unsafe[0]}")
 
 
 def list_left(before: Content, after: Content) -> list[str]:

@@ -52,7 +52,7 @@ def _usual_folders(major: int) -> Iterator[Path]:
 def _explain_missing(major: int, named: Path | None) -> str:
     where = f" in {named}" if named else ""
     return (
-        f"the data is of PostgreSQL {major}, whose programs are not found{where}: name the folder"
-        f" of the Headwater that last served it with --programs, or install PostgreSQL {major}"
+        f"the data belongs to PostgreSQL {major}, whose programs were not found{where}: pass the folder"
+        f" of the last Headwater version that served it as --programs, or install PostgreSQL {major}"
         f" (Debian and Ubuntu: apt-get install postgresql-{major})"
     )

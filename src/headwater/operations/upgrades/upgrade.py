@@ -68,12 +68,12 @@ def upgrade(data_dir: Path, programs: Path | None, progress: Progress) -> Upgrad
             return None
         if before > MAJOR:
             raise UpgradeError(
-                f"the data is of PostgreSQL {before}, and this version brings {MAJOR}: use the"
+                f"the data belongs to PostgreSQL {before}, and this version brings {MAJOR}: use the"
                 " version of Headwater that last served it"
             )
         if before < OLDEST_MAJOR:
             raise UpgradeError(
-                f"the data is of PostgreSQL {before}, on which Headwater never ran: the oldest is"
+                f"the data belongs to PostgreSQL {before}, which Headwater never supported: the oldest is"
                 f" {OLDEST_MAJOR}"
             )
         old = Embedded(root, find_programs(before, programs))
@@ -100,7 +100,7 @@ def remove_kept(data_dir: Path) -> list[Path]:
 def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
     """Build the new cluster, up to the final rename, and return the content before and after."""
     new = Embedded(upgrading_directory(old.root))
-    progress(f"Reading what the cluster of PostgreSQL {old.programs.major} holds")
+    progress(f"Reading the cluster of PostgreSQL {old.programs.major} holds")
     before = _read(old)
     progress(f"Copying it into one of PostgreSQL {MAJOR}")
     failpoint("upgrade_before_copy")
@@ -149,10 +149,10 @@ def _refuse_unfit(old: Embedded) -> None:
     """Raise UpgradeError if the upgrade could not finish."""
     kept = kept_directory(old.root, old.programs.major)
     if kept.exists():
-        raise UpgradeError(f"{kept} is there already, of an earlier upgrade: move it away")
+        raise UpgradeError(f"{kept} exists from an earlier upgrade: move it away")
     if old.cluster.is_symlink() or old.cluster.stat().st_dev != old.root.stat().st_dev:
         raise UpgradeError(
-            f"{old.cluster} lies on another disk than {old.root}, so that it cannot be renamed:"
+            f"{old.cluster} is on another disk than {old.root}, so that it cannot be renamed:"
             " move it into the data directory, or back up and restore into a new one"
         )
     needed = _measure(old.cluster) * 11 // 10 + MARGIN_BYTES
@@ -191,6 +191,4 @@ def _explained(root: Path) -> Generator[None]:
     except (UpgradeError, *FAILURES) as error:
         shutil.rmtree(upgrading_directory(root), ignore_errors=True)
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise UpgradeError(
-            f"{reason}. The cluster is as it was; the version of before can serve it"
-        ) from None
+        raise UpgradeError(f"{reason}. The cluster is unchanged; the previous version can serve it") from None

@@ -30,7 +30,7 @@ Kind = Literal["oauth", "personal"]
 
 class TooManyTokens(Conflict):
     def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
-        super().__init__(f"{holder} {most} tokens, which is all there may be: revoke one first.")
+        super().__init__(f"{holder} {most} tokens, the maximum: revoke one first.")
 
 
 @dataclass(frozen=True)

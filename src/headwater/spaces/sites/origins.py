@@ -107,9 +107,9 @@ def _pasted_origin(address: str) -> str:
         scheme = "http" if is_local else "https"
     authority = _END_OF_AUTHORITY.split(rest, maxsplit=1)[0]
     if "@" in authority:
-        raise ValueError(f"{quote} has an @: write the address of the shop's pages, {FORMS}.")
+        raise ValueError(f"{quote} has an @: enter the address of the shop's pages, {FORMS}.")
     if not (separator or is_local or "." in authority):
-        raise ValueError(f"{quote} is no address of a web page: write one, {FORMS}.")
+        raise ValueError(f"{quote} is not the address of a web page: enter one, {FORMS}.")
     try:
         return parse_origin(f"{scheme}://{authority}")
     except ValueError as error:

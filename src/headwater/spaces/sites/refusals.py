@@ -69,16 +69,15 @@ _SENTENCES = {
         " the address below."
     ),
     RefusalReason.KEY: (
-        "A page of this site reports with the key `{}`, which no site in use has: paste this"
-        " site's snippet in its place."
+        "A page of this site reports with the key `{}`, which no active site has: replace it"
+        " with this site's snippet."
     ),
     RefusalReason.CLOCK: (
-        "A time in `{}` cannot be right: set the clock of the server that signs, or of the"
-        " computer that the page was opened on."
+        "A time in `{}` cannot be right: check the clock of the signing server, or of the visitor's computer."
     ),
     RefusalReason.INVALID: (
-        "An item was refused for its `{}`: the answer of the request, in the browser's tools for"
-        " developers under Network, has the rule."
+        "An item was refused for its `{}`: the rule is in the response, in the Network tab"
+        " of the browser's developer tools."
     ),
 }
 

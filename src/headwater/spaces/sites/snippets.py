@@ -79,11 +79,11 @@ def _html(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
         Instruction(
             "Put the snippet into the head of every page",
             "Best right after `<head>`, checkout and thank-you page included. The first"
-            " line keeps what a page calls until the tracker is there.",
+            " line queues calls until the tracker is loaded.",
             f"{STUB}\n{snippet.tag}",
         ),
         Instruction(
-            "Say who the visitor is",
+            "Identify the visitor",
             "On every page where the shop knows it: after a login, a sign-up, an order. One of the"
             " fields is enough.",
             shop_code.IDENTIFY,
@@ -104,9 +104,9 @@ def _tag_manager(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
             loader,
         ),
         Instruction(
-            "Say who the visitor is",
+            "Identify the visitor",
             "A second Custom HTML tag, on the event that your data layer has for a login or an"
-            " order. `{{DLV - email}}` stands for a data layer variable of yours.",
+            " order. `{{DLV - email}}` is one of your data layer variables.",
             shop_code.TAG_MANAGER_IDENTIFY,
         ),
         _server_order(snippet),
@@ -118,7 +118,7 @@ def _tag_manager(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
         Instruction(
             "Or report the order by Tag Manager",
             "A third Custom HTML tag, on the event `purchase`, with variables of your data layer."
-            " What the server reports of the same `order_id` takes its place.",
+            " An order that the server reports with the same `order_id` replaces it.",
             shop_code.TAG_MANAGER_ORDER,
         ),
     ]
@@ -133,7 +133,7 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
             _fill(shop_code.SHOPIFY_THEME, snippet),
         ),
         Instruction(
-            "Say who the visitor is",
+            "Identify the visitor",
             "Below it, for customers who are logged in. For full trust, sign it: see Tracker in"
             " the documentation.",
             shop_code.SHOPIFY_IDENTIFY,
@@ -153,7 +153,7 @@ def _woocommerce(snippet: Snippet, _: bool) -> list[Instruction]:
         Instruction(
             "Put the snippet into the theme",
             "Into `functions.php` of your child theme, or a plugin for code snippets. It puts the"
-            " tag into the head of every page and says who is logged in. Empty the page cache.",
+            " tag into the head of every page and identifies logged-in users. Empty the page cache.",
             _fill(shop_code.WORDPRESS, snippet),
         ),
         Instruction(
@@ -174,11 +174,11 @@ def _nextjs(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
     steps = [
         Instruction(
             "Put the snippet into the root layout",
-            "Into `app/layout.tsx`. Changes of the page inside the app are noticed by themselves.",
+            "Into `app/layout.tsx`. Page changes inside the app are reported automatically.",
             _fill(shop_code.NEXTJS_LAYOUT, snippet).replace("__CONSENT__", consent),
         ),
         Instruction(
-            "Say who the visitor is",
+            "Identify the visitor",
             "A client component, on every page where the app knows it.",
             shop_code.NEXTJS_IDENTIFY,
         ),
@@ -204,7 +204,7 @@ def _server_order(snippet: Snippet) -> Instruction:
 
 _PAGE_ORDER = Instruction(
     "Or report the order from the thank-you page",
-    "It is simpler, and anybody can call it with any amount. What the server reports of the same"
+    "It is simpler, but anyone can send any amount. What the server reports of the same"
     " `order_id` takes its place.",
     shop_code.PAGE_ORDER,
 )
@@ -227,7 +227,7 @@ def _fill(code: str, snippet: Snippet) -> str:
 
 def _granting(code: str, where: str) -> Instruction:
     return Instruction(
-        "Say what the visitor decided",
+        "Report the visitor's decision",
         f"{where} Until then nothing is sent and nothing is stored; `trk.consent(false)` forgets"
         " what there was.",
         code,
@@ -235,18 +235,18 @@ def _granting(code: str, where: str) -> Instruction:
 
 
 _CONSENT: dict[ShopSystem, Instruction] = {
-    ShopSystem.HTML: _granting(shop_code.CONSENT, "Where your consent banner hears a yes."),
+    ShopSystem.HTML: _granting(shop_code.CONSENT, "Where your consent banner handles an acceptance."),
     ShopSystem.TAG_MANAGER: _granting(
         shop_code.CONSENT, "A Custom HTML tag on the event of your consent banner."
     ),
     ShopSystem.SHOPIFY: _granting(
-        shop_code.SHOPIFY_CONSENT, "Below the snippet: Shopify's own banner tells it to the theme."
+        shop_code.SHOPIFY_CONSENT, "Below the snippet: Shopify's own banner notifies the theme."
     ),
     ShopSystem.WOOCOMMERCE: _granting(
-        shop_code.CONSENT, "In the code that your consent plugin runs on a yes."
+        shop_code.CONSENT, "In the code that your consent plugin runs after an acceptance."
     ),
     ShopSystem.NEXTJS: _granting(
-        shop_code.NEXTJS_CONSENT, "In the component of your consent banner, on a yes."
+        shop_code.NEXTJS_CONSENT, "In the component of your consent banner, after an acceptance."
     ),
 }
 
