@@ -13,7 +13,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from headwater.alerts.quality import event_checks, touchpoint_checks
-from headwater.alerts.quality.models import FindingKind, title_of_kind
+from headwater.alerts.quality.models import FindingKind, find_title
 from headwater.console.forms import form_token
 from headwater.intake.pipeline.reclassification import reclassify_next
 from headwater.spaces.accounts.roles import Role
@@ -326,4 +326,4 @@ def test_who_may(
 
 
 def test_every_kind_has_words() -> None:
-    assert all(title_of_kind(kind) for kind in FindingKind)
+    assert all(find_title(kind) for kind in FindingKind)

@@ -279,16 +279,14 @@ def test_parquet_without_its_package_is_refused_with_a_reason(
 ) -> None:
     monkeypatch.setattr("headwater.exports.kinds.can_write_parquet", lambda: False)
     told = exports.refused(date=DAY, format="parquet")
-    assert told == {
-        "format": ["The format cannot be parquet: headwater[parquet] is not installed."]
-    }
+    assert told == {"format": ["The format cannot be parquet: headwater[parquet] is not installed."]}
 
 
 def test_names_say_what_files_hold() -> None:
     for form in (FileForm(each, by_gzip) for each in Format for by_gzip in (False, True)):
-        assert FileForm.of_name(f"x{form.extension}") == form
+        assert FileForm.parse_name(f"x{form.extension}") == form
     with pytest.raises(ValueError, match="xlsx"):
-        FileForm.of_name("x.xlsx")
+        FileForm.parse_name("x.xlsx")
 
 
 @given(sizes=st.lists(st.integers(1, 9), max_size=8), most=st.integers(1, 12))

@@ -23,7 +23,7 @@ from headwater.database.jobs.lease import LeaseLostError
 from headwater.database.jobs.stop import StopRequested
 from headwater.exports import jobs
 from headwater.exports.models import ClaimedJob
-from headwater.exports.worker import ExportAttempt, reason_of, work
+from headwater.exports.worker import ExportAttempt, explain_failure, work
 from tests.support.exports import Exports
 from tests.support.factories import Stage
 from tests.support.waiting import PATIENCE_SECONDS
@@ -179,7 +179,7 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
     ],
 )  # fmt: skip
 def test_every_reason_is_told_in_words(error: Exception, told: str) -> None:
-    assert reason_of(error) == told
+    assert explain_failure(error) == told
 
 
 FAILPOINTS = ("export_before_copy", "export_before_close", "export_before_complete")

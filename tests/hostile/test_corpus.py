@@ -53,7 +53,7 @@ def expand(text: str) -> str:
     return REPEAT.sub(lambda found: found[1] * int(found[2]), text)
 
 
-def body_of(case: dict[str, Any]) -> bytes:
+def describe_body(case: dict[str, Any]) -> bytes:
     if "base64" in case:
         return base64.b64decode(case["base64"])
     if "field" not in case:
@@ -83,7 +83,7 @@ def send(target: Target, case: dict[str, Any], body: bytes) -> tuple[int, dict[s
 
 @pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
 def test_each_gets_its_answer(target: Target, case: dict[str, Any]) -> None:
-    status, answer = send(target, case, body_of(case))
+    status, answer = send(target, case, describe_body(case))
     assert status == case["status"], answer
     if status >= 400:
         assert isinstance(answer["message"], str)
@@ -111,7 +111,7 @@ FIELDS = [case for case in CORPUS if "field" in case]
 @pytest.mark.parametrize("case", FIELDS, ids=[case["name"] for case in FIELDS])
 def test_and_the_same_one_in_a_batch(target: Target, case: dict[str, Any]) -> None:
     batch = {"request": "POST /events/batch"}
-    status, answer = send(target, batch, b'{"events":[%s]}' % body_of(case))
+    status, answer = send(target, batch, b'{"events":[%s]}' % describe_body(case))
     assert status == case["status"], answer
     if "at" in case:
         told = answer["errors"]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.alerts.notifications.models import Notice, ReportTable
-from headwater.alerts.notifications.texts import Envelope, mail_of, webhook_body
+from headwater.alerts.notifications.texts import Envelope, build_mail, webhook_body
 from headwater.base.mail_server import read_sender
 
 BASE = "https://headwater.example"
@@ -32,7 +32,7 @@ def notice(text: str = "Visits stopped", **fields: Any) -> Notice:
 
 
 def test_it_works() -> None:
-    made = mail_of(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
+    made = build_mail(notice(file="a,b\r\n", file_name="report.csv"), BASE, ENVELOPE)
     parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
     assert parsed["From"] == "Headwater <alerts@example.com>"
     assert parsed["Message-ID"] == "<abc@example.com>"
@@ -49,7 +49,7 @@ def test_it_works() -> None:
 @settings(deadline=None, max_examples=60)
 @given(ANY_TEXT)
 def test_no_text_adds_anything(text: str) -> None:
-    made = mail_of(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
+    made = build_mail(notice(text, file="x", file_name=text or "x"), BASE, ENVELOPE)
     parsed = message_from_bytes(made.as_bytes(), policy=policy.default)
     names = [name.lower() for name in parsed]
     assert sorted(names) == sorted([
@@ -67,7 +67,7 @@ def test_no_text_adds_anything(text: str) -> None:
 
 def test_a_hostile_headline_is_text() -> None:
     hostile = "<!channel> \r\nBcc: eve@example.com\r\n\r\n<script>"
-    made = mail_of(notice(hostile), BASE, ENVELOPE)
+    made = build_mail(notice(hostile), BASE, ENVELOPE)
     assert made["Bcc"] is None
     html = made.get_body(("html",))
     assert html is not None

@@ -37,14 +37,14 @@ class BacklogWatch:
         }
         late |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
         for place in late.keys() - self._known:
-            log.warning("queue behind", **_named(place), since=late[place].isoformat())
+            log.warning("queue behind", **_log_values(place), since=late[place].isoformat())
         for place in self._known - late.keys():
-            log.warning("queue caught up", **_named(place))
+            log.warning("queue caught up", **_log_values(place))
         self._known = set(late)
         return []
 
 
-def _named(place: tuple[int, int | None]) -> dict[str, int]:
+def _log_values(place: tuple[int, int | None]) -> dict[str, int]:
     space_id, destination_id = place
     destination = {} if destination_id is None else {"destination_id": destination_id}
     return {"space_id": space_id, **destination}

@@ -95,7 +95,7 @@ async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
     return await _FINDERS[judgement.rule](evidence, judgement)
 
 
-async def _of_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     row = await fetch_optional(evidence.connection, queries["refusals"], evidence.values(judgement))
     if row is not None:
         return _REFUSALS[row[0]].format(row[1])
@@ -113,7 +113,7 @@ async def _of_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     )
 
 
-async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement)
     (count,) = await fetch_one(evidence.connection, queries["refused"], values)
     if count:
@@ -143,7 +143,7 @@ async def _of_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     )
 
 
-async def _of_source(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_source(evidence: CauseEvidence, judgement: Judgement) -> str:
     title = format_title(judgement.subject)
     extra, noise = _other_visits(evidence.counts, judgement)
     if extra > noise:
@@ -174,14 +174,14 @@ def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, flo
     return extra, sqrt(usual.middle)
 
 
-async def _of_revenue(_: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_revenue(_: CauseEvidence, judgement: Judgement) -> str:
     return (
         f"{format_title(judgement.subject)} was credited with far fewer orders than on the same "
         "weekdays of earlier weeks, while other sources were normal."
     )
 
 
-async def _of_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
     senders = await fetch_all(evidence.connection, queries["senders"], evidence.values(judgement))
     known = [Sender(sender) for sender, _, _ in senders if sender]
     way = f" {_SENDERS[known[0]]}" if known else ""
@@ -191,14 +191,14 @@ async def _of_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str
     )
 
 
-async def _of_repeats(_: CauseEvidence, __: Judgement) -> str:
+async def _explain_repeats(_: CauseEvidence, __: Judgement) -> str:
     return (
         "The same contact orders for the same amount within minutes, again and again: probably two "
         "senders, such as a page and a webhook, report each order under different ids."
     )
 
 
-async def _of_rejections(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_rejections(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement)
     row = await fetch_optional(evidence.connection, queries["rejections"], values)
     if row is None:
@@ -206,7 +206,7 @@ async def _of_rejections(evidence: CauseEvidence, judgement: Judgement) -> str:
     return f"The most frequent reason is {row[0]}: {row[1]}"
 
 
-async def _of_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
+async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
     values = evidence.values(judgement, destination_id=int(judgement.subject))
     failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
     if failed >= expired:
@@ -215,14 +215,14 @@ async def _of_failures(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 _FINDERS: dict[Rule, Callable[[CauseEvidence, Judgement], Awaitable[str]]] = {
-    Rule.VISITS_FELL: _of_visits,
-    Rule.ORDERS_FELL: _of_orders,
-    Rule.SOURCE_VISITS_FELL: _of_source,
-    Rule.SOURCE_REVENUE_FELL: _of_revenue,
-    Rule.UNATTRIBUTED_ROSE: _of_unattributed,
-    Rule.ORDERS_REPEATED: _of_repeats,
-    Rule.REJECTIONS_ROSE: _of_rejections,
-    Rule.DELIVERIES_FAILED: _of_failures,
+    Rule.VISITS_FELL: _explain_visits,
+    Rule.ORDERS_FELL: _explain_orders,
+    Rule.SOURCE_VISITS_FELL: _explain_source,
+    Rule.SOURCE_REVENUE_FELL: _explain_revenue,
+    Rule.UNATTRIBUTED_ROSE: _explain_unattributed,
+    Rule.ORDERS_REPEATED: _explain_repeats,
+    Rule.REJECTIONS_ROSE: _explain_rejections,
+    Rule.DELIVERIES_FAILED: _explain_failures,
 }
 
 

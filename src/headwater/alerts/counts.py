@@ -26,7 +26,7 @@ MOST_ROWS = 100_000
 """Rows per statement."""
 MOST_STORED = 2**63 - 1
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-KEPT = timedelta(days=45)
+KEEP_COUNTS = timedelta(days=45)
 """Five weeks, the longest judged period, and a day."""
 LATE = DAY
 """Reports and deliveries may arrive this long after their hour."""
@@ -44,7 +44,7 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
         "settled_at": watch.settled_at,
         "counted_at": watch.counted_at,
         "most": MOST_ROWS,
-        "since": watch.settled_at - KEPT,
+        "since": watch.settled_at - KEEP_COUNTS,
         "start": local(watch.counted_at, space) - LATE,
     }
     if (await fetch_one(connection, queries["unsettled"], values))[0]:
@@ -58,7 +58,7 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
             after = last or after
     for name in ("refused", "clear_deliveries", "deliveries"):
         await connection.execute(queries[name], values)
-    before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEPT - 2 * DAY}
+    before = {"space_id": space.id, "start": local(watch.settled_at, space) - KEEP_COUNTS - 2 * DAY}
     await connection.execute(queries["forget"], before)
     return True
 
@@ -75,7 +75,7 @@ async def read_figures(
 
 def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
     """Return the first hour, a midnight, whose figures are recomputed."""
-    back = LATE if watch.has_counted else KEPT
+    back = LATE if watch.has_counted else KEEP_COUNTS
     start = min(watch.judged_until, until) - back
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -156,14 +156,14 @@ class CountTable:
 
 async def read_counts(connection: AsyncConnection, space: Space, end: datetime) -> CountTable:
     """Return a Space's counts up to an hour."""
-    start = (end - KEPT).replace(hour=0)
+    start = (end - KEEP_COUNTS).replace(hour=0)
     values = {"space_id": space.id, "start": start}
     rows = await fetch_all(connection, queries["read"], values)
     (first,) = await fetch_one(connection, queries["first"], values)
-    return table_of(start, end, first or end, rows, space.sources)
+    return build_table(start, end, first or end, rows, space.sources)
 
 
-def table_of(
+def build_table(
     start: datetime,
     end: datetime,
     first: datetime,

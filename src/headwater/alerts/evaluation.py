@@ -24,7 +24,7 @@ from headwater.alerts.counts import (
     read_counts,
     read_figures,
 )
-from headwater.alerts.history import AlertHistory, AlertStep, Sign, forget_history, worth_telling
+from headwater.alerts.history import AlertHistory, AlertStep, Sign, forget_history, select_announced
 from headwater.alerts.judgement import judge_day, judge_hour
 from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
@@ -87,7 +87,7 @@ class AlertWatch:
         async with self.database.transaction() as connection:
             history = AlertHistory(connection, space.id)
             await history.load(now)
-            for sign in _signs_of(problems, history, local(now, space)):
+            for sign in _find_signs(problems, history, local(now, space)):
                 await history.take(sign, now)
             settled = replace(watch, settled_id=watch.newest_id, settled_at=now)
             if not is_late and await add_counts(connection, space, watch):
@@ -103,7 +103,7 @@ class AlertWatch:
                 settled = replace(settled, settled_id=watch.settled_id, settled_at=watch.settled_at)
             if not await watches.settle(connection, space, settled, now):
                 return []
-            await self.announce(connection, space, worth_telling(history.steps))
+            await self.announce(connection, space, select_announced(history.steps))
         return history.steps
 
 
@@ -174,7 +174,7 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
     return frozenset(rule for rule, choice in choices.items() if not choice.is_on)
 
 
-def _signs_of(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
+def _find_signs(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
     signs = [
         Sign(
             one.kind,

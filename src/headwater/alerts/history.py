@@ -19,13 +19,13 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 
 queries = Queries(__name__, "history.sql")
 
-SAME = timedelta(hours=24)
+REOPEN_WITHIN = timedelta(hours=24)
 """Reopen an alert that returns within this time."""
 WELL_LOOKS = 2
 """Passes without a problem before an alert about figures ends."""
 NEW_USUAL = timedelta(days=7)
 """An alert about figures ends at this age: the new level counts as normal."""
-KEPT = timedelta(days=400)
+KEEP_ALERTS = timedelta(days=400)
 MOST = 500
 MOST_STEPS = 2_000
 
@@ -96,7 +96,7 @@ class AlertHistory:
 
     async def load(self, now: datetime) -> None:
         cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
-        values = {"space_id": self._space_id, "lately": now - SAME, "most": MOST}
+        values = {"space_id": self._space_id, "lately": now - REOPEN_WITHIN, "most": MOST}
         for alert in await fetch_all(cursor, queries["open"], values):
             self._alerts[alert.key] = alert
 
@@ -111,7 +111,7 @@ class AlertHistory:
     async def take(self, sign: Sign, at: datetime) -> None:
         """Apply a sign: open, reopen, worsen or end an alert, or change nothing."""
         alert = self._alerts.get((sign.rule, sign.subject))
-        if alert is not None and alert.ended_at is not None and at - alert.ended_at > SAME:
+        if alert is not None and alert.ended_at is not None and at - alert.ended_at > REOPEN_WITHIN:
             alert = None
         if alert is None:
             if sign.is_out:
@@ -130,7 +130,7 @@ class AlertHistory:
     async def expire(self, at: datetime, off: Collection[Rule]) -> None:
         """End alerts whose rule is off, and those about figures that are no longer judged."""
         for alert in list(self.open.values()):
-            is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + SAME
+            is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in off:
                 sign = Sign(
                     alert.rule,
@@ -212,7 +212,7 @@ class AlertHistory:
         self.steps.append(noted)
 
 
-def worth_telling(steps: Sequence[AlertStep]) -> list[AlertStep]:
+def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:
     """Return the transitions to announce: the last of each alert, except alerts that opened and ended within
     the pass or returned immediately.
     """
@@ -305,4 +305,4 @@ async def acknowledge(
 
 
 async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
-    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})
+    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEEP_ALERTS})

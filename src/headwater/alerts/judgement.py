@@ -63,7 +63,7 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
             for subject, series in counts.finished.items()
         ),
     ]
-    return _wanted(judged, alertness)
+    return _select_enabled(judged, alertness)
 
 
 def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
@@ -91,7 +91,7 @@ def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
                 number.is_severe,
             )
         )
-    return _wanted(judged, alertness)
+    return _select_enabled(judged, alertness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,5 +285,5 @@ def _deviation(observed: float, expected: float) -> float:
     return distance / sqrt(1 + NOISE**2 * expected)
 
 
-def _wanted(judged: Iterable[Judgement | None], alertness: Alertness) -> list[Judgement]:
+def _select_enabled(judged: Iterable[Judgement | None], alertness: Alertness) -> list[Judgement]:
     return [each for each in judged if each is not None and each.rule not in alertness.off]

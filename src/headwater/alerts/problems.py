@@ -73,7 +73,7 @@ class Alert:
         return TEXTS[self.kind].remedy
 
     @property
-    def is_of_figures(self) -> bool:
+    def is_about_figures(self) -> bool:
         return self.kind in OF_COUNTS
 
     @property

@@ -51,7 +51,7 @@ async def read_hour_figures(
         for row in report.rows:
             day, hour = (key.value for key in row.keys)
             moment = datetime.fromisoformat(f"{day} {hour}:00:00")
-            orders, touched = (_whole(row.figures[FigureColumn(each)]) for each in columns)
+            orders, touched = (_to_integer(row.figures[FigureColumn(each)]) for each in columns)
             figures += [
                 ReportedFigure("orders", "", moment, orders),
                 ReportedFigure("untouched", "", moment, orders - touched),
@@ -73,8 +73,8 @@ async def read_day_figures(
             orders, revenue = (row.figures[FigureColumn(each)] for each in columns)
             if source is not None:
                 figures += [
-                    ReportedFigure("day_orders", source, moment, _whole(orders)),
-                    ReportedFigure("day_revenue", source, moment, _whole(revenue, UNITS)),
+                    ReportedFigure("day_orders", source, moment, _to_integer(orders)),
+                    ReportedFigure("day_revenue", source, moment, _to_integer(revenue, UNITS)),
                 ]
     return figures
 
@@ -105,5 +105,5 @@ def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]
         start = until
 
 
-def _whole(figure: Figure, units: int = 1) -> int:
+def _to_integer(figure: Figure, units: int = 1) -> int:
     return round((figure or 0) * units)

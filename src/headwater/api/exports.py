@@ -16,7 +16,7 @@ from headwater.exports.jobs import create_job, fetch_job
 from headwater.exports.kinds import KINDS, name_fit
 from headwater.exports.links import Download
 from headwater.exports.models import ExportJob, download_name
-from headwater.exports.schemas import body_of
+from headwater.exports.schemas import describe_body
 from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.spaces import fetch_space
@@ -97,7 +97,7 @@ def _creation(kind: str, operation_id: str, summary: str) -> Operation:
         description=f"Create a file of {kind}, in the background.",
         scope="exports:write",
         limit=RateLimit(operation_id, 5),
-        body=body_of(kind),
+        body=describe_body(kind),
         status=202,
         answer=QueuedExport,
         handler=creates(kind),

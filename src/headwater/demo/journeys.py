@@ -163,25 +163,25 @@ class SamplePerson:
         first, last = self._name
         about = {"first_name": first, "last_name": last, "trk_token": self.token}
         if self.shop.business:
-            self.known("lead_generated", profile_field_1=PLANS[self.number % 3], **about)
+            self.act_known("lead_generated", profile_field_1=PLANS[self.number % 3], **about)
             self.later(24)
-            self.known("custom_event_1", profile_field_16=5 + self.number % 40)
+            self.act_known("custom_event_1", profile_field_16=5 + self.number % 40)
         else:
             about |= {"phone": f"0151 2{self.number:07d}"}
-            self.known("sign_up", profile_field_1=SPORTS[self.number % 4], **about)
-            self.known("custom_event_1", profile_field_26=self.at.date().isoformat())
+            self.act_known("sign_up", profile_field_1=SPORTS[self.number % 4], **about)
+            self.act_known("custom_event_1", profile_field_26=self.at.date().isoformat())
 
     def buy(self) -> None:
         """Order, and sometimes add to the order or return it."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
-        self.known(
+        self.act_known(
             "purchase", amount=amount, order_id=order, trk_token=self.token, **self._paid, **self._answer
         )
         if self.dice.random() < 0.15:
             self.later(1)
             extra = round(amount * 0.3, 2)
-            self.known(
+            self.act_known(
                 "upsell_purchase",
                 amount=extra,
                 order_id=order,
@@ -191,11 +191,11 @@ class SamplePerson:
             )
         if self.dice.random() < 0.08:
             self.later(24 * 7)
-            self.known(
+            self.act_known(
                 "purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund", **self._paid
             )
 
-    def known(self, name: str, **values: Any) -> None:
+    def act_known(self, name: str, **values: Any) -> None:
         """Add an event under the person's own e-mail address."""
         company = COMPANIES[self.number % len(COMPANIES)]
         if self.shop.business:

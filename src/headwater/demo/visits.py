@@ -44,7 +44,7 @@ class TrackerClient:
     def report_visits(self, shop: Shop, visits: Sequence[Payload], now: datetime) -> None:
         """Report visits of a shop, each with the pages opened after the first."""
         for visit in visits:
-            self.report(shop.origin, visit["trk_token"], _pages_of(shop, visit, now))
+            self.report(shop.origin, visit["trk_token"], _list_pages(shop, visit, now))
 
 
 def is_recent(visit: Payload, now: datetime) -> bool:
@@ -78,7 +78,7 @@ def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payloa
     return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **known}
 
 
-def _pages_of(shop: Shop, visit: Payload, now: datetime) -> list[Payload]:
+def _list_pages(shop: Shop, visit: Payload, now: datetime) -> list[Payload]:
     key = f"{visit['trk_token']}/{visit['occurred_at']}"
     dice = random.Random(key)  # noqa: S311 # repeatable on purpose
     at, url = _moment(visit), visit["url"]

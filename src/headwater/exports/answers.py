@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from headwater.exports.formats import FileForm
-from headwater.exports.schedules import ScheduleStatus, folder_of
+from headwater.exports.schedules import ScheduleStatus, build_folder
 from headwater.http.answers import DataList, Instant, Moment, Uri
 
 ExportStatus = Literal["queued", "processing", "completed", "failed"]
@@ -95,8 +95,8 @@ def describe_schedule(space_id: int, schedule: ScheduleStatus) -> ExportSchedule
         name=schedule.name,
         table=schedule.kind,
         cadence=schedule.cadence,
-        format=str(FileForm.of_name(f"x{schedule.extension}").format),
-        folder=folder_of(space_id, schedule.name),
+        format=str(FileForm.parse_name(f"x{schedule.extension}").format),
+        folder=build_folder(space_id, schedule.name),
         start_date=f"{schedule.first_day}",
         rewritten_days=schedule.rewritten_days,
         rows_per_file=schedule.rows_per_file,

@@ -32,7 +32,7 @@ class FileForm:
         return f".{self.format}{'.gz' if self.by_gzip else ''}"
 
     @classmethod
-    def of_name(cls, name: str) -> FileForm:
+    def parse_name(cls, name: str) -> FileForm:
         """Return the form with this name. Raises ValueError for other names."""
         stem = name.removesuffix(".gz")
         return cls(Format(stem.rpartition(".")[2]), stem != name)

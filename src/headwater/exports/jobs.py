@@ -97,7 +97,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
         status, lease, file, attempts, kind, body, start, end = row[:8]
         rows_per_file, folder, former_parts = row[8:]
         if status == "processing":
-            form = FileForm.of_name(file)
+            form = FileForm.parse_name(file)
             request = ExportRequest(kind, body, TimeRange(start, end), form, rows_per_file)
             return ClaimedJob(space_id, export_id, lease, file, attempts, request, folder, former_parts)
     return None
@@ -130,30 +130,30 @@ def discard(storage: Storage, files: Iterable[str]) -> bool:
 
 def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:
     """Renew a job's lease and record its progress. Returns False if the lease is lost."""
-    values = _of(job) | {"lease": LEASE, "done": done, "total": total}
+    values = _lease_values(job) | {"lease": LEASE, "done": done, "total": total}
     return connection.execute(queries["renew"], values).rowcount == 1
 
 
 def add_part(connection: Connection[Any], job: ClaimedJob, parts: int) -> bool:
     """Record that another file is about to be created. Returns False if the lease is lost."""
-    return connection.execute(queries["add_part"], _of(job) | {"parts": parts}).rowcount == 1
+    return connection.execute(queries["add_part"], _lease_values(job) | {"parts": parts}).rowcount == 1
 
 
 def complete(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
     """Complete a job, with the rows of each file. Returns False if the lease is lost."""
-    values = _of(job) | {"done": sum(part_rows), "part_rows": part_rows}
+    values = _lease_values(job) | {"done": sum(part_rows), "part_rows": part_rows}
     return connection.execute(queries["complete"], values).rowcount == 1
 
 
 def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
     """Record a failed attempt; the job is retried unless this was the last."""
-    values = _of(job) | {"error": error, "pause": climb(PAUSES, job.attempts), "tries": TRIES}
+    values = _lease_values(job) | {"error": error, "pause": climb(PAUSES, job.attempts), "tries": TRIES}
     connection.execute(queries["put_back"], values)
 
 
 def release(connection: Connection[Any], job: ClaimedJob) -> None:
     """Release a job to another process because this one must stop."""
-    connection.execute(queries["release"], _of(job))
+    connection.execute(queries["release"], _lease_values(job))
 
 
 def end_holds(connection: Connection[Any]) -> None:
@@ -161,5 +161,5 @@ def end_holds(connection: Connection[Any]) -> None:
     connection.execute(queries["end_holds"])
 
 
-def _of(job: ClaimedJob) -> dict[str, Any]:
+def _lease_values(job: ClaimedJob) -> dict[str, Any]:
     return {"space_id": job.space_id, "export_id": job.id, "token": job.lease}

@@ -8,7 +8,7 @@ from typing import Any
 from headwater.exports.kinds import KINDS, OF_FILES, ROWS_PER_FILE, read_form
 from headwater.exports.schedule_days import ExportCadence
 from headwater.exports.schedules import NewSchedule
-from headwater.exports.schemas import properties_of
+from headwater.exports.schemas import describe_properties
 from headwater.http.inputs.date_range import end_day, start_day
 from headwater.http.inputs.fields import one_of, text_up_to, whole_number
 from headwater.http.inputs.parameters import JsonInput, Parameter
@@ -54,14 +54,14 @@ BODY = body(
     {
         "type": "object",
         "required": [TABLE.name],
-        "properties": properties_of((*_OWN, *_CONTENT.values(), *OF_FILES)),
+        "properties": describe_properties((*_OWN, *_CONTENT.values(), *OF_FILES)),
     }
 )
 DAYS_BODY = body(
     {
         "type": "object",
         "required": [FROM_DAY.name, UNTIL_DAY.name],
-        "properties": properties_of((FROM_DAY, UNTIL_DAY)),
+        "properties": describe_properties((FROM_DAY, UNTIL_DAY)),
     }
 )
 

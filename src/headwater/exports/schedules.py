@@ -74,7 +74,7 @@ class ScheduleStatus(ExportSchedule):
     error: str | None
 
 
-def folder_of(space_id: int, name: str) -> str:
+def build_folder(space_id: int, name: str) -> str:
     """Return the folder of a schedule's files in the storage."""
     return f"space={space_id}/{name}"
 
@@ -175,7 +175,7 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
 def _runs(
     space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, now: datetime
 ) -> dict[str, Any]:
-    folder = folder_of(space_id, schedule.name)
+    folder = build_folder(space_id, schedule.name)
     runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, now))]
     if schedule.kind == "events":
         runs = [(f"{folder}/date={day}", whole_days(day, day, zone)) for day in days]

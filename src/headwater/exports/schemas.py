@@ -8,7 +8,7 @@ from headwater.http.inputs.parameters import ListParameter, Parameter
 from headwater.http.openapi import body
 
 
-def body_of(kind: str) -> dict[str, Any]:
+def describe_body(kind: str) -> dict[str, Any]:
     everything = {WHOLE_RANGE.name: {"const": True}}
     schema = {
         "type": "object",
@@ -16,20 +16,20 @@ def body_of(kind: str) -> dict[str, Any]:
             *({"required": list(dates)} for dates in KINDS[kind].times),
             {"required": [WHOLE_RANGE.name], "properties": everything},
         ],
-        "properties": properties_of(KINDS[kind].parameters),
+        "properties": describe_properties(KINDS[kind].parameters),
     }
     return body(schema)
 
 
-def properties_of(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> dict[str, Any]:
+def describe_properties(parameters: Iterable[Parameter[Any] | ListParameter[Any]]) -> dict[str, Any]:
     documented = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
-        name: {**_schema_of(parameter), "description": parameter["description"]}
+        name: {**_describe_parameter(parameter), "description": parameter["description"]}
         for name, parameter in documented.items()
     }
 
 
-def _schema_of(parameter: dict[str, Any]) -> dict[str, Any]:
+def _describe_parameter(parameter: dict[str, Any]) -> dict[str, Any]:
     """Return a member's schema: null replaces an absent optional member."""
     schema: dict[str, Any] = parameter["schema"]
     if parameter["required"]:

@@ -67,7 +67,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
         discard()
         attempts.labels("failed").inc()
         log.warning("export failed", space_id=job.space_id, export=job.id, exc_info=True)
-        jobs.put_back(connection, job, reason_of(error))
+        jobs.put_back(connection, job, explain_failure(error))
 
 
 def _write(jobs_connection: Connection[Any], storage: Storage, url: str, attempt: ExportAttempt) -> list[int]:
@@ -136,7 +136,7 @@ class ExportAttempt:
         return jobs.renew(connection, self.job, self._done, self.total)
 
 
-def reason_of(error: Exception) -> str:
+def explain_failure(error: Exception) -> str:
     """Return why an attempt failed, for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "No space is left in the storage of export files."

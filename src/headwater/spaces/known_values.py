@@ -16,13 +16,13 @@ from headwater.sources.source_names import SourceNames
 from headwater.sources.vocabulary import choose_source, find_target
 
 
-def _schema_of(sources: tuple[str, ...]) -> Schema:
+def _build_schema(sources: tuple[str, ...]) -> Schema:
     """Return the schema of listed sources and of networks that Spaces may add, which end in `_ads`."""
     others = "|".join(source for source in sources if not source.endswith("_ads"))
     return {"type": "string", "pattern": f"^({others}|[a-z0-9_]+_ads)$"}
 
 
-SOURCE, REPORT_SOURCE = _schema_of(LISTED_SOURCES), _schema_of(SOURCES)
+SOURCE, REPORT_SOURCE = _build_schema(LISTED_SOURCES), _build_schema(SOURCES)
 ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
 """A source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)

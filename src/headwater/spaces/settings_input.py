@@ -78,7 +78,7 @@ def _read_change(changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], k
     if not dot or group not in groups:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     if name not in groups[group]:
-        raise ValueError(f"no such name; there are {_listed(groups[group])}")
+        raise ValueError(f"no such name; there are {_join_names(groups[group])}")
     if group == "event_label":
         changes.event_labels[name] = _text(value)
     elif group == "field_label":
@@ -87,7 +87,7 @@ def _read_change(changes: SpaceChanges, groups: Mapping[str, tuple[str, ...]], k
         changes.limits[name] = _limit(value)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     words = list(names)
     return f"{words[0]} to {words[-1]}" if len(words) > 12 else ", ".join(words)
 
@@ -140,7 +140,7 @@ def _cost_rate(value: str) -> str:
     return text
 
 
-def _one_of(*choices: str) -> Callable[[str], str]:
+def _choose_from(*choices: str) -> Callable[[str], str]:
     def read(value: str) -> str:
         if value not in choices:
             raise ValueError(f"must be {' or '.join(choices)}")
@@ -222,14 +222,14 @@ SETTINGS: dict[str, Callable[[str], Setting]] = {
     "name": _name,
     "timezone": _timezone,
     "currency": parse_currency,
-    "company_identity_mode": _one_of("auto", "external_id"),
-    "subscription": _one_of("active", "inactive"),
+    "company_identity_mode": _choose_from("auto", "external_id"),
+    "subscription": _choose_from("active", "inactive"),
     "phone_region": _phone_region,
     "ignored_identifiers": _ignored,
     "own_domains": _hosts,
     "excluded_referrers": _hosts,
     "heeded_referrers": _hosts,
-    "ad_consent": _one_of("granted", "denied", "unknown"),
+    "ad_consent": _choose_from("granted", "denied", "unknown"),
     "half_life_days": _half_life,
     "cost_rate": _cost_rate,
     "page_view_days": _page_view_days,

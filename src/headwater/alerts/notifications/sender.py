@@ -16,7 +16,7 @@ from headwater.alerts.notifications import channels, messages
 from headwater.alerts.notifications.channels import EMAIL, ChannelTarget, mail_token
 from headwater.alerts.notifications.messages import ClaimedMessage, Result
 from headwater.alerts.notifications.models import Notice
-from headwater.alerts.notifications.texts import Envelope, mail_of, webhook_body
+from headwater.alerts.notifications.texts import Envelope, build_mail, webhook_body
 from headwater.base.egress.client import Egress
 from headwater.base.egress.mail import DEADLINE_SECONDS, MailError, send_mail
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
@@ -67,7 +67,7 @@ class Outlet:
             f"{self.base_url}{STOP}/{token}",
         )
         try:
-            message = mail_of(notice, self.base_url, envelope)
+            message = build_mail(notice, self.base_url, envelope)
             sender = message["From"].addresses[0].addr_spec
             await send_mail(
                 read_mail_server(settings.smtp_url),

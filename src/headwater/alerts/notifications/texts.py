@@ -30,7 +30,7 @@ class Envelope:
     stop_link: str | None = None
 
 
-def mail_of(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
+def build_mail(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessage:
     """Return a notice as mail in plain text and simple HTML. Values cannot add headers, because they lose
     their line breaks.
     """

@@ -129,7 +129,7 @@ class _Words:
     remedy: str
 
 
-def title_of_kind(kind: FindingKind) -> str:
+def find_title(kind: FindingKind) -> str:
     return _WORDS[kind].title
 
 

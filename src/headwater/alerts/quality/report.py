@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from headwater.alerts.problems import MOST_COUNTED, Alert, list_problems
 from headwater.alerts.quality.event_checks import EventChecks, read_reasons
 from headwater.alerts.quality.link_checks import check_own_links
-from headwater.alerts.quality.models import Finding, FindingKind, FindingPart, QualityReport, title_of_kind
+from headwater.alerts.quality.models import Finding, FindingKind, FindingPart, QualityReport, find_title
 from headwater.alerts.quality.touchpoint_checks import TouchpointChecks
 from headwater.alerts.rules import Rule
 from headwater.http.inputs.timerange import TimeRange
@@ -28,7 +28,7 @@ _OF_ALERTS = {
 
 async def check_quality(connection: AsyncConnection, space: Space, period: TimeRange) -> QualityReport:
     """Return the findings of a period, the most urgent first."""
-    alerts = _of_alerts(await list_problems(connection, space.id))
+    alerts = _convert_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
     touchpoints = await TouchpointChecks(connection, space, period).run()
     own_links = await check_own_links(connection, space.id, period)
@@ -45,11 +45,11 @@ async def check_quality(connection: AsyncConnection, space: Space, period: TimeR
         events.sample,
         touchpoints.sample,
         events.orders,
-        tuple(title_of_kind(kind) for kind in FindingKind if kind not in findings),
+        tuple(find_title(kind) for kind in FindingKind if kind not in findings),
     )
 
 
-def _of_alerts(alerts: Sequence[Alert]) -> list[Finding]:
+def _convert_alerts(alerts: Sequence[Alert]) -> list[Finding]:
     """Return alerts as findings; destinations with the same problem are parts of one."""
     made: list[Finding] = []
     for alert_kind, kind in _OF_ALERTS.items():

@@ -39,15 +39,15 @@ def judge(evidence: SiteEvidence) -> SiteVerdict:
     if any(order.is_of_test for order in arrivals.orders):
         done.add(StepName.PURCHASE)
     faults = [
-        *(() if arrivals.page_views else _on_the_page(evidence)),
-        *_on_the_way(evidence),
-        *_of_the_visitor(evidence),
-        *_of_orders(evidence),
+        *(() if arrivals.page_views else _check_page(evidence)),
+        *_check_redirects(evidence),
+        *_check_visitor(evidence),
+        *_check_orders(evidence),
     ]
     return SiteVerdict(frozenset(done), faults)
 
 
-def _on_the_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
+def _check_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
     """Yield why no page view arrived."""
     probe = evidence.test.probe
     if probe is None:
@@ -69,16 +69,16 @@ def _on_the_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
     elif RefusalReason.KEY in evidence.refusals and not own:
         yield _wrong_key(evidence, evidence.refusals[RefusalReason.KEY].detail)
     for tag in own[:1]:
-        yield from _of_the_tag(tag, evidence)
-    yield from _of_the_origin(evidence, probe.final_url)
+        yield from _check_tag(tag, evidence)
+    yield from _check_origin(evidence, probe.final_url)
 
 
-def _of_the_tag(tag: TagFacts, evidence: SiteEvidence) -> Iterator[SiteFault]:
+def _check_tag(tag: TagFacts, evidence: SiteEvidence) -> Iterator[SiteFault]:
     if tag.script in _ADDRESSES:
         yield SiteFault(
             FaultKind.WRONG_ADDRESS,
             "The script has a wrong address",
-            _ADDRESSES[tag.script].format(_quoted(tag.source), tag.script_fault),
+            _ADDRESSES[tag.script].format(_quote(tag.source), tag.script_fault),
             f"The address of this installation's script is `{evidence.site.script_url}`: paste the"
             " snippet again"
             + (
@@ -118,7 +118,7 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
     return SiteFault(
         FaultKind.TAG_ABSENT,
         "The tag is not on the page",
-        f"The page at `{_quoted(probe.final_url if probe else '')}` has no tag of the tracker"
+        f"The page at `{_quote(probe.final_url if probe else '')}` has no tag of the tracker"
         f"{' in what was read of it' if probe is not None and probe.is_cut else ''}.",
         "Paste the snippet into its head, empty the shop's cache, and have the page looked at again.",
     )
@@ -126,7 +126,7 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
 
 def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
     about = (
-        f"The tag on the page has the key `{_quoted(key)}`, and this site's is `{evidence.site.site_key}`."
+        f"The tag on the page has the key `{_quote(key)}`, and this site's is `{evidence.site.site_key}`."
         if key
         else "The tag on the page has no `data-site`, which holds the site's key."
     )
@@ -148,8 +148,8 @@ def _blocked(tag: TagFacts) -> SiteFault:
         FaultKind.POLICY_BLOCKS,
         "The page's security policy keeps the tracker out",
         f"The page's Content-Security-Policy does not allow {what}: {words} does not name"
-        f" `{_quoted(origin)}`.",
-        f"Add `{_quoted(origin)}` to `script-src` and to `connect-src` of the policy.",
+        f" `{_quote(origin)}`.",
+        f"Add `{_quote(origin)}` to `script-src` and to `connect-src` of the policy.",
     )
 
 
@@ -169,26 +169,26 @@ def _no_consent(*, needs_consent: bool) -> SiteFault:
     )
 
 
-def _of_the_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]:
+def _check_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]:
     parts = urlsplit(final_url)
     origin = f"{parts.scheme}://{parts.netloc}"
     refusal = evidence.refusals.get(RefusalReason.ORIGIN)
     if not is_among(origin, evidence.site.origins):
-        about = f"The page is at `{_quoted(origin)}`, which is not an address of the site."
+        about = f"The page is at `{_quote(origin)}`, which is not an address of the site."
     elif refusal is not None:
         origin = refusal.detail
-        about = f"Pages of `{_quoted(origin)}` report visits, but it is not an address of the site."
+        about = f"Pages of `{_quote(origin)}` report visits, but it is not an address of the site."
     else:
         return
     yield SiteFault(
         FaultKind.ORIGIN_UNKNOWN,
         "Reports of this address are refused",
         about,
-        f"Add `{_quoted(origin)}` to the site's addresses, if it is yours.",
+        f"Add `{_quote(origin)}` to the site's addresses, if it is yours.",
     )
 
 
-def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
+def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
     """Yield the data lost between the ad and the page."""
     probe, arrivals = evidence.test.probe, evidence.arrivals
     waited = (evidence.now - evidence.test.started_at).total_seconds()
@@ -197,7 +197,7 @@ def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.CLICK_ID_LOST,
             "A redirect drops the click id",
-            f"`{_quoted(before)}` redirects to `{_quoted(after)}` without the `gclid`, so visits from"
+            f"`{_quote(before)}` redirects to `{_quote(after)}` without the `gclid`, so visits from"
             " ads look like direct visits.",
             "Make the redirect keep the query, or let ads link to the final address.",
         )
@@ -220,7 +220,7 @@ def _on_the_way(evidence: SiteEvidence) -> Iterator[SiteFault]:
         )
 
 
-def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
+def _check_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
     arrivals, refusals = evidence.arrivals, evidence.refusals
     if arrivals.page_views and not arrivals.has_token:
         yield SiteFault(
@@ -236,7 +236,7 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.CLOCK_WRONG,
             "A clock is wrong",
-            f"An item of the page was refused because the time in `{_quoted(clock.detail)}` cannot be right.",
+            f"An item of the page was refused because the time in `{_quote(clock.detail)}` cannot be right.",
             "Set the clocks of the server that signs logins and of the computer you test on.",
         )
     invalid = refusals.get(RefusalReason.INVALID)
@@ -244,12 +244,12 @@ def _of_the_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.ITEM_INVALID,
             "Something that the page reported was refused",
-            f"An item was refused for its `{_quoted(invalid.detail)}`.",
+            f"An item was refused for its `{_quote(invalid.detail)}`.",
             "Open the browser's developer tools, Network: the response to the report names the broken rule.",
         )
 
 
-def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
+def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
     arrivals = evidence.arrivals
     orders = arrivals.orders
     if not any(order.is_of_test for order in orders):
@@ -258,13 +258,13 @@ def _of_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
             yield SiteFault(
                 FaultKind.ORDER_WITHOUT_TOKEN,
                 "An order came in without a visit",
-                f"The order {_named(stray[-1])} is not linked to a visit: it has no `trk_token`.",
+                f"The order {_name_order(stray[-1])} is not linked to a visit: it has no `trk_token`.",
                 "Send the cookie `trk_token` of the buyer's request with the order. For a shop"
                 " system, follow its steps on the page of the snippet.",
             )
     if arrivals.repeated:
         latest = arrivals.repeated[-1]
-        number = f"`{_quoted(latest.order_id)}`" if latest.order_id else "one"
+        number = f"`{_quote(latest.order_id)}`" if latest.order_id else "one"
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
             "An order number came twice",
@@ -295,11 +295,11 @@ def _seconds_off(order: ArrivedOrder) -> float:
     return 0.0
 
 
-def _named(order: ArrivedOrder) -> str:
-    return f"`{_quoted(order.order_id)}`" if order.order_id else f"of event {order.event_id}"
+def _name_order(order: ArrivedOrder) -> str:
+    return f"`{_quote(order.order_id)}`" if order.order_id else f"of event {order.event_id}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text from outside, safe to quote in a sentence."""
     plain = text.replace("`", "")
     return plain if len(plain) <= LONGEST_QUOTE else f"{plain[:LONGEST_QUOTE]}…"

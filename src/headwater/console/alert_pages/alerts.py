@@ -174,5 +174,5 @@ def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
     return [
         alert
         for alert in inside.alerts
-        if not alert.is_of_figures and (alert.kind, str(alert.destination_id or "")) not in known
+        if not alert.is_about_figures and (alert.kind, str(alert.destination_id or "")) not in known
     ]

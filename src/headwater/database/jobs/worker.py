@@ -131,7 +131,7 @@ class Worker:
             self._idle_turns = 0
         else:
             self._idle_turns += 1
-            self._rest(connection)
+            self._wait(connection)
 
     def _work(self, connection: WorkerConnection, duty: Duty) -> bool:
         """Work on a duty until nothing waits or its time is over. Returns whether there was any work."""
@@ -151,7 +151,7 @@ class Worker:
             look = self._looks[duty] = Look(now, time.monotonic() - now, spaces)
         return look
 
-    def _rest(self, connection: WorkerConnection) -> None:
+    def _wait(self, connection: WorkerConnection) -> None:
         """Wait for a notification, but not long, because not all work sends one."""
         seconds = double_pause(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._idle_turns)
         for notice in connection.notifies(timeout=seconds, stop_after=1):

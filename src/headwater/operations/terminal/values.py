@@ -19,7 +19,7 @@ def row_id(text: str) -> int:
 
 def port(text: str) -> int:
     """A TCP port; 0 takes a free one."""
-    return _whole(text, 0, 65535)
+    return _parse_integer(text, 0, 65535)
 
 
 def address(text: str) -> tuple[str, int]:
@@ -27,7 +27,7 @@ def address(text: str) -> tuple[str, int]:
     host, _, number = text.rpartition(":")
     if not host:
         raise argparse.ArgumentTypeError("must be HOST:PORT")
-    return host.strip("[]"), _whole(number, 1, 65535)
+    return host.strip("[]"), _parse_integer(number, 1, 65535)
 
 
 def node_address(text: str) -> tuple[str, int]:
@@ -35,23 +35,23 @@ def node_address(text: str) -> tuple[str, int]:
     host, colon, number = text.rpartition(":")
     if not colon or text.endswith("]"):
         return text.strip("[]"), POSTGRESQL_PORT
-    return host.strip("[]"), _whole(number, 1, 65535)
+    return host.strip("[]"), _parse_integer(number, 1, 65535)
 
 
 def process_count(text: str) -> int:
-    return _whole(text, 1, 64)
+    return _parse_integer(text, 1, 64)
 
 
 def row_count(text: str) -> int:
     """The most rows to list."""
-    return _whole(text, 1, 10_000)
+    return _parse_integer(text, 1, 10_000)
 
 
 def file_count(text: str) -> int:
-    return _whole(text, 1, 10_000)
+    return _parse_integer(text, 1, 10_000)
 
 
-def _whole(text: str, least: int, most: int) -> int:
+def _parse_integer(text: str, least: int, most: int) -> int:
     number = int(text)
     if not least <= number <= most:
         raise argparse.ArgumentTypeError(f"must be from {least} to {most}")

@@ -88,9 +88,9 @@ async def fetch_contact(
     names = field_names(space.field_labels if request.labels else {})
     members, bound = _members(names)
     columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
-    columns.append(_named(queries["filled_fields"].format(members=members), "custom_fields"))
+    columns.append(_alias(queries["filled_fields"].format(members=members), "custom_fields"))
     if request.trk_tokens:
-        columns.append(_named(queries["tokens"], "trk_tokens"))
+        columns.append(_alias(queries["tokens"], "trk_tokens"))
     line = queries["line"].format(columns=_COMMA.join(columns))
     bound |= {"space_id": space.id, "timezone": space.timezone, "contact_id": contact_id}
     cursor = await connection.execute(queries["contact"].format(line=line), bound)
@@ -144,7 +144,7 @@ def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
     """Return the SQL of a list row's JSON, and its bound values besides the Space and its time zone."""
     columns: list[Composable] = [_PRIMARY]
     if row.trk_tokens:
-        columns.append(_named(queries["tokens"], "trk_tokens"))
+        columns.append(_alias(queries["tokens"], "trk_tokens"))
     if row.emails:
         columns.append(_collection("emails"))
     if row.times:
@@ -159,10 +159,10 @@ def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
 def _collection(name: str) -> Composable:
     kind = COLLECTIONS[name].kind
     values = queries["collection"].format(kind=Identifier(kind), kind_name=Literal(kind))
-    return _named(values, name)
+    return _alias(values, name)
 
 
-def _named(value: Composable, name: str) -> Composable:
+def _alias(value: Composable, name: str) -> Composable:
     return SQL("{} AS {}").format(value, Identifier(name))
 
 
