@@ -52,8 +52,8 @@ def test_a_file_that_is_not_whole_is_refused(
         file.write_bytes(content)
         return refused("backup", "--verify", file, *where)
 
-    assert "was cut short" in harm(whole[: len(whole) // 2])
-    assert "was cut short" in harm(whole[:-1])
+    assert "is truncated" in harm(whole[: len(whole) // 2])
+    assert "is truncated" in harm(whole[:-1])
     assert "is not a Headwater backup" in harm(b"")
     assert "is damaged" in harm(whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
     with zipfile.ZipFile(file, "w") as other:
@@ -77,7 +77,7 @@ def test_rows_that_do_not_come_back_are_noticed(
         other.writestr("database.sql.gz", whole.read("database.sql.gz"))
         other.writestr("manifest.json", json.dumps(manifest))
     reason = refused("restore", lacking, "--data-dir", tmp_path / "new")
-    assert "has not come back whole: contacts has" in reason
+    assert "was not restored completely: contacts has" in reason
     assert "Nothing was restored" in reason
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["serve.lock"]
 
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten(installation: Installation, folder: Path, run: R
     file = folder / "b.zip"
     file.write_text("mine")
     where = ("--data-dir", installation.data_dir)
-    assert "--force replaces it" in refused("backup", file, *where)
+    assert "--force to replace it" in refused("backup", file, *where)
     assert file.read_text() == "mine"
     run("backup", file, "--force", *where)
     assert zipfile.is_zipfile(file)

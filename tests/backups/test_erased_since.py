@@ -85,7 +85,7 @@ def test_without_a_journal_it_is_refused(
     path.write_bytes(b"".join([lines[0], lines[1].replace(b":", b";", 1), *lines[2:]]))
     assert f"line 2 of {path} is damaged" in refused(*restoring)
     path.write_bytes(b"")
-    assert "is no journal of erasures" in refused(*restoring)
+    assert "is not a journal of erasures" in refused(*restoring)
     journal.append(folder / "other", "another", [], None)
     assert "of another installation" in refused(*restoring, "--erasures", folder / "other")
     assert databases.empty_rows() == {}
@@ -133,7 +133,7 @@ def test_another_installation_s_folder_is_refused(
 ) -> None:
     journal.append(folder / journal.NAME, "another", [], None)
     reason = refused("backup", folder, "--data-dir", installation.data_dir)
-    assert "keep the backups of each in a folder of its own" in reason
+    assert "use a separate backup folder for each" in reason
     assert list(folder.glob("*.zip*")) == []
 
 

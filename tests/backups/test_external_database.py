@@ -56,7 +56,7 @@ def test_nothing_starts_on_a_restore_that_failed(
 
     monkeypatch.setattr("headwater.operations.backups.restoration.erase_all", fail)
     reason = refused("restore", folder / "b.zip")
-    assert "the disk is full. The database holds an unfinished restore" in reason
+    assert "the disk is full. The restore is unfinished" in reason
     for command in (
         ["serve", "--port", "0"],
         ["api", "--port", "0"],

@@ -99,5 +99,5 @@ def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     usage = SimpleNamespace(free=100 * MB)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     watch = verification._watching(tmp_path, lambda _: None)
-    with pytest.raises(BackupError, match="too little room"):
+    with pytest.raises(BackupError, match="not enough space"):
         watch(1)

@@ -49,7 +49,7 @@ def test_it_works(
     refresh(installation.connection, file)
     words = ("restore", "--recovered-to", moment.isoformat(), "--data-dir", earlier, "--erasures")
     journal.append(folder / "other", "another", [], None)
-    assert "of another installation" in refused(*words, folder / "other")
+    assert "to another installation" in refused(*words, folder / "other")
     found = run(*words, file)
     assert (found["erased_again"], found["erasures_waiting"], found["migrated"]) == (1, 0, [])
     connection = serving(earlier)

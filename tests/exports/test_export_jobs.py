@@ -168,9 +168,9 @@ def test_the_reason_outlives_an_attempt_that_was_killed(stage: Stage, exports: E
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (OSError(errno.ENOSPC, "x"), "No space is left in the storage of export files."),
-        (OSError(errno.EDQUOT, "x"), "No space is left in the storage of export files."),
-        (OSError(errno.EFBIG, "x"), "No space is left in the storage of export files."),
+        (OSError(errno.ENOSPC, "x"), "No space left in the storage of export files."),
+        (OSError(errno.EDQUOT, "x"), "No space left in the storage of export files."),
+        (OSError(errno.EFBIG, "x"), "No space left in the storage of export files."),
         (PermissionError(errno.EACCES, "Permission denied"),
          "Export files cannot be written (Permission denied)."),
         (psycopg.OperationalError("secret"), "The database was unavailable."),

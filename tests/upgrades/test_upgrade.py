@@ -109,7 +109,7 @@ def test_what_cannot_come_to_its_end_is_not_begun(
     with lock_directory(root):
         assert "`headwater serve` runs on" in refused(capsys, *where)
     (root / "postgresql.16").mkdir()
-    assert "is there already" in refused(capsys, *where)
+    assert "exists from an earlier upgrade" in refused(capsys, *where)
     (root / "postgresql.16").rmdir()
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=200 * 1024**2))
     assert "and 200 MB are free" in refused(capsys, *where)
@@ -130,7 +130,7 @@ def test_a_data_directory_that_is_none_or_newer(
     with pytest.raises(EmbeddedError, match="use the version of Headwater that last served it"):
         Embedded(root).start()
     (root / "postgresql" / "PG_VERSION").write_text("15\n")
-    assert "on which Headwater never ran" in refused(capsys, "--data-dir", root)
+    assert "which Headwater never supported" in refused(capsys, "--data-dir", root)
     monkeypatch.setenv("HEADWATER_DATABASE_URL", "postgresql://elsewhere/headwater")
     assert "yours to upgrade" in refused(capsys)
 
@@ -146,7 +146,7 @@ def test_a_failure_leaves_the_cluster_as_it_was(
         raise UpgradeError("pg_upgrade: no room")
 
     monkeypatch.setattr(module, "_make", fail)
-    assert "pg_upgrade: no room. The cluster is as it was" in refused(capsys, "--data-dir", root)
+    assert "pg_upgrade: no room. The cluster is unchanged" in refused(capsys, "--data-dir", root)
     assert {path.name for path in root.iterdir()} == {"postgresql", "serve.lock"}
 
 
@@ -155,7 +155,7 @@ def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None
     old, new = Embedded(shell(16), find_programs(16, None)), Embedded(tmp_path / "new")
     new.cluster.mkdir(parents=True)
     (old.root / "postgresql.password").write_text("secret")
-    with pytest.raises(UpgradeError, match=r"pg_upgrade: .* has all it says"):
+    with pytest.raises(UpgradeError, match=r"pg_upgrade: .* has its full output"):
         copy_cluster(old, new)
 
 

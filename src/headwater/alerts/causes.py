@@ -129,8 +129,8 @@ async def _explain_orders(evidence: CauseEvidence, judgement: Judgement) -> str:
     senders = await fetch_all(evidence.connection, queries["senders"], before)
     if not senders:
         return "Visits come as usual, but orders do not."
-    known = [Sender(sender) for sender, _, _ in senders if sender]
-    way = _SENDERS[known[0]] if known else "over the API"
+    known_senders = [Sender(sender) for sender, _, _ in senders if sender]
+    way = _SENDERS[known_senders[0]] if known_senders else "over the API"
     last = max(moment for _, _, moment in senders).astimezone(evidence.space.zone)
     if judgement.is_severe:
         return (
@@ -166,10 +166,10 @@ def _other_visits(counts: SpaceCounts, judgement: Judgement) -> tuple[float, flo
     """Return the visits beyond those expected if half of the source's were missing, and their deviation."""
     touches, series = counts.touches, counts.by_source.get(judgement.subject)
     usual = touches.usual(judgement.steps) if touches is not None else None
-    own = series.usual(judgement.steps) if series is not None else None
-    if touches is None or series is None or usual is None or own is None:
+    usual_visits = series.usual(judgement.steps) if series is not None else None
+    if touches is None or series is None or usual is None or usual_visits is None:
         return 0.0, 0.0
-    missing = own.middle - series.total(judgement.steps)
+    missing = usual_visits.middle - series.total(judgement.steps)
     extra = touches.total(judgement.steps) - usual.middle + missing / 2
     return extra, sqrt(usual.middle)
 
@@ -183,8 +183,8 @@ async def _explain_revenue(_: CauseEvidence, judgement: Judgement) -> str:
 
 async def _explain_unattributed(evidence: CauseEvidence, judgement: Judgement) -> str:
     senders = await fetch_all(evidence.connection, queries["senders"], evidence.values(judgement))
-    known = [Sender(sender) for sender, _, _ in senders if sender]
-    way = f" {_SENDERS[known[0]]}" if known else ""
+    known_senders = [Sender(sender) for sender, _, _ in senders if sender]
+    way = f" {_SENDERS[known_senders[0]]}" if known_senders else ""
     return (
         f"Orders come{way} without a link to a visit. They have probably stopped including the visitor's "
         "token or e-mail address."

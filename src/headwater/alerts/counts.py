@@ -148,9 +148,10 @@ class CountTable:
             totals = self.days[measure, subject]
             by_measure[measure][subject] = CountSeries(totals, place, DAYS, began)
         orders, revenue = (by_measure[name] for name in OF_DAYS)
-        both = orders.keys() & revenue.keys()
+        sources = orders.keys() & revenue.keys()
         return DayCounts(
-            {name: orders[name] for name in sorted(both)}, {name: revenue[name] for name in sorted(both)}
+            {name: orders[name] for name in sorted(sources)},
+            {name: revenue[name] for name in sorted(sources)},
         )
 
 
@@ -181,7 +182,7 @@ def build_table(
         else:
             counts[measure, subject][place] += number
     sums = {
-        key: CountSeries.of(by_place.get(at, 0) for at in range(days if key[0] in OF_DAYS else hours))
+        key: CountSeries.of(by_place.get(index, 0) for index in range(days if key[0] in OF_DAYS else hours))
         for key, by_place in counts.items()
     }
     return CountTable(

@@ -208,8 +208,8 @@ class AlertHistory:
     async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, at: datetime) -> None:
         values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": at}
         await self._connection.execute(queries["add_step"], values | _figures(sign.figures))
-        noted = AlertStep(alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause)
-        self.steps.append(noted)
+        transition = AlertStep(alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause)
+        self.steps.append(transition)
 
 
 def select_announced(steps: Sequence[AlertStep]) -> list[AlertStep]:

@@ -69,10 +69,10 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
 def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
     """Return the judgements of the last day: the revenue of each source."""
     rule = Rule.SOURCE_REVENUE_FELL
-    whole = _Sum(tuple(counts.orders.values()))
+    total = _Sum(tuple(counts.orders.values()))
     judged: list[Judgement | None] = []
     for source, orders in counts.orders.items():
-        number = _fall(rule, source, orders, alertness, _Rest(whole, orders))
+        number = _fall(rule, source, orders, alertness, _Rest(total, orders))
         revenue = counts.revenue[source]
         usual = None if number is None else revenue.usual(number.steps)
         if number is None or usual is None:
@@ -218,21 +218,21 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
 
 
 def _share(
-    rule: Rule, subject: str, part: CountSeries | None, whole: CountSeries | None, alertness: Alertness
+    rule: Rule, subject: str, part: CountSeries | None, total: CountSeries | None, alertness: Alertness
 ) -> Judgement | None:
     """Return whether a share has grown; None without enough data."""
-    if whole is None or part is None:
+    if total is None or part is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
-    steps = next((each for each in WINDOWS if whole.total(each) >= ENOUGH), None)
+    steps = next((each for each in WINDOWS if total.total(each) >= ENOUGH), None)
     if (
         steps is None
         or steps > alertness.longest(rule, subject)
-        or whole.total(672, steps + age) < 4 * ENOUGH
+        or total.total(672, steps + age) < 4 * ENOUGH
     ):
         return None
-    number = whole.total(steps)
-    usual = _usual_share(part, whole, steps + age)
+    number = total.total(steps)
+    usual = _usual_share(part, total, steps + age)
     share = part.total(steps) / number
     deviation = sqrt(usual.middle * (1 - usual.middle) / number + (NOISE / 2) ** 2)
     is_out = share - usual.high >= JUMP[sensitivity] / 2 and share - usual.middle >= max(
@@ -242,13 +242,13 @@ def _share(
     return Judgement(rule, subject, steps, share, usual, is_out, is_well, share > 0.9)
 
 
-def _usual_share(part: CountSeries, whole: CountSeries, back: int) -> UsualRange:
+def _usual_share(part: CountSeries, total: CountSeries, back: int) -> UsualRange:
     """Return the share of four weeks, and the extremes of the weeks with enough data."""
-    middle = part.total(672, back) / max(whole.total(672, back), 1)
+    middle = part.total(672, back) / max(total.total(672, back), 1)
     weeks = [
         part.total(168, back + 168 * week) / number
         for week in range(4)
-        if (number := whole.total(168, back + 168 * week)) >= ENOUGH
+        if (number := total.total(168, back + 168 * week)) >= ENOUGH
     ]
     return UsualRange(min([middle, *weeks]), middle, max([middle, *weeks]))
 

@@ -78,5 +78,5 @@ class Alertness:
         keys = [(rule, subject)]
         if rule in CONSEQUENCES:
             keys.append((Rule.VISITS_FELL, ""))
-        known = (self.open_for.get(key) or self.well_for.get(key) for key in keys)
-        return min((steps for steps in known if steps), default=LONGEST_WINDOW)
+        ages = (self.open_for.get(key) or self.well_for.get(key) for key in keys)
+        return min((steps for steps in ages if steps), default=LONGEST_WINDOW)

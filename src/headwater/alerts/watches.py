@@ -102,12 +102,12 @@ async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, n
 async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Rule, RuleChoice]:
     """Return a Space's settings for every rule."""
     rows = await fetch_all(connection, queries["rules"], {"space_id": space_id})
-    chosen = {
+    choices = {
         Rule(rule): RuleChoice(is_on, Sensitivity(sensitivity), muted_until)
         for rule, is_on, sensitivity, muted_until in rows
         if rule in frozenset(Rule)
     }
-    return {rule: chosen.get(rule, RuleChoice()) for rule in Rule}
+    return {rule: choices.get(rule, RuleChoice()) for rule in Rule}
 
 
 async def choose(connection: AsyncConnection, space_id: int, rule: Rule, choice: RuleChoice) -> None:

@@ -52,11 +52,11 @@ class spend:
 
     def __enter__(self) -> float:
         self._allowance = _current.get()
-        left = self._seconds - (self._allowance.spent if self._allowance else 0.0)
-        if left <= 0:
+        remaining = self._seconds - (self._allowance.spent if self._allowance else 0.0)
+        if remaining <= 0:
             raise PoolTimeout("the request has used up its database time")
         self._started = time.monotonic()
-        return self._started + left
+        return self._started + remaining
 
     def __exit__(self, *_: object) -> None:
         if self._allowance is not None:

@@ -69,9 +69,9 @@ def kept_directory(root: Path, major: int) -> Path:
 
 def list_kept(root: Path) -> list[Path]:
     """Return the clusters left by upgrades, including killed ones."""
-    kept = root.glob("postgresql.[0-9]*")
-    left = upgrading_directory(root)
-    return [*sorted(kept), *([left] if left.exists() else [])]
+    clusters = root.glob("postgresql.[0-9]*")
+    unfinished = upgrading_directory(root)
+    return [*sorted(clusters), *([unfinished] if unfinished.exists() else [])]
 
 
 def complete_upgrade(root: Path) -> None:

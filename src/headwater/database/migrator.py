@@ -112,15 +112,15 @@ def migrate(url: str) -> list[str]:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         connection.execute(_LEDGER)
-        known = migrations()
+        own_migrations = migrations()
         applied = _read_ledger(connection)
         if _is_foreign(applied):
             raise MigrationError(
                 "the database was made by a version of Headwater from before the first release,"
                 f" with another schema: {TAKE_ALONG}"
             )
-        _refuse_drift(known, applied)
-        missing = [each for each in known if each.name not in applied]
+        _refuse_drift(own_migrations, applied)
+        missing = [each for each in own_migrations if each.name not in applied]
         connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",))
         for migration in missing:
             _persist(migration.name, lambda each=migration: _apply(connection, each))
@@ -130,17 +130,17 @@ def migrate(url: str) -> list[str]:
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
     """Compare the database's schema with this version's, without changes."""
-    known = {migration.name for migration in migrations()}
+    own_names = {migration.name for migration in migrations()}
     try:
         applied = _read_ledger(connection)
     except psycopg.errors.UndefinedTable:
         applied = dict[str, _Applied]()
     if _is_foreign(applied):
         return SchemaState((), (), is_foreign=True)
-    beyond = {name: entry for name, entry in applied.items() if name not in known}
+    beyond = {name: entry for name, entry in applied.items() if name not in own_names}
     newer = {name for name, entry in beyond.items() if entry.leaves_what_is_used}
     return SchemaState(
-        tuple(sorted(known - applied.keys())), tuple(sorted(beyond.keys() - newer)), tuple(sorted(newer))
+        tuple(sorted(own_names - applied.keys())), tuple(sorted(beyond.keys() - newer)), tuple(sorted(newer))
     )
 
 
@@ -211,8 +211,8 @@ def split_statements(sql: str) -> list[str]:
     return [piece for piece in pieces if _WORDS.search(_COMMENT.sub("", piece))]
 
 
-def _refuse_drift(known: Sequence[Migration], applied: dict[str, _Applied]) -> None:
-    checksums = {migration.name: _checksum(migration.sql) for migration in known}
+def _refuse_drift(own_migrations: Sequence[Migration], applied: dict[str, _Applied]) -> None:
+    checksums = {migration.name: _checksum(migration.sql) for migration in own_migrations}
     for name, entry in applied.items():
         if name not in checksums:
             if not entry.leaves_what_is_used:

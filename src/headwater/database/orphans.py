@@ -43,16 +43,16 @@ class ServerLock:
     def end_server(self, timeout: float) -> bool:
         """End a running server: cleanly, and by force after `timeout` seconds. Returns the success."""
         begun = time.monotonic()
-        sent: set[tuple[int, signal.Signals]] = set()
+        sent_signals: set[tuple[int, signal.Signals]] = set()
         while self._is_alive():
             passed = time.monotonic() - begun
             if passed > 2 * timeout:
                 return False
-            due = self._signals(in_order=passed < timeout) - sent
+            due = self._signals(in_order=passed < timeout) - sent_signals
             for pid, number in due:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
-            sent |= due
+            sent_signals |= due
             time.sleep(0.02)
         return True
 

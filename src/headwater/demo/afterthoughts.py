@@ -34,10 +34,10 @@ def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
             ("caller", 13, advert),
         )
     ]
-    known = _event(shop, "customer", "sign_up", now - timedelta(days=16))
+    sign_up = _event(shop, "customer", "sign_up", now - timedelta(days=16))
     caller = _event(shop, "caller", "sign_up", now - timedelta(days=13))
     bought = _event(shop, "customer", "purchase", now - timedelta(days=14), amount=shop.prices[-1])
-    return visits, [known, caller, bought]
+    return visits, [sign_up, caller, bought]
 
 
 def later(shop: Shop, now: datetime) -> list[Payload]:

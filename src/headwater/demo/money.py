@@ -18,12 +18,17 @@ _DAYS_AHEAD = 1
 
 def rates(shop: Shop, now: datetime) -> list[Payload]:
     """Return a rate to the shop's currency for each day and other currency."""
-    own = shop.settings["currency"]
+    own_currency = shop.settings["currency"]
     return [
-        {"date": f"{day}", "base": currency, "currency": own, "rate": f"{_rate(currency, own, day)}"}
+        {
+            "date": f"{day}",
+            "base": currency,
+            "currency": own_currency,
+            "rate": f"{_rate(currency, own_currency, day)}",
+        }
         for day in _days(now, ahead=_DAYS_AHEAD)
         for currency in WORTH
-        if currency != own
+        if currency != own_currency
     ]
 
 
@@ -50,11 +55,11 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
         amount = _cents(daily * dice.uniform(0.7, 1.3))
         clicks = round(float(amount) / dice.uniform(0.6, 1.1))
         claimed = round(clicks * dice.uniform(0.01, 0.05))
-        named = {"campaign_name": name} if name else {}
+        names = {"campaign_name": name} if name else {}
         total += amount
         yield (
             base
-            | named
+            | names
             | {
                 "campaign_id": campaign,
                 "amount": f"{amount}",

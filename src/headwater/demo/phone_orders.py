@@ -36,8 +36,8 @@ _UNREADABLE = (
 def write_file(events: Sequence[Payload], now: datetime) -> str:
     """Return the file: customers who signed up earlier order again by phone."""
     before = f"{now - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
-    known = [each["email"] for each in events if "email" in each and each["event_time"] < before]
-    emails = list(dict.fromkeys(known))[-ORDERS:]
+    customers = [each["email"] for each in events if "email" in each and each["event_time"] < before]
+    emails = list(dict.fromkeys(customers))[-ORDERS:]
     rows = [("Bestellnummer", "E-Mail", "Gesamtbetrag", "Bestelldatum")]
     for number, email in enumerate(emails):
         day = f"{now - timedelta(days=len(emails) - number, hours=1):%d.%m.%Y %H:%M}"

@@ -121,8 +121,8 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
-        named = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
-        space = named[0] if named else await spaces.create_space(connection, changes)
+        existing = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
+        space = existing[0] if existing else await spaces.create_space(connection, changes)
         await begin_alerts(connection, space)
         if not await sites.list_sites(connection, space.id):
             new_site = sites.NewSite("Shop", [shop.origin])
@@ -159,17 +159,17 @@ class _Filling:
         """Send everything; the ad platforms are connected before the latest events."""
         every = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
         every[0][1].visits[:] = visits_seen(every[0][1].visits, self._now)
-        for sample, sent in every:
+        for sample, sample_journeys in every:
             self._send_money(sample)
-            self._send_past(sample, sent)
+            self._send_past(sample, sample_journeys)
         self._wait()
-        first, sent = every[0]
+        first, sample_journeys = every[0]
         self._connect(first, user_id)
-        orders = write_file(sent.events, self._now)
+        orders = write_file(sample_journeys.events, self._now)
         asyncio.run(import_orders(self._settings, first.space, user_id, orders))
-        for sample, sent in every:
-            self._send_latest(sample, sent)
-            visits, events = len(sent.visits), len(sent.events)
+        for sample, sample_journeys in every:
+            self._send_latest(sample, sample_journeys)
+            visits, events = len(sample_journeys.visits), len(sample_journeys.events)
             print_text(f"{sample.space.name}: sent {visits} visits and {events} events")
         self._wait()
         self._change_reports(first, user_id)
@@ -184,14 +184,14 @@ class _Filling:
         for batch in _batches(money.spend(shop, self._now)):
             client.put("/spend", {"spend": batch})
 
-    def _send_past(self, sample: SampleSpace, sent: Journeys) -> None:
+    def _send_past(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
         client = self._client(sample)
         if not _has_events(client, sample.space, self._now):  # from an earlier run, with its own visits
-            recent = [visit for visit in sent.visits if is_recent(visit, self._now)]
-            for batch in _batches(sent.visits[: len(sent.visits) - len(recent)]):
+            recent = [visit for visit in sample_journeys.visits if is_recent(visit, self._now)]
+            for batch in _batches(sample_journeys.visits[: len(sample_journeys.visits) - len(recent)]):
                 client.post("/touchpoints/batch", {"touchpoints": batch})
             self._tracker(sample).report_visits(sample.shop, recent, self._now)
-        for batch in _batches([each for each in sent.events if each["event_time"] < self._since]):
+        for batch in _batches([each for each in sample_journeys.events if each["event_time"] < self._since]):
             client.post("/events/batch", {"events": batch})
 
     def _connect(self, sample: SampleSpace, user_id: int) -> None:
@@ -201,10 +201,10 @@ class _Filling:
         if webhook is not None:
             deliver_orders(self._base_url, *webhook, self._now)
 
-    def _send_latest(self, sample: SampleSpace, sent: Journeys) -> None:
+    def _send_latest(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
         """Send the other events, most in batches, the latest one by one, and actions of new visitors."""
         client = self._client(sample)
-        events = [event for event in sent.events if event["event_time"] >= self._since]
+        events = [event for event in sample_journeys.events if event["event_time"] >= self._since]
         for batch in _batches(events[:-SINGLY]):
             client.post("/events/batch", {"events": batch})
         for event in events[-SINGLY:]:

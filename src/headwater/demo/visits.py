@@ -74,21 +74,21 @@ def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payloa
     """Return an item of a report, dated one second early: a page is opened before any action on it."""
     ago = datetime.now(UTC) - at + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
-    known = {name: value for name, value in values.items() if value is not None}
-    return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **known}
+    given = {name: value for name, value in values.items() if value is not None}
+    return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **given}
 
 
 def _list_pages(shop: Shop, visit: Payload, now: datetime) -> list[Payload]:
     key = f"{visit['trk_token']}/{visit['occurred_at']}"
     dice = random.Random(key)  # noqa: S311 # repeatable on purpose
-    at, url = _moment(visit), visit["url"]
-    items = [make_item("page", key, at, url=url, referrer=visit.get("referrer"))]
+    moment, url = _moment(visit), visit["url"]
+    items = [make_item("page", key, moment, url=url, referrer=visit.get("referrer"))]
     for number in range(dice.randrange(4)):
-        at += timedelta(seconds=dice.randrange(10, 120))
-        if at > now:
+        moment += timedelta(seconds=dice.randrange(10, 120))
+        if moment > now:
             break
         before, url = url, f"{shop.origin}/{dice.choice(shop.pages)}"
-        items.append(make_item("page", f"{key}/{number}", at, url=url, referrer=before))
+        items.append(make_item("page", f"{key}/{number}", moment, url=url, referrer=before))
     return items
 
 

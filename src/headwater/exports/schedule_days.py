@@ -55,7 +55,9 @@ def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
     """Return the time of the first run after a moment."""
     if cadence is ExportCadence.HOURLY:
         hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-        return next(at for at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR) if at > now)
+        return next(
+            run_at for run_at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR) if run_at > now
+        )
     day = now.astimezone(zone).date() - DAY  # a clock may go back over midnight
     while True:
         due = first_instant(datetime.combine(day, time()), zone) + AFTER_DAY

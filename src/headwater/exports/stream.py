@@ -84,8 +84,8 @@ def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
         )
         # Also closed immediately after an error: until then nothing else can use the connection.
         with closing(cast("Generator[tuple[str]]", stream)) as rows:
-            while held := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
-                yield held
+            while batch := [line for (line,) in islice(rows, LINES_AT_ONCE)]:
+                yield batch
 
 
 def _write_ndjson(batches: Iterable[Sequence[str]], _: Sequence[LineColumn], sink: Sink) -> None:

@@ -139,7 +139,7 @@ class ExportAttempt:
 def explain_failure(error: Exception) -> str:
     """Return why an attempt failed, for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "No space is left in the storage of export files."
+        return "No space left in the storage of export files."
     if isinstance(error, BaseError):
         return f"The object store refused the file ({type(error).__name__})."
     if isinstance(error, OSError):

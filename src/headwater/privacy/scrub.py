@@ -108,8 +108,8 @@ def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:
     names = [Identifier(column) for column in columns]
     comma = psycopg.sql.SQL(", ")
     cleared = comma.join(psycopg.sql.SQL("{} = NULL").format(name) for name in names)
-    held = comma.join(psycopg.sql.SQL("{}.{}").format(Identifier(alias), name) for name in names)
-    return queries[statement].format(cleared=cleared, held=held)
+    condition = comma.join(psycopg.sql.SQL("{}.{}").format(Identifier(alias), name) for name in names)
+    return queries[statement].format(cleared=cleared, held=condition)
 
 
 _CLEAR_CONTACTS = _clear("clear_contacts", "c", list_personal_columns("contacts"))

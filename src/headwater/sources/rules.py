@@ -59,9 +59,9 @@ def _find_placement(network: str, evidence: Evidence) -> str | None:
     """Return the platform that showed a network's ad; None if utm_source or the referrer show that the link
     was shared from another place after the click.
     """
-    named, referrer = evidence.named, evidence.referrer
-    if named is not None:
-        platform = strip_kind(named)
+    name, referrer = evidence.named, evidence.referrer
+    if name is not None:
+        platform = strip_kind(name)
     elif isinstance(referrer, ListedReferrer):
         platform = strip_kind(referrer.target)
     else:
@@ -72,7 +72,7 @@ def _find_placement(network: str, evidence: Evidence) -> str | None:
         campaign = words(evidence.parameters.get("utm_campaign", ""))
         return "youtube" if platform == "youtube" or not _VIDEO.isdisjoint(campaign) else network
     # Only utm_source wins over the network: the referrer may be a partner's.
-    return platform if named is not None else network
+    return platform if name is not None else network
 
 
 def _utm_source(evidence: Evidence) -> Source | None:

@@ -82,10 +82,10 @@ def _list_words(kind: str) -> _WordList:
     by_stars: dict[tuple[bool, bool], list[str]] = {}
     for word in words:
         by_stars.setdefault((word[0] == "*", word[-1] == "*"), []).append(word.strip("*"))
-    whole, beginnings, ends, parts = (
+    complete, beginnings, ends, parts = (
         by_stars.get(stars, []) for stars in ((False, False), (False, True), (True, False), (True, True))
     )
-    return _WordList(frozenset(whole), tuple(beginnings), tuple(ends), tuple(parts))
+    return _WordList(frozenset(complete), tuple(beginnings), tuple(ends), tuple(parts))
 
 
 _PAID, _FORMAT, _NEVER = map(_list_words, ("paid", "format", "never"))

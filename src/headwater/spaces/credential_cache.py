@@ -69,26 +69,26 @@ class CredentialCache(Generic[Key, Value]):
             if self._lookup is None or self._lookup.done():
                 self._lookup = asyncio.create_task(self._fetch(), context=Context())
             with spend():
-                known = await asyncio.shield(self._lookup)
-            if key in known and known is self._known:
-                return known[key]
+                entries = await asyncio.shield(self._lookup)
+            if key in entries and entries is self._known:
+                return entries[key]
 
     async def _fetch(self) -> dict[Key, _Entry[Value]]:
         """Run one query for all requested credentials, and for used ones that expire soon."""
         async with self._database.connection() as connection:
             now = time.monotonic()
-            known = self._known
-            ageing = [key for key, entry in known.items() if now - entry.at > FRESH_SECONDS / 2]
-            wanted = self._wanted.union(key for key in ageing if known[key].used)
+            entries = self._known
+            ageing = [key for key, entry in entries.items() if now - entry.at > FRESH_SECONDS / 2]
+            requested = self._wanted.union(key for key in ageing if entries[key].used)
             self._wanted = set()
-            cursor = await connection.execute(self._statement, {"wanted": list(wanted)})
+            cursor = await connection.execute(self._statement, {"wanted": list(requested)})
             values = {row[0]: self._read(row) for row in await cursor.fetchall()}
         for key in ageing:
-            del known[key]
-        if len(known) > MAX_KNOWN:
-            known.clear()
-        known.update((key, _Entry(values.get(key), now)) for key in wanted)
-        return known
+            del entries[key]
+        if len(entries) > MAX_KNOWN:
+            entries.clear()
+        entries.update((key, _Entry(values.get(key), now)) for key in requested)
+        return entries
 
 
 class Listener:

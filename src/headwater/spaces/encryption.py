@@ -33,8 +33,8 @@ def seal(key: bytes, secret: str, bound_to: bytes) -> bytes:
 
 
 def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
-    nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+    nonce, ciphertext = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
-        return AESGCM(key).decrypt(nonce, rest, bound_to)
+        return AESGCM(key).decrypt(nonce, ciphertext, bound_to)
     except InvalidTag:
         raise Unsealable from None

@@ -32,11 +32,11 @@ _HOW_TO_ADD = (
 )
 
 
-def refuse_source(word: str, known: tuple[str, ...]) -> str | None:
-    if word in known:
+def refuse_source(word: str, sources: tuple[str, ...]) -> str | None:
+    if word in sources:
         return None
-    names = _names(known)
-    meant = tuple(source for source in _meant(word) if source in known)
+    names = _names(sources)
+    meant = tuple(source for source in _meant(word) if source in sources)
     return names.refusal(word, meant or names.nearest(word))
 
 

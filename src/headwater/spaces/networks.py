@@ -162,8 +162,8 @@ async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
 def _check(names: SourceNames, other_names: Mapping[str, str], wanted: Network) -> None:
     others = [network for network in names.networks if network.name != wanted.name]
     errors: Errors = {}
-    if (listed := _listed_as(wanted.name)) is not None:
-        errors["name"] = [f"The name {wanted.name} belongs to the listed source {listed}."]
+    if (listed_source := _listed_as(wanted.name)) is not None:
+        errors["name"] = [f"The name {wanted.name} belongs to the listed source {listed_source}."]
     elif len(others) >= MAX_NETWORKS:
         errors["name"] = [f"The name cannot be added: a Space has at most {MAX_NETWORKS} networks."]
     elif wanted.name not in names.numbers and NUMBERS[-1] in names.numbers.values():
@@ -186,12 +186,12 @@ def _taken_spelling(
     """Return the error for a spelling that means something else."""
     mine = list_spellings(wanted.name, wanted.spellings)
     for network in others:
-        both = set(mine) & set(list_spellings(network.name, network.spellings))
-        if both:
-            return f"The spelling {min(both)} belongs to your network {network.name}."
+        shared = set(mine) & set(list_spellings(network.name, network.spellings))
+        if shared:
+            return f"The spelling {min(shared)} belongs to your network {network.name}."
     for spelling in (*wanted.spellings, wanted.name.removesuffix("_ads")):
-        if (listed := _listed_as(spelling)) is not None:
-            return f"The spelling {spelling} belongs to the listed source {listed}."
+        if (listed_source := _listed_as(spelling)) is not None:
+            return f"The spelling {spelling} belongs to the listed source {listed_source}."
     for name, source in other_names.items():
         if fold_spelling(name) in mine:
             return f"The spelling {name} is a value of utm_source that you have mapped to {source}."

@@ -66,9 +66,9 @@ async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[
 
 async def _put(connection: AsyncConnection, latest: Composed, values: Mapping[str, Any]) -> None:
     await connection.execute(DRAW_REVISION, values)
-    replaced, put = (queries[name].format(rows=latest) for name in ("replaced", "put"))
+    replaced, store = (queries[name].format(rows=latest) for name in ("replaced", "put"))
     await _save_former(connection, replaced, values, ChangeCause.SPEND_REPLACEMENTS)
-    await connection.execute(put, values)
+    await connection.execute(store, values)
     await connection.execute(NOTE_ADDED, {**values, **_NOTHING_ADDED})
 
 

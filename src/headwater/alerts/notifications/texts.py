@@ -102,11 +102,11 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
 def _aligned(table: ReportTable) -> str:
     """Return a table in columns, numbers aligned right."""
     lines = [table.columns, *([one_line(cell) for cell in row] for row in table.rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(table.columns))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     )

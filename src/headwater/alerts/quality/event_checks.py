@@ -121,11 +121,11 @@ class EventChecks:
         return Finding(kind, len(rows), len(rows) >= MOST_EVENTS, examples)
 
     async def _examples(self, kind: FindingKind, ids: Iterable[int]) -> tuple[FindingExample, ...]:
-        wanted = list(ids)
-        if not wanted:
+        event_ids = list(ids)
+        if not event_ids:
             return ()
         cursor = self._connection.cursor(row_factory=namedtuple_row)
-        values = {"space_id": self._space.id, "ids": wanted}
+        values = {"space_id": self._space.id, "ids": event_ids}
         rows: list[Any] = await fetch_all(cursor, queries["examples"], values)
         by_id = {row.id: row for row in rows}
         return tuple(
@@ -135,7 +135,7 @@ class EventChecks:
                 each,
                 by_id[each].contact_id,
             )
-            for each in wanted
+            for each in event_ids
             if each in by_id
         )
 
@@ -197,7 +197,9 @@ def _orders(rows: list[dict[str, Any]] | None, currency: str) -> tuple[FindingEx
 
 
 def _money_back(amounts: list[tuple[str, str | None]], currency: str) -> str:
-    return " and ".join(f"{Decimal(amount):,.2f} {own or currency}" for amount, own in amounts)
+    return " and ".join(
+        f"{Decimal(amount):,.2f} {own_currency or currency}" for amount, own_currency in amounts
+    )
 
 
 def _text(kind: FindingKind, row: Any, currency: str) -> str:

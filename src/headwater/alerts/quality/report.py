@@ -51,18 +51,18 @@ async def check_quality(connection: AsyncConnection, space: Space, period: TimeR
 
 def _convert_alerts(alerts: Sequence[Alert]) -> list[Finding]:
     """Return alerts as findings; destinations with the same problem are parts of one."""
-    made: list[Finding] = []
+    findings: list[Finding] = []
     for alert_kind, kind in _OF_ALERTS.items():
         ours = [alert for alert in alerts if alert.kind is alert_kind]
         if not ours:
             continue
         if ours[0].destination_id is None:
             count = ours[0].count
-            made.append(Finding(kind, count, count >= MOST_COUNTED))
+            findings.append(Finding(kind, count, count >= MOST_COUNTED))
             continue
         parts = tuple(
             FindingPart(alert.title, alert.count, destination_id=alert.destination_id, detail=alert.detail)
             for alert in ours
         )
-        made.append(Finding(kind, len(ours), parts=parts))
-    return made
+        findings.append(Finding(kind, len(ours), parts=parts))
+    return findings

@@ -98,8 +98,8 @@ class TouchpointChecks:
         return TouchpointFindings(Sample(count, since, is_all), tuple(findings))
 
     async def _finding(self, kind: FindingKind, groups: list[_Group]) -> Finding:
-        listed = groups[:MOST_PARTS]
-        examples = await self._examples([each for group in listed for each in group.ids])
+        first_groups = groups[:MOST_PARTS]
+        examples = await self._examples([each for group in first_groups for each in group.ids])
         parts = tuple(
             FindingPart(
                 group.value,
@@ -107,7 +107,7 @@ class TouchpointChecks:
                 tuple(examples[each] for each in group.ids if each in examples),
                 _SUGGESTED[kind](group.value) if kind in _SUGGESTED else None,
             )
-            for group in listed
+            for group in first_groups
         )
         count = sum(group.count for group in groups)
         if kind is FindingKind.NO_UTM_SOURCE:
@@ -120,8 +120,8 @@ class TouchpointChecks:
         values = {"space_id": self._space.id, "ids": ids}
         rows = await fetch_all(self._connection, queries["examples"], values)
         return {
-            row_id: FindingExample(url or referrer_host or "", at, contact_id=contact_id)
-            for row_id, contact_id, at, url, referrer_host in rows
+            row_id: FindingExample(url or referrer_host or "", moment, contact_id=contact_id)
+            for row_id, contact_id, moment, url, referrer_host in rows
         }
 
     def _unknown(self, groups: list[_Group]) -> list[_Group]:
@@ -131,9 +131,9 @@ class TouchpointChecks:
             value = _read_value(group.value)
             if value is None or self._is_known(value):
                 continue
-            known = merged.setdefault(value, _Group(value, 0, []))
-            known.count += group.count
-            known.ids = (known.ids + group.ids)[:MOST_EXAMPLES]
+            total = merged.setdefault(value, _Group(value, 0, []))
+            total.count += group.count
+            total.ids = (total.ids + group.ids)[:MOST_EXAMPLES]
         return sorted(merged.values(), key=lambda group: (-group.count, group.value))
 
     def _by_source(self, groups: Iterable[_Group]) -> list[_Group]:
@@ -151,11 +151,11 @@ class TouchpointChecks:
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
         """Return the unlisted sites that belong to the Space, and the payment pages."""
-        own = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
+        own_hosts = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
         excluded = make_exclusions(
-            tuple(own), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
+            tuple(own_hosts), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)
         )
-        domains = {registrable_domain(host) for host in own} - {""}
+        domains = {registrable_domain(host) for host in own_hosts} - {""}
         returns = await self._returns()
         sites: dict[FindingKind, list[_Group]] = {kind: [] for kind in _OF_SITES}
         for group in groups:

@@ -25,14 +25,14 @@ class Wanted:
     nonce: str = ""
 
 
-def blocking_directive(policies: Sequence[str], wanted: Wanted) -> str:
+def blocking_directive(policies: Sequence[str], address: Wanted) -> str:
     """Return the first directive that blocks an address; "" if every policy allows it. A header may hold
     several policies.
     """
     for text in policies:
         for policy in text[:LONGEST_POLICY].split(","):
-            directive, sources = _governing(policy, wanted.use)
-            if directive and not _is_allowed(sources, wanted):
+            directive, sources = _governing(policy, address.use)
+            if directive and not _is_allowed(sources, address):
                 return directive
     return ""
 
@@ -46,15 +46,15 @@ def _governing(policy: str, use: Use) -> tuple[str, list[str]]:
     return directive, directives.get(directive, [])
 
 
-def _is_allowed(sources: Sequence[str], wanted: Wanted) -> bool:
+def _is_allowed(sources: Sequence[str], address: Wanted) -> bool:
     lowered = [source.lower() for source in sources]
-    if wanted.use == "script":
-        if wanted.nonce and f"'nonce-{wanted.nonce}'" in sources:
+    if address.use == "script":
+        if address.nonce and f"'nonce-{address.nonce}'" in sources:
             return True
         if "'strict-dynamic'" in lowered:
             return False
     try:
-        url, page = urlsplit(wanted.url), urlsplit(wanted.page_url)
+        url, page = urlsplit(address.url), urlsplit(address.page_url)
         return any(_matches(source, url, page) for source in lowered)
     except ValueError:
         return False

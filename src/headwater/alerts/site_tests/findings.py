@@ -60,15 +60,15 @@ def _check_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
             "If it opens in your browser, go on with the test there: what comes in counts.",
         )
         return
-    own = [tag for tag in probe.tags if tag.key == evidence.site.site_key]
+    own_tags = [tag for tag in probe.tags if tag.key == evidence.site.site_key]
     mentioned = evidence.site.site_key in probe.keys
-    if probe.tags and not own:
+    if probe.tags and not own_tags:
         yield _wrong_key(evidence, probe.tags[0].key)
-    elif not own and not mentioned:
+    elif not own_tags and not mentioned:
         yield _wrong_key(evidence, probe.keys[0]) if probe.keys else _absent(evidence)
-    elif RefusalReason.KEY in evidence.refusals and not own:
+    elif RefusalReason.KEY in evidence.refusals and not own_tags:
         yield _wrong_key(evidence, evidence.refusals[RefusalReason.KEY].detail)
-    for tag in own[:1]:
+    for tag in own_tags[:1]:
         yield from _check_tag(tag, evidence)
     yield from _check_origin(evidence, probe.final_url)
 

@@ -66,39 +66,39 @@ def _is_policy(attributes: dict[str, str]) -> bool:
 
 
 def _tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
-    at = scripts = 0
-    while (match := _TAG.search(html, at)) is not None and scripts < MOST_SCRIPTS:
+    position = scripts = 0
+    while (match := _TAG.search(html, position)) is not None and scripts < MOST_SCRIPTS:
         name = match[1].lower()
         if name == "!--":
             end = html.find("-->", match.end())
             if end < 0:
                 return
-            at = end + 3
+            position = end + 3
             continue
-        attributes, at = _attributes(html, match.end())
+        attributes, position = _attributes(html, match.end())
         if name in ("script", "meta"):
             scripts += 1
             yield name, attributes
         if name in _END:
-            closing = _END[name].search(html, at)
+            closing = _END[name].search(html, position)
             if closing is None:
                 return
-            at = closing.end()
+            position = closing.end()
 
 
-def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
+def _attributes(html: str, position: int) -> tuple[dict[str, str], int]:
     """Return a tag's attributes, the first of each name, and the end of the tag."""
     attributes: dict[str, str] = {}
     for _ in range(MOST_ATTRIBUTES):
-        match = _ATTRIBUTE.match(html, at)
+        match = _ATTRIBUTE.match(html, position)
         if match is None:
             break
-        at = match.end()
+        position = match.end()
         value = (match[2] or "")[: LONGEST_VALUE + 2]
         quoted = value[:1] in ('"', "'")
         plain = unescape(value.strip(value[:1]) if quoted else value)
         attributes.setdefault(match[1][:LONGEST_VALUE].lower(), plain[:LONGEST_VALUE])
-    space = _SPACE.match(html, at)
-    at = space.end() if space else at
-    end = html.find(">", at)
+    space = _SPACE.match(html, position)
+    position = space.end() if space else position
+    end = html.find(">", position)
     return attributes, len(html) if end < 0 else end + 1

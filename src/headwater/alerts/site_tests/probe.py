@@ -104,8 +104,8 @@ class _Probing:
 
     async def _get(self, url: str) -> EgressResponse:
         request = EgressRequest(url=_plain(url), method="GET", headers=_HEADERS)
-        left = max(0.1, self._ends - time.monotonic())
-        return await self._egress.send(request, left, most_bytes=MOST_BYTES)
+        remaining = max(0.1, self._ends - time.monotonic())
+        return await self._egress.send(request, remaining, most_bytes=MOST_BYTES)
 
     def _has_click(self, url: str) -> bool:
         pair = urlencode({CLICK_PARAMETER: self._target.click_id})

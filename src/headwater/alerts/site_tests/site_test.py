@@ -41,15 +41,15 @@ def read_page_url(text: str, site: Site) -> str:
         raise Invalid({"url": [refusal]})
     origin = origins[0]
     if "*" in origin or origin == OPAQUE or not is_among(origin, site.origins):
-        known = ", ".join(site.origins[:3])
+        examples = ", ".join(site.origins[:3])
         refusal = (
-            f"{origin} is not an address of the site ({known}). Use one of these, or add it in the"
+            f"{origin} is not an address of the site ({examples}). Use one of these, or add it in the"
             " site's settings first."
         )
         raise Invalid({"url": [refusal]})
-    rest = pasted.partition("://")[2] or pasted
-    authority_ends = min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))
-    path = rest[authority_ends:].partition("#")[0]
+    address = pasted.partition("://")[2] or pasted
+    authority_ends = min((index for index in map(address.find, "/?#") if index >= 0), default=len(address))
+    path = address[authority_ends:].partition("#")[0]
     return f"{origin}{path if path.startswith('/') else f'/{path}'}"
 
 

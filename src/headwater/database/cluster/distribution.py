@@ -86,24 +86,24 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        left = [place for place in list_places(connection) if not place.is_placed]
+        unplaced = [place for place in list_places(connection) if not place.is_placed]
         if not connection.execute(queries["nodes"]).fetchall()[0][0]:
             raise DistributionError(
                 DistributionRefusal.NO_NODES,
                 "the cluster has no node for Spaces: add one with citus_add_node",
             )
         connection.execute(queries["prepare"])
-        moved = {"tables": [place.table for place in left]}
+        moved = {"tables": [place.table for place in unplaced]}
         for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
-        references = _drop_references(connection, [place.table for place in left])
-        for place in left:
+        references = _drop_references(connection, [place.table for place in unplaced])
+        for place in unplaced:
             _move(connection, place)
         for table, name, definition in references:
             names = {"table": Identifier(table), "name": Identifier(name)}
             statement = queries["add_reference"].format(definition=SQL(definition), **names)
             connection.execute(statement)
-    return left
+    return unplaced
 
 
 def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:

@@ -151,14 +151,14 @@ class Archive:
         """Yield the dump's SQL in chunks; `progress` receives the compressed bytes read. Raises BackupError
         if the SQL differs from the original, and before it grows larger than a dump of this size can be.
         """
-        checksum, read, unpacked = hashlib.sha256(), 0, 0
+        checksum, read_bytes, unpacked = hashlib.sha256(), 0, 0
         most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
         inflate = zlib.decompressobj(wbits=31)
         with _refuse_damage(self.path), self._zip.open(DUMP) as entry:
             while (data := entry.read(CHUNK_BYTES)) and not inflate.eof:
                 checksum.update(data)
-                read += len(data)
-                progress(read)
+                read_bytes += len(data)
+                progress(read_bytes)
                 while data and not inflate.eof:
                     piece = inflate.decompress(data, PIECE_BYTES)
                     data = inflate.unconsumed_tail

@@ -97,8 +97,8 @@ def set_aside(path: Path, now: datetime, installation_id: str) -> Path:
         path.rename(aside)
     except OSError as error:
         raise JournalError(f"cannot put {path} aside: {error.strerror}") from None
-    whole = journal.erasures if journal is not None else []
-    append(path, installation_id, whole, None)
+    erasures = journal.erasures if journal is not None else []
+    append(path, installation_id, erasures, None)
     return aside
 
 
@@ -122,10 +122,10 @@ def _append(
         raise DamagedJournalError(f"{path} is damaged")
     if journal.installation_id != installation_id:
         raise JournalError(f"{path} belongs to another installation; use a separate backup folder for each")
-    known = {_key(erasure) for erasure in journal.erasures}
+    existing = {_key(erasure) for erasure in journal.erasures}
     erasures, mark = news
-    added = [erasure for erasure in erasures if _key(erasure) not in known]
-    lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in added]
+    missing = [erasure for erasure in erasures if _key(erasure) not in existing]
+    lines: Sequence[_Line] = [_Line(erasure=erasure) for erasure in missing]
     if mark is not None:
         lines = [*lines, _Line(complete_until=mark)]
     if lines:
@@ -134,7 +134,7 @@ def _append(
         file.write(b"".join(map(_encode, lines)))
         file.flush()
         os.fsync(file.fileno())
-    return len(added)
+    return len(missing)
 
 
 def _key(erasure: PastErasure) -> Key:
@@ -152,11 +152,11 @@ def _checksum(text: bytes) -> bytes:
 
 def _parse(content: bytes) -> Journal | None:
     """Return the content of a journal; None if the file is not one. An incomplete last line is ignored."""
-    *texts, rest = content.split(b"\n")
+    *texts, remainder = content.split(b"\n")
     lines = [_decode(text) for text in texts]
     if not lines or lines[0] is None or lines[0].installation is None:
         return None
-    journal = Journal(lines[0].installation, size=len(content) - len(rest))
+    journal = Journal(lines[0].installation, size=len(content) - len(remainder))
     for number, line in enumerate(lines[1:], 2):
         if line is None:
             journal.damaged.append(number)

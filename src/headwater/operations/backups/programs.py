@@ -37,9 +37,9 @@ def find_dump_program(server_major: int) -> Program:
     for program in programs:
         if program.major >= server_major:
             return program
-    known = " and ".join(program.version for program in programs) or "none"
+    versions = " and ".join(program.version for program in programs) or "none"
     raise BackupError(
-        f"the server is PostgreSQL {server_major}, and pg_dump must not be older ({known} found);"
+        f"the server is PostgreSQL {server_major}, and pg_dump must not be older ({versions} found);"
         f" install the client programs of PostgreSQL {server_major} so that `pg_dump` is in PATH"
     )
 

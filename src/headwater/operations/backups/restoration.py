@@ -81,8 +81,8 @@ def refuse_other_schema(archive: Archive) -> None:
             f"{archive.path} was made by a version of Headwater from before the first release, with"
             f" another schema: {TAKE_ALONG}"
         )
-    known = {migration.name for migration in migrations()}
-    newer = sorted(set(archive.manifest.migrations) - known)
+    own_names = {migration.name for migration in migrations()}
+    newer = sorted(set(archive.manifest.migrations) - own_names)
     if newer:
         raise BackupError(
             f"{archive.path} was made by Headwater {archive.manifest.headwater} and has the"

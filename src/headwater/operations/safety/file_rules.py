@@ -105,6 +105,6 @@ def _judge_backup_dir(facts: FileFacts) -> Iterator[Risk]:
 
 
 def _name(paths: tuple[Path, ...]) -> str:
-    named = ", ".join(map(str, paths[:MOST_NAMED]))
+    names = ", ".join(map(str, paths[:MOST_NAMED]))
     more = len(paths) - MOST_NAMED
-    return f"{named} and {more} more" if more > 0 else named
+    return f"{names} and {more} more" if more > 0 else names

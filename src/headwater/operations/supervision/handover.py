@@ -55,18 +55,18 @@ def own_command() -> list[str]:
 
 def become_next(handover: Handover) -> None:
     """Execute the program on disk. Returns only by an exception: OSError if it cannot be run."""
-    kept = [handover.socket, *(process.leash for process in handover.processes)]
+    descriptors = [handover.socket, *(process.leash for process in handover.processes)]
     if handover.lock is not None:
-        kept.append(handover.lock)
+        descriptors.append(handover.lock)
     reading = _write(asdict(handover))
     try:
-        _set_inheritable([reading, *kept], True)
+        _set_inheritable([reading, *descriptors], True)
         hold_back()
         command = own_command()
         os.execv(command[0], [*command, OPTION, str(reading)])  # noqa: S606 # no shell is wanted
     except OSError:
         listen_again()
-        _set_inheritable(kept, False)
+        _set_inheritable(descriptors, False)
         os.close(reading)
         raise
 

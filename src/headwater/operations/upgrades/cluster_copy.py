@@ -58,8 +58,8 @@ def _command(old: Embedded, new: Embedded) -> list[str]:
 
 def _environment(password: str) -> dict[str, str]:
     """Return the environment without variables that point PostgreSQL's programs at another server."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return {**own, "PGPASSWORD": password}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**environment, "PGPASSWORD": password}
 
 
 def _add_notes(folder: Path, log: Path) -> None:

@@ -47,13 +47,13 @@ def read_content(url: str) -> Content:
 
 def require_same(before: Content, after: Content) -> None:
     """Raise UpgradeError if an upgrade lost anything or made anything unsafe."""
-    kept = {**before.tables, **before.objects}
+    expected = {**before.tables, **before.objects}
     present = {**after.tables, **after.objects}
-    for name in sorted(kept.keys() | present.keys()):
-        if kept.get(name) != present.get(name):
+    for name in sorted(expected.keys() | present.keys()):
+        if expected.get(name) != present.get(name):
             raise UpgradeError(
                 f"the new cluster differs from the old one: {name} has"
-                f" {present.get(name, 'nothing')} instead of {kept.get(name, 'nothing')}"
+                f" {present.get(name, 'nothing')} instead of {expected.get(name, 'nothing')}"
             )
     if unsafe := sorted(after.risks - before.risks):
         raise UpgradeError(f"the new cluster has a new risk: {unsafe[0]}")

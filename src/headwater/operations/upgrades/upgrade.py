@@ -147,9 +147,9 @@ def _alone(root: Path) -> Generator[Path]:
 
 def _refuse_unfit(old: Embedded) -> None:
     """Raise UpgradeError if the upgrade could not finish."""
-    kept = kept_directory(old.root, old.programs.major)
-    if kept.exists():
-        raise UpgradeError(f"{kept} exists from an earlier upgrade: move it away")
+    old_cluster = kept_directory(old.root, old.programs.major)
+    if old_cluster.exists():
+        raise UpgradeError(f"{old_cluster} exists from an earlier upgrade: move it away")
     if old.cluster.is_symlink() or old.cluster.stat().st_dev != old.root.stat().st_dev:
         raise UpgradeError(
             f"{old.cluster} is on another disk than {old.root}, so that it cannot be renamed:"
@@ -176,10 +176,10 @@ def _measure(folder: Path) -> int:
 
 def _remove(root: Path) -> None:
     """Stop the server of an unfinished upgrade, and remove its files."""
-    left = upgrading_directory(root)
-    if left.exists():
-        Embedded(left).end_orphan()
-        shutil.rmtree(left)
+    unfinished = upgrading_directory(root)
+    if unfinished.exists():
+        Embedded(unfinished).end_orphan()
+        shutil.rmtree(unfinished)
         sync_directory(root)
 
 

@@ -106,9 +106,9 @@ def build_link(address: str, parts: LinkParts) -> str:
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
     path, _, query = page.partition("?")
-    kept = [part for part in query.split("&") if part and read_name(part) not in SET_BY_LINKS]
-    added = [f"{name}={quote(value, safe=_MACROS)}" for name, value in list_parameters(parts).items()]
-    return f"{path}?{'&'.join([*kept, *added])}{hash_sign}{fragment}"
+    existing = [part for part in query.split("&") if part and read_name(part) not in SET_BY_LINKS]
+    new = [f"{name}={quote(value, safe=_MACROS)}" for name, value in list_parameters(parts).items()]
+    return f"{path}?{'&'.join([*existing, *new])}{hash_sign}{fragment}"
 
 
 def read_page_address(address: str) -> str:

@@ -48,8 +48,8 @@ class AuthorizationGrant:
         if not VERIFIER.fullmatch(verifier):
             return False
         digest = hashlib.sha256(verifier.encode()).digest()
-        made = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        return hmac.compare_digest(made, self.code_challenge)
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return hmac.compare_digest(challenge, self.code_challenge)
 
 
 @dataclass(frozen=True)

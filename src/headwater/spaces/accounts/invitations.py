@@ -77,8 +77,8 @@ async def list_invitations(connection: AsyncConnection, space_id: int) -> list[I
 
 async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
     """Return an open invitation. Raises NotFound."""
-    listed = await list_invitations(connection, space_id)
-    match = next((invitation for invitation in listed if invitation.id == invitation_id), None)
+    invitations = await list_invitations(connection, space_id)
+    match = next((invitation for invitation in invitations if invitation.id == invitation_id), None)
     if match is None:
         raise NotFound("Invitation")
     return match

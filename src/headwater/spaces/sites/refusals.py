@@ -107,8 +107,8 @@ class RefusalNotes:
     def note_key(self, origin: str, key: str) -> None:
         """Record that a page of an origin used an unknown key. `origin` must be accepted by `sent_host`."""
         if len(origin) <= LONGEST_DETAIL:
-            known = key if _KEY.fullmatch(key) else "no key"
-            self._remember(_Note(0, 0, RefusalReason.KEY, origin), known)
+            detail = key if _KEY.fullmatch(key) else "no key"
+            self._remember(_Note(0, 0, RefusalReason.KEY, origin), detail)
 
     def start(self) -> None:
         self._task.start()

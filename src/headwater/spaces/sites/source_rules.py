@@ -14,8 +14,8 @@ queries = Queries(__name__, "source_rules.sql")
 
 
 async def fetch_source_rules(connection: AsyncConnection, space: Space) -> SourceRules:
-    own = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
-    hosts = tuple(host for host in own if read_address(host) is not None)
+    own_hosts = (*space.own_domains, *await fetch_own_hosts(connection, space.id))
+    hosts = tuple(host for host in own_hosts if read_address(host) is not None)
     return SourceRules(
         make_exclusions(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers)), space.sources
     )
