@@ -73,7 +73,6 @@ async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
 
 
 def usual_text(space: Space, judgement: Judgement) -> str:
-    """Describe the observed and the usual value."""
     usual, steps = judgement.usual, judgement.steps
     if judgement.rule in (Rule.UNATTRIBUTED_ROSE, Rule.DELIVERIES_FAILED):
         return (

@@ -23,7 +23,6 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "counts.sql")
 
 MOST_ROWS = 100_000
-"""Rows per statement."""
 MOST_STORED = 2**63 - 1
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 KEEP_COUNTS = timedelta(days=45)
@@ -156,7 +155,6 @@ class CountTable:
 
 
 async def read_counts(connection: AsyncConnection, space: Space, end: datetime) -> CountTable:
-    """Return a Space's counts up to an hour."""
     start = (end - KEEP_COUNTS).replace(hour=0)
     values = {"space_id": space.id, "start": start}
     rows = await fetch_all(connection, queries["read"], values)

@@ -198,7 +198,6 @@ def _find_signs(problems: list[Alert], history: AlertHistory, now: datetime) -> 
 
 
 def _hour(moment: datetime, space: Space) -> datetime:
-    """Return the start of the Space's local hour."""
     return local(moment, space).replace(minute=0, second=0, microsecond=0)
 
 

@@ -87,8 +87,6 @@ class AlertStep:
 
 
 class AlertHistory:
-    """The alert history of one Space during a pass."""
-
     def __init__(self, connection: AsyncConnection, space_id: int) -> None:
         self._connection, self._space_id = connection, space_id
         self._alerts: dict[tuple[Rule, str], StoredAlert] = {}

@@ -9,7 +9,6 @@ from headwater.alerts.series import CountSeries, UsualRange
 LONGEST_WINDOW = 168
 """The longest judged period, in hours."""
 CONSEQUENCES = frozenset({Rule.SOURCE_VISITS_FELL, Rule.UNATTRIBUTED_ROSE})
-"""Rules that are not judged while all visits are missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,6 @@ class RuleText:
     page: str
     """The path of the page that helps, after the Space's."""
     page_remedy: str = ""
-    """The remedy on that page, if `remedy` names a command."""
 
     @property
     def advice(self) -> str:

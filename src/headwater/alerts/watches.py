@@ -48,7 +48,6 @@ class RuleChoice:
     muted_until: datetime | None = None
 
     def is_muted(self, now: datetime) -> bool:
-        """Return whether its alerts send no messages."""
         return self.muted_until is not None and self.muted_until > now
 
 
@@ -111,7 +110,6 @@ async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Ru
 
 
 async def choose(connection: AsyncConnection, space_id: int, rule: Rule, choice: RuleChoice) -> None:
-    """Store a Space's settings for a rule."""
     values = {
         "space_id": space_id,
         "rule": rule,

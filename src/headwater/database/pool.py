@@ -56,8 +56,6 @@ _SYSTEM = {"db.system.name": "postgresql"}
 
 
 class PooledConnection(AsyncConnection):
-    """A connection of a pool, and the Space that its session is confined to."""
-
     space_role: str | None = None
     """The role of confined sessions; None if the session cannot switch to it."""
     _confined_to: int | None = None

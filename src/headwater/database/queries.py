@@ -78,7 +78,6 @@ async def fetch_one(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> Row:
-    """Return the row of a query that always has one."""
     row = await fetch_optional(source, query, values)
     assert row is not None
     return row

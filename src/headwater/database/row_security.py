@@ -57,7 +57,6 @@ def serving(space_id: int) -> Generator[None]:
 
 
 def fetch_role(connection: Connection[Any]) -> SpaceRole:
-    """Return the role of confined sessions."""
     row = connection.execute(queries["role"]).fetchone()
     assert row is not None
     return SpaceRole(*row)

@@ -29,7 +29,6 @@ FILLING = timedelta(hours=1)
 
 
 def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:
-    """Return the visits that the incidents did not prevent."""
     return [visit for visit in visits if not _is_lost(visit, now)]
 
 

@@ -135,7 +135,6 @@ class SamplePerson:
 
     @property
     def _answer(self) -> Payload:
-        """Return the person's answer; most give none."""
         if self.number % ANSWERING:
             return {}
         return {"heard_about_us": ANSWERS[self.number // ANSWERING % len(ANSWERS)]}

@@ -12,13 +12,10 @@ class Channel:
     """Parameters of its links; {campaign}, {advert} and {click} are replaced for each click."""
     referrer: str | None = None
     campaigns: tuple[tuple[str, str], ...] = (("", ""),)
-    """Campaign and ad of each link."""
 
 
 @dataclass(frozen=True)
 class AdAccount:
-    """An ad account and its daily costs."""
-
     platform: str
     id: str
     currency: str

@@ -86,7 +86,6 @@ FROM json_to_recordset(%(events)s::json)
            self_reported_source text, source_mask bigint, warnings text[], sender text, {types});
 
 -- name: note_currencies
--- Record the days (UTC) of new events with a currency.
 INSERT INTO currency_days (space_id, currency, day)
 SELECT %(space_id)s, r.currency, 'epoch'::date + r.day
 FROM json_to_recordset(%(days)s::json) AS r (currency text, day int)

@@ -45,7 +45,6 @@ class Field:
     """
     joins: tuple[str, ...] = ()
     needs_sources: bool = False
-    """True for a field that exists only with `sources`."""
     is_per_event: bool = True
     """True for a field that is equal in all rows of an event."""
     type: ColumnType = ColumnType.TEXT

@@ -15,8 +15,6 @@ from headwater.sources.source_names import SHIPPED_ALONE, SourceNames
 
 @dataclass(frozen=True)
 class EventSelection:
-    """The events to list or export, and the fields of their rows."""
-
     time: TimeRange
     event_names: tuple[str, ...]
     attribution: Attribution | None
@@ -30,7 +28,6 @@ class EventSelection:
     fit: FitChoice | None = None
     """The training run of a data-driven model."""
     sources: SourceNames = SHIPPED_ALONE
-    """The Space's source names, shown in rows."""
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,6 @@ class Walk(Protocol):
 
 
 def start_walk(walked: PageEvents) -> Walk:
-    """Return the cheapest walk for a request."""
     attribution = walked.request.selection.attribution
     if attribution is None:
         return _EveryEvent(walked)

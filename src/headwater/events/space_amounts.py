@@ -31,8 +31,6 @@ _CERTAIN = MAX_PAGE_AMOUNT // UNIT
 
 
 class TwoCurrencies(NamedTuple):
-    """An amount's currency, and its value in the Space's currency."""
-
     currency: str
     in_space_currency: Decimal | None
 

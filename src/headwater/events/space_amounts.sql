@@ -14,7 +14,6 @@ coalesce(e.sender IN ('browser', 'signed_browser'), false) AND NOT e.amount_conf
 e.event_time
 
 -- name: is_foreign
--- Whether an event's amount may need conversion.
 (e.currency <> s.currency OR abs(e.amount) > %(certain)s) AND e.amount IS NOT NULL
 
 -- name: among

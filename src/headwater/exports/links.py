@@ -25,7 +25,6 @@ class Download:
         return f"{base_url}{PATH}/{self.file}/{quote(self.download_name)}?{query}"
 
     def admits(self, signing_key: bytes, query: dict[str, str], now: float) -> bool:
-        """Return whether this query is an unexpired link to this file."""
         expires = query.get("expires", "")
         if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
             return False

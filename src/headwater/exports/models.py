@@ -25,8 +25,6 @@ class ExportRequest:
 
 @dataclass(frozen=True)
 class ExportJob:
-    """A job as presented by the API."""
-
     id: int
     kind: str
     status: Literal["queued", "processing", "completed", "failed"]
@@ -56,7 +54,6 @@ class ClaimedJob:
     id: int
     lease: UUID
     file: str
-    """The name of the first file."""
     attempts: int
     request: ExportRequest
     folder: str | None = None

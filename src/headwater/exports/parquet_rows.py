@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 GROUP_ROWS = 131_072
 """Rows of a row group, which readers distribute among their threads."""
 BATCH_ROWS = 8_192
-"""Rows decoded at a time."""
 COMPRESSION = "zstd(1)"
 
 

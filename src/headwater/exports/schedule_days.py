@@ -67,7 +67,6 @@ def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def each_day(first: date, last: date) -> Iterator[date]:
-    """Yield the days from the first to the last."""
     day = first
     while day <= last:
         yield day

@@ -64,8 +64,6 @@ class ExportSchedule:
 
 @dataclass(frozen=True)
 class ScheduleStatus(ExportSchedule):
-    """A schedule and the state of its files."""
-
     completed_at: datetime | None
     waiting: int
     """Folders with waiting or running jobs."""
@@ -75,7 +73,6 @@ class ScheduleStatus(ExportSchedule):
 
 
 def build_folder(space_id: int, name: str) -> str:
-    """Return the folder of a schedule's files in the storage."""
     return f"space={space_id}/{name}"
 
 

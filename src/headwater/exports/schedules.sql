@@ -8,7 +8,6 @@ WHERE (SELECT count(*) FROM export_schedules s WHERE s.space_id = %(space_id)s) 
 RETURNING id;
 
 -- name: list
--- The schedules of a Space, or one of them, with the state of their files.
 SELECT s.id, s.name, s.kind, s.cadence, s.request, s.extension, s.rows_per_file, s.first_day,
        s.next_day, s.rewritten_days, s.next_at, r.completed_at, r.waiting, r.failed, r.error
 FROM export_schedules s

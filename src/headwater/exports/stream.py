@@ -27,7 +27,6 @@ class FileSet:
     rows_per_file: int | None
     """None for a single file of any size."""
     open: Callable[[int], AbstractContextManager[Sink]]
-    """Opens the file with a number, from 1."""
 
 
 class LineReader:

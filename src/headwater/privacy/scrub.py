@@ -69,7 +69,6 @@ def _hold_imports(connection: Connection[Any], space_id: int, person: PayloadMat
 
 
 def _redact(connection: Connection[Any], space_id: int, queue: str, person: PayloadMatcher) -> None:
-    """Redact the rows of a queue that mention the person, in one pass."""
     table = {"queue": Identifier(queue)}
     rows = connection.cursor().stream(queries["payloads"].format(**table), {"space_id": space_id})
     redacted = [

@@ -96,7 +96,6 @@ UPDATE contacts c SET {cleared}
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
 
 -- name: clear_events
--- Clear the origin of events; the events stay.
 UPDATE events e SET {cleared}
 WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;

@@ -43,7 +43,6 @@ def _read_bare(text: str) -> Address | None:
     if text.startswith("//"):
         return _split(text[2:])
     address = _split(text, with_user=False)
-    # Any host has a dot.
     return address if address is not None and "." in address.host else None
 
 

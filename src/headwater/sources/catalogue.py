@@ -70,7 +70,6 @@ SOURCES = (
     "chatgpt_ads",
     PAID_OTHER,
 )
-"""In the order of their numbers."""
 
 PAID = "paid"
 CHANNELS = (PAID, "ai", "organic", "email", "sms", "referral", "direct")

@@ -52,7 +52,6 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
     """True if utm_medium, trk_type or trk_network indicates paid traffic."""
     referrer: ListedReferrer | OtherReferrer | NoTouch | None
     is_own_name: bool = False
-    """True if the Space mapped this utm_source to a source."""
     network: str | None = None
     declared_network: str | None = None
 

@@ -49,7 +49,6 @@ def explain_visit(
     exclusions: Exclusions = SHIPPED,
     names: SourceNames = SHIPPED_ALONE,
 ) -> VisitExplanation:
-    """Return the classification of a visit to `url` from `referrer`, with its explanation."""
     landing = Landing(url, referrer)
     classification = explain(landing, exclusions, names)
     outcome = classification.outcome
@@ -69,7 +68,6 @@ def _steps(evidence: Evidence) -> tuple[RuleStep, ...]:
 
 
 def _list_parameters(parameters: Collection[str]) -> Callable[[Evidence], str | None]:
-    """Return a function that lists which of these parameters a visit has."""
 
     def describe(evidence: Evidence) -> str | None:
         names = [name for name in parameters if name in evidence.parameters]

@@ -50,7 +50,6 @@ PARAMETERS = frozenset({"utm_term", *(parameter for parameter, _ in LEVELS)})
 
 
 def build_ad(parameters: dict[str, str], source: str | None) -> Ad:
-    """Return the ad in the parameters of a visit from `source`."""
     if PARAMETERS.isdisjoint(parameters):
         return NO_AD
     fields: dict[str, str] = {}

@@ -18,8 +18,6 @@ class Source(msgspec.Struct, frozen=True, gc=False):
 
 
 class NothingReason(StrEnum):
-    """The reason a visit has no new source."""
-
     OWN_HOST = "own_host"
     PAYMENT_PROVIDER = "payment_provider"
     LOGIN_HOST = "login_host"

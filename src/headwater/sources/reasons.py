@@ -123,7 +123,6 @@ def _words(rule: str) -> str:
 
 
 def _parameters(rule: str, url: str | None) -> list[Clue]:
-    """Return a rule's parameters, those in the URL first."""
     in_url = _read(url)
     if rule == "campaign":
         name = next((name for name in CAMPAIGN if name in in_url), None)

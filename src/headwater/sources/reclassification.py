@@ -30,7 +30,6 @@ class TouchKind(Enum):
     """The origin of a touch, which decides its classification."""
 
     EVENT = 1
-    """With an event that had attribution parameters."""
     SENT = 2
     """On its own, over the API or from a file."""
     VIEW = 3
@@ -83,7 +82,6 @@ def _was_paid(touch: ClassifiedTouch) -> bool:
 
 
 def _decide(kind: TouchKind, evidence: Evidence) -> tuple[str, str]:
-    """Return the source and its rule, or the reason for none."""
     if kind is TouchKind.EVENT:
         return name_source(evidence)
     outcome: Outcome = decide(evidence)

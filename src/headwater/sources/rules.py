@@ -182,9 +182,7 @@ ARRIVING: tuple[Rule, ...] = (*NAMING, _campaign, _coming_back, _other_site)
 """Rules for an opened page. Without a match, it was opened directly."""
 
 DECLARED = frozenset({"trk_source", "trk_source_alias", "trk_network_alias"})
-"""Rules for explicitly declared sources."""
 DECLARED_NETWORK = frozenset({"declared_network", "declared_network_paid"})
-"""Rules for declared paid networks of the Space."""
 
 PAID_RULES = frozenset(
     {

@@ -250,7 +250,6 @@ def _find_ad_network(name: str) -> str | None:
         match = _IN_ONE.fullmatch(name)
         is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT)
         return _TARGETS.get(match[1]) if match is not None and is_named else None
-    # No name has more words than the longest has letters.
     for index in range(min(len(parts) - 1, _LONGEST_NAME), 0, -1):
         target = _TARGETS.get("".join(parts[:index]))
         if target is not None and _are_ad_words(parts[index:]):

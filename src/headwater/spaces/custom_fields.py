@@ -26,7 +26,6 @@ DATE_SLOTS = range(26, 31)
 
 
 def slot_name(slot: int) -> str:
-    """Return a slot's name in the API, also its column."""
     return f"profile_field_{slot}"
 
 

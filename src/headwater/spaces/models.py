@@ -33,9 +33,7 @@ class Space:
     answer_phrases: dict[str, str]
     """Phrases of answers, in the form of `words_of` → self-reported source."""
     ad_consent: Literal["granted", "denied", "unknown"]
-    """The consent of events that do not state one."""
     half_life_days: int
-    """The half-life of the time-decay model, in days."""
     cost_rate: Decimal | None
     page_view_days: int | None
     """The age in days of deleted page views and visits; None keeps them."""

@@ -22,7 +22,6 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 MAX_TEXT = 255
 MAX_IGNORED = 1000
 MOST_DAYS = 365
-"""Of a half-life."""
 LEAST_VIEW_DAYS, MOST_VIEW_DAYS = 30, 3650
 """Of page views: one that a browser reports a week late must find its visit."""
 MAX_SOURCE_NAMES = 1000
@@ -43,7 +42,6 @@ class SpaceChanges:
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
     field_labels: dict[str, str] = field(default_factory=dict[str, str])
     source_names: dict[str, str] = field(default_factory=dict[str, str])
-    """Value of utm_source to its listed source."""
     answer_phrases: dict[str, str] = field(default_factory=dict[str, str])
     """Phrase of answers to its self-reported source."""
     limits: dict[str, int | None] = field(default_factory=dict[str, "int | None"])

@@ -70,7 +70,6 @@ async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, 
 
 
 async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Space:
-    """Create a Space. `changes` must contain its name."""
     cursor = await connection.execute(queries["create"], {"name": changes.settings["name"]})
     row = await cursor.fetchone()
     assert row is not None

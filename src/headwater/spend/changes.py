@@ -46,7 +46,6 @@ class ChangedSpend(NamedTuple):
     row: LedgerRow
     """With the difference as its figures."""
     is_stored: bool
-    """False if the change deleted it."""
 
 
 class TooManyChangesError(Exception):
@@ -123,7 +122,6 @@ def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers:
 def _steps(
     versions: Sequence[SpendVersion], numbers: range
 ) -> list[tuple[int, ChangeCause, list[LedgerRow]]]:
-    """Return the changes in order, with the rows that each deletes or changes."""
     steps: dict[tuple[int, int], list[LedgerRow]] = {}
     ended = {(v.end, v.row[:5]): v.end_cause for v in versions}
     for version in versions:

@@ -59,7 +59,6 @@ def format_row(row: SpendRow) -> SpendLine:
 
 
 def join_figures(figures: Iterable[Decimal | int | None]) -> str:
-    """Return figures separated by tabs."""
     return "\t".join(NULL if figure is None else str(figure) for figure in figures)
 
 

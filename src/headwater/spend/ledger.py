@@ -56,7 +56,6 @@ async def put_report(
 
 
 async def put_batch(connection: AsyncConnection, space_id: int, spend: Sequence[SpendLine]) -> None:
-    """Store a batch of a file's rows."""
     await connection.execute(queries["make_room"])
     async with connection.cursor() as cursor, cursor.copy(queries["fill"]) as copy:
         await copy.write("".join([row.text for row in spend]))
@@ -159,7 +158,6 @@ async def count_spend(connection: AsyncConnection, space_id: int, choice: SpendC
 
 
 async def delete_spend(connection: AsyncConnection, space_id: int, choice: SpendChoice) -> SpendDeletion:
-    """Delete rows, and return the extent."""
     values = choice.bound(space_id)
     await connection.execute(DRAW_REVISION, values)
     deletion = await count_spend(connection, space_id, choice)

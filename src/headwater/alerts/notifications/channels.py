@@ -149,7 +149,6 @@ async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -
 async def note_result(
     connection: AsyncConnection, space_id: int, channel_id: int, at: datetime, error: str | None
 ) -> None:
-    """Record the result of a message or a test."""
     values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None, "error": error}
     await connection.execute(queries["note_result"], values)
 

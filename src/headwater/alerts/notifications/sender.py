@@ -129,7 +129,6 @@ class MessageSender:
         self._database, self._outlet = database, outlet
 
     async def send_due(self, space_id: int, now: datetime) -> int:
-        """Send the due messages of a Space, and return their number."""
         lease = uuid4()
         async with self._database.transaction() as connection:
             claimed = await messages.claim(connection, space_id, now, lease)

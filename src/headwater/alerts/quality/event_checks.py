@@ -29,9 +29,7 @@ from headwater.spend.rates.store import load_rates
 queries = Queries(__name__, "events.sql")
 
 MOST_EVENTS = 10_000
-"""The latest events of a period to check."""
 MOST_ORDERS = 5_000
-"""The latest orders to check."""
 MOST_EXAMPLES = 5
 LATE = timedelta(days=7)
 AHEAD = timedelta(minutes=5)
@@ -143,7 +141,6 @@ class EventChecks:
 async def read_orders(
     connection: AsyncConnection, values: dict[str, Any], currency: str
 ) -> tuple[Sample, OrderShares]:
-    """Return the checked events, and the shares of linked orders among them."""
     row = await fetch_one(connection, queries["orders"], values)
     events, since, orders, with_visit, with_email, without_visit, without_email = row
     shares = OrderShares(

@@ -19,7 +19,6 @@ from headwater.spaces.models import Space
 queries = Queries(__name__, "setup.sql")
 
 MOST_LATEST = 2_000
-"""The latest rows to search."""
 MOST_FIRST = 20_000
 """The first events to search for an order."""
 MOST_HOSTS = 10

@@ -28,7 +28,6 @@ ORDER BY k.last_used_at DESC NULLS LAST, k.id
 LIMIT %(most_keys)s;
 
 -- name: hosts
--- The hosts of the latest page views.
 SELECT lower(substring(h.url FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#:]+)')) AS host,
        max(h.occurred_at) AS seen_at
 FROM (SELECT l.url, l.occurred_at FROM hits l
@@ -38,7 +37,6 @@ ORDER BY 2 DESC
 LIMIT %(most_hosts)s;
 
 -- name: destinations
--- Destinations with their last test and delivery.
 SELECT d.id, d.platform, d.name, d.status, d.tested_at, d.test_ok, d.test_message,
        (SELECT q.finished_at FROM deliveries q
         WHERE q.space_id = %(space_id)s AND q.destination_id = d.id AND q.status = 'delivered'

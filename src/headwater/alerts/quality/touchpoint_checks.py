@@ -32,9 +32,7 @@ from headwater.spaces.sites.source_rules import fetch_own_hosts
 queries = Queries(__name__, "touchpoints.sql")
 
 MOST_TOUCHPOINTS = 20_000
-"""The latest touchpoints to check."""
 MOST_ORDERS = 2_000
-"""The latest orders to check for a return from payment."""
 MOST_GROUPS = 500
 MOST_PARTS = 10
 """The values listed per finding."""

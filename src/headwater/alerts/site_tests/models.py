@@ -12,7 +12,6 @@ import msgspec
 from headwater.spaces.sites.refusals import Refusal, RefusalReason
 
 LIFETIME = timedelta(minutes=30)
-"""A test watches for this long."""
 
 
 class ScriptState(StrEnum):
@@ -66,7 +65,6 @@ class SiteTest:
     probe: PageProbe | None
 
     def is_over(self, now: datetime) -> bool:
-        """Return whether it has timed out."""
         return now >= self.started_at + LIFETIME
 
 
@@ -80,7 +78,6 @@ class ArrivedOrder:
     has_visit: bool
     """True if its contact has page views."""
     is_of_test: bool
-    """True if its contact is the test's visitor."""
     event_time: datetime
     received_at: datetime
 
@@ -89,7 +86,6 @@ class ArrivedOrder:
 class RepeatedOrder:
     order_id: str | None
     event_id: int
-    """The event that counts."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +147,7 @@ class SiteFault:
     kind: FaultKind
     title: str
     about: str
-    """One sentence."""
     remedy: str
-    """One sentence."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ class PageSource:
     scripts: list[ScriptTag] = field(default_factory=list[ScriptTag])
     policies: list[str] = field(default_factory=list[str])
     keys: list[str] = field(default_factory=list[str])
-    """Distinct site keys anywhere on the page."""
     has_tag_manager: bool = False
 
 

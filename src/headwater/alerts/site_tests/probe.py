@@ -155,7 +155,6 @@ class _Probing:
         return posixpath.relpath(self._target.endpoint, posixpath.dirname(script))
 
     async def _script(self, address: str, page_url: str) -> tuple[ScriptState, str]:
-        """Return the state of the script's address, and its fault in words."""
         page = urlsplit(page_url)
         if page.scheme == "https" and address.startswith("http:"):
             return ScriptState.INSECURE, ""

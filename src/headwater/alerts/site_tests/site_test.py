@@ -98,7 +98,6 @@ async def judge_test(
     *,
     declines_tracking: bool = False,
 ) -> SiteVerdict:
-    """Return the progress of a test, and its faults."""
     refusals = await list_refusals(connection, space_id, site_id, test.started_at - BEFORE)
     return judge(
         SiteEvidence(

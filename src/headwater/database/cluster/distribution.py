@@ -107,7 +107,6 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
 
 
 def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tuple[Any, ...]]:
-    """Drop the references from and to tables, and return them."""
     references = connection.execute(queries["references"], {"tables": tables}).fetchall()
     for table, name, _ in references:
         names = {"table": Identifier(table), "name": Identifier(name)}

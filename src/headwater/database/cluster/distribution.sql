@@ -39,7 +39,6 @@ ALTER TABLE {table} DROP CONSTRAINT {name};
 ALTER TABLE {table} ADD CONSTRAINT {name} {definition};
 
 -- name: distribute
--- Distribute a table over the nodes by Space, colocated with the others.
 SELECT create_distributed_table(%(table)s, 'space_id', colocate_with => %(beside)s);
 
 -- name: copy

@@ -59,7 +59,6 @@ class Node(NamedTuple):
 class MoveStep(NamedTuple):
     step: str
     node: Node
-    """The node of the Space after the move."""
     neighbors: int = 0
     """Other Spaces in its shard, which move with it."""
 

@@ -52,7 +52,6 @@ class WorkerConnection(Connection[TupleRow]):
 
 
 def connect(url: str) -> WorkerConnection:
-    """Return a connection for a worker, in autocommit."""
     connection = WorkerConnection.connect(
         url,
         autocommit=True,

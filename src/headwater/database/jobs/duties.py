@@ -34,6 +34,5 @@ class Duty:
     cluster. It also limits a duty's share of time for polls.
     """
     name: str = ""
-    """Its name in a Space's problems."""
     channel: str | None = None
     """Notifications on this channel start the next poll early."""

@@ -62,7 +62,6 @@ class PutOffs:
         self._due[duty, space_id] = time.monotonic() + RETRY_SECONDS
 
     def has_failed(self, duty: Duty, space_id: int) -> bool:
-        """Return whether a Space's work has failed and not succeeded since."""
         return (duty, space_id) in self._failed
 
     def is_due(self, duty: Duty, space_id: int) -> bool:

@@ -98,7 +98,6 @@ PERSONAL_IDENTIFY_MEMBERS = frozenset(
         "address_key",
     }
 )
-"""Members of an `identify` removed by an erasure."""
 
 KEPT_IDENTIFY_MEMBERS = frozenset({"occurred_at", "join_rule"})
 

@@ -11,7 +11,6 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: find_clicks
--- The first sightings of clicks.
 SELECT wanted.click, (extract(epoch FROM known.first_seen_at) * 1000000)::bigint,
        replace(known.device::text, '-', '')
 FROM unnest(%(clicks)s::text[]) AS wanted (click)

@@ -86,7 +86,6 @@ class View:
         return self.origin.rule == DIRECTLY
 
     def touch(self) -> Touch:
-        """Its origin must have a source."""
         origin = self.origin
         assert origin.source_id is not None
         return Touch(
@@ -167,7 +166,6 @@ read_origin = msgspec.json.Decoder(ViewOrigin).decode
 
 
 def build_stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
-    """Build a page view from a row of browsing.sql."""
     view_id, at, campaign, url, referrer_host, touch, origin_id, is_touch = row
     view = View(view_id, at, device, owner)
     view.campaign, view.url, view.referrer_host, view.origin_id = (campaign, url, referrer_host, origin_id)

@@ -26,7 +26,6 @@ class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     version: int = 0
     """In ms since 1970. A later statement about the same item replaces it."""
     failed: bool = False
-    """True if the refund failed and no money was returned."""
 
 
 class AcceptedRefund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
@@ -64,7 +63,6 @@ class Refund(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
     currency: str | None = None
     sender: str
     is_event: bool = False
-    """True once stored as an event."""
 
 
 class OrderMoney(msgspec.Struct, frozen=True):
@@ -153,7 +151,6 @@ def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> 
 
 
 def _newest(reports: list[RefundReport], currency: str | None) -> RefundReport:
-    """Return the report that caused a missing refund."""
     fitting = [report for report in reports if report.currency == currency and report.amount]
     return max(fitting or reports, key=lambda report: report.receipt)
 

@@ -31,7 +31,6 @@ class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=
     source_id: int
     source_rule: str
     tag_set: int | None = None
-    """Index of its tag set in the batch; None for the empty set."""
     origin_id: int | None = None
     company_id: int | None = None
     url: str | None = None
@@ -95,14 +94,12 @@ def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collecti
 def write_touchpoints(
     connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint], tag_sets: TagSets
 ) -> None:
-    """Store new touchpoints, whose tag sets are in `tag_sets`."""
     _write(connection, space_id, "write", touchpoints, tag_sets)
 
 
 def write_sources(
     connection: Connection[Any], space_id: int, sources: Collection[TouchpointSource], tag_sets: TagSets
 ) -> None:
-    """Change the sources and ads of stored touchpoints, whose tag sets are in `tag_sets`."""
     _write(connection, space_id, "write_sources", sources, tag_sets)
 
 

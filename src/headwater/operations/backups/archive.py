@@ -118,7 +118,6 @@ def _open_alone(partial: Path) -> Generator[IO[bytes]]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the files of killed backups from a folder."""
     for partial in folder.glob(f"headwater-*{SUFFIX}{PARTIAL}"):
         with suppress(OSError), partial.open("r+b") as file:
             if _lock(file):

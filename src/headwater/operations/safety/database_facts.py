@@ -41,8 +41,6 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class AccountFacts:
-    """The accounts that may log in."""
-
     has_accounts: bool
     is_open: bool
     """True while a link for the first account works."""
@@ -77,7 +75,6 @@ class DatabaseFacts:
 
 
 def gather_database_facts(connection: psycopg.Connection[Any], *, is_ours: bool) -> DatabaseFacts:
-    """Query a connection in autocommit."""
     started = time.monotonic()
     server = _fetch(connection, "server", ServerFacts)
     local = datetime.now(UTC) - timedelta(seconds=(time.monotonic() - started) / 2)

@@ -52,8 +52,8 @@ def judge_database(facts: DatabaseFacts) -> Iterator[Risk]:
             RiskSeverity.WARNING,
             "the secret key is in the table installation",
             "a dump of the database contains the encrypted secrets and their key",
-            "give every process the same HEADWATER_SECRET_KEY, then empty the column, as"
-            " docs/operations.md has it",
+            "give every process the same HEADWATER_SECRET_KEY, then empty the column (see"
+            " docs/operations.md)",
         )
 
 
@@ -65,8 +65,8 @@ def _judge_second_wall(facts: DatabaseFacts) -> Iterator[Risk]:
             RiskSeverity.WARNING,
             "row-level security is not in effect",
             why,
-            "have a superuser give Headwater's user the role of the Spaces, as docs/operations.md"
-            " has it, and restart",
+            "have a superuser give Headwater's user the role of the Spaces (see docs/operations.md),"
+            " and restart",
         )
     if facts.open_tables:
         yield Risk(
@@ -169,7 +169,6 @@ def _judge_bundled_server(server: ServerFacts) -> Iterator[Risk]:
 
 
 def _judge_own_server(server: ServerFacts) -> Iterator[Risk]:
-    """Yield the risks of an operator's own PostgreSQL."""
     if server.is_remote and not server.is_encrypted:
         yield Risk(
             "database_without_tls",

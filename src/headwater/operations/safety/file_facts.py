@@ -31,7 +31,6 @@ class FileFacts:
     open_paths: tuple[Path, ...]
     """Headwater's files that other accounts can read or write."""
     foreign_paths: tuple[Path, ...]
-    """Files of an account other than this one or PostgreSQL's."""
     has_key_file: bool
     disks: tuple[DiskFacts, ...]
     backup_dir: Path | None
@@ -42,7 +41,6 @@ class FileFacts:
 
 
 def gather_file_facts(settings: Settings, recorded_folder: Path | None) -> FileFacts:
-    """Check the files of these settings; `recorded_folder` has the latest backup."""
     root = settings.data_dir.absolute()
     folder = settings.backup_dir or recorded_folder
     backup_dir = folder.absolute() if folder is not None and folder.is_dir() else None

@@ -18,7 +18,6 @@ FAILPOINTS = ("HEADWATER_FAILPOINT", "HEADWATER_FAILPOINT_FILE")
 
 
 def judge_settings(settings: Settings, base_url: str, environ: Mapping[str, str]) -> Iterator[Risk]:
-    """Yield the risks of the settings of a service at `base_url`."""
     yield from _judge_address(settings, base_url)
     for network in settings.trusted_proxies:
         yield from _judge_proxy(network)

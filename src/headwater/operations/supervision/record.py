@@ -18,7 +18,6 @@ class ServiceRecord:
     reloads: int = 0
     failures: int = 0
     problem: str | None = None
-    """The reason of the latest failure."""
 
 
 def write_record(lock: IO[bytes] | None, record: ServiceRecord) -> None:

@@ -41,7 +41,6 @@ class Companies:
         return company
 
     def get_by_domain(self, domain: str, received_at: int) -> Company:
-        """Return or create the company of a registrable domain."""
         company = self._by_domain.get(domain)
         if company is None:
             company = self._by_domain[domain] = self._create(readable_domain(domain), received_at)

@@ -47,7 +47,6 @@ def registrable_domain(host: str) -> str:
 
 
 def readable_domain(domain: str) -> str:
-    """Return a domain in readable letters."""
     try:
         return _A_LABEL.sub(lambda label: label[1].encode().decode("punycode"), domain)
     except UnicodeError:  # not a valid A-label
@@ -62,7 +61,6 @@ def _business(host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    """Return the registrable domain of an ASCII host, or ""."""
     extracted = _EXTRACT.extract_str(host, include_psl_private_domains=True)
     return extracted.top_domain_under_public_suffix.lower()
 

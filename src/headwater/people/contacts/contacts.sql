@@ -71,7 +71,6 @@ WHERE {only}
 SELECT count(*) FROM ({rows} LIMIT %(most)s) counted;
 
 -- name: first_and_last
--- The times of the first and the last event, each from one end of its index.
 (SELECT iso_utc(min(e.event_time)) FROM events e
  WHERE e.space_id = %(space_id)s AND e.contact_id = k.id) AS first_event,
 (SELECT iso_utc(max(e.event_time)) FROM events e

@@ -245,7 +245,6 @@ ARGUMENT: dict[str, Any] = {
 
 
 def read_conditions(query: Input, labels: dict[str, str], clock: DateContext) -> tuple[Condition, ...]:
-    """Parse the conditions of a query. `labels` has the configured slots."""
     objects = query.objects(PARAMETER)
     if len(objects) > MAX_CONDITIONS:
         query.refuse(PARAMETER, f"must not have more than {MAX_CONDITIONS} conditions.")

@@ -32,7 +32,6 @@ class StoredLink(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, 
 
 
 def write_merged_contacts(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Apply the directory's merges to the stored identifiers and the merge map."""
     merged = [
         {"space_id": space_id, "merged_id": merge.loser.id, "survivor_id": merge.loser.final().id}
         for merge in directory.merges

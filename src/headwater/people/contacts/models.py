@@ -46,7 +46,6 @@ class ListContacts:
 @dataclass(frozen=True)
 class GetContact:
     labels: bool = False
-    """True to name fields by their labels."""
     trk_tokens: bool = False
     events: bool = False
     direct_touchpoints: bool = False

@@ -12,7 +12,6 @@ DERIVED_PARTS: Parts = (None, None)
 
 
 def combine_names(full: str | None, first: str | None, last: str | None) -> str | None:
-    """Return the full name, or first and last name together."""
     name = full or " ".join(part for part in (first, last) if part)
     return name.strip() or None
 

@@ -55,7 +55,6 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
 async def count_contacts(
     connection: AsyncConnection, space_id: int, selection: ContactSelection, limit: int
 ) -> int:
-    """Return the number of contacts in a selection, at most `limit`."""
     only, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
     statement = queries["count"].format(rows=queries[_find_statement(selection)].format(only=only))
     bound |= {"space_id": space_id, "most": limit}
@@ -120,7 +119,6 @@ def _with_members(line: str, extra: Mapping[str, str]) -> bytes:
 
 
 def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
-    """Return the conditions of a page on contacts `k`, and their bound values."""
     selection = request.selection
     bound = {
         "emails": list(selection.emails),

@@ -53,6 +53,5 @@ async def restore_contact(
 async def choose_primaries(
     connection: AsyncConnection, space_id: int, holders: Iterable[IdentifierHolder]
 ) -> None:
-    """Replace primary values whose identifier is gone."""
     values = [{"space_id": space_id, **holder._asdict()} for holder in holders]
     await connection.cursor().executemany(queries["primaries"], values)

@@ -57,7 +57,6 @@ class Contact:
         return not (self.has_email or self.has_tracking_id)
 
     def final(self) -> Contact:
-        """Return the contact it was merged into, or itself."""
         contact = self
         while contact.merged_into is not None:
             contact = contact.merged_into
@@ -140,7 +139,6 @@ class Directory:
         return self._links.get((kind, value), {})
 
     def add_phone(self, phone: str, contact: Contact) -> None:
-        """Record a contact's phone number, in E.164."""
         self._phones.setdefault(phone, []).append(contact)
 
     def phone_holders(self, phone: str) -> set[Contact]:

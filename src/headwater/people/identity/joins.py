@@ -18,7 +18,6 @@ SIGNED_ONLY = "signed"
 """The rule of sites where only signed identifies may link a browser to a known contact."""
 
 ContactMark = int | Contact
-"""A contact's id, or the contact while it has no id."""
 
 
 def browser_key(token: str | None) -> str | None:

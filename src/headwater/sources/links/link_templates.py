@@ -26,7 +26,6 @@ class LinkTemplate(msgspec.Struct, frozen=True, gc=False):
     platform: str
     source: str
     where: str
-    """Where to paste it, a sentence."""
     parameters: tuple[tuple[str, str], ...]
 
     @property

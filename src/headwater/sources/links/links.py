@@ -137,7 +137,6 @@ def can_have_pages(host: str) -> bool:
 
 
 def replaced_in(address: str) -> list[str]:
-    """Return the parameters of an address that a link replaces, with their spelling."""
     return [parameter for parameter in _split_query(address) if read_name(parameter) in SET_BY_LINKS]
 
 
@@ -152,5 +151,4 @@ def _split_query(address: str) -> list[str]:
 
 
 def read_name(parameter: str) -> str:
-    """Return the name of a `name=value` parameter, normalized."""
     return unquote_plus(parameter.partition("=")[0]).lower().removeprefix("amp;")

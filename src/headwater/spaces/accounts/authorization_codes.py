@@ -40,7 +40,6 @@ class AuthorizationGrant:
 
     @property
     def is_fresh(self) -> bool:
-        """True if the code was used in time."""
         return self.expires_at > datetime.now(UTC)
 
     def is_verified_by(self, verifier: str) -> bool:
@@ -57,7 +56,6 @@ class NewCode:
     space_id: int
     user_id: int
     consent: str
-    """Identifies the consent, so that it creates only one code."""
     client_id: str
     client_name: str
     redirect_uri: str

@@ -49,7 +49,6 @@ async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
 
 
 async def set_up_link_works(connection: AsyncConnection, token: str) -> bool:
-    """Return whether this link can create the first account."""
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(connection, queries["set_up_works"], values) is not None
 

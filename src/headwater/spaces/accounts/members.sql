@@ -47,7 +47,6 @@ UPDATE oauth_codes SET used_at = now()
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: end_invitations
--- End the invitations of a member who may no longer invite.
 UPDATE invitations SET revoked_at = now()
 WHERE space_id = %(space_id)s AND invited_by = %(user_id)s
   AND accepted_at IS NULL AND revoked_at IS NULL;

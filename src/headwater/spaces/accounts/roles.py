@@ -24,7 +24,6 @@ class Permission(StrEnum):
     CHANGE_SETTINGS = auto()
     MANAGE_KEYS = auto()
     MANAGE_TOKENS = auto()
-    """Revoke the tokens of other members."""
     MANAGE_MEMBERS = auto()
     """Invite, remove and change members who are not owners."""
     MANAGE_OWNERS = auto()

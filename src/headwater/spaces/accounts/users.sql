@@ -34,11 +34,9 @@ DELETE FROM sessions WHERE user_id = %(user_id)s;
 UPDATE one_time_links SET used_at = now() WHERE user_id = %(user_id)s AND used_at IS NULL;
 
 -- name: revoke_tokens
--- In every Space: an account belongs to none.
 UPDATE mcp_tokens SET revoked_at = now()
 WHERE user_id = %(user_id)s AND revoked_at IS NULL;
 
 -- name: end_codes
--- End the user's unused codes, in every Space.
 UPDATE oauth_codes SET used_at = now()
 WHERE user_id = %(user_id)s AND used_at IS NULL;

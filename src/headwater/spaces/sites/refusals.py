@@ -50,8 +50,6 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """The latest refusal of a site's events for one reason."""
-
     reason: RefusalReason
     detail: str
     """The origin, the key, or the invalid field."""

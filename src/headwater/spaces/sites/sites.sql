@@ -32,7 +32,6 @@ RETURNING id, name, site_key, origins, accepts_amounts, signed_only, bot_hits,
        created_at, revoked_at;
 
 -- name: secret
--- A site's encrypted secret, and the key it is bound to.
 SELECT site_key, signing_secret FROM sites
 WHERE space_id = %(space_id)s AND id = %(site_id)s;
 

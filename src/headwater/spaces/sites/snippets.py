@@ -38,7 +38,6 @@ class Installation:
     base_url: str
     """An origin."""
     script: str
-    """The path of the tracker's script."""
 
     @property
     def script_url(self) -> str:

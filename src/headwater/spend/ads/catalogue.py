@@ -23,7 +23,6 @@ _MAX_ID = 2**63 - 1
 
 class AdName(msgspec.Struct, frozen=True):
     kind: str
-    """One of KINDS."""
     id: str
     name: str
     platform: str | None = None

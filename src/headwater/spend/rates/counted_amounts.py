@@ -59,8 +59,6 @@ class _Value:
 
 @dataclass(frozen=True)
 class AmountRule:
-    """Counts amounts of one currency on one day."""
-
     reported: _Value | None
     bounded: _Value | None
     """To the currency of the limits: the Space's, or without a rate the report's."""

@@ -1,5 +1,4 @@
 -- name: keep
--- Keep the former versions of the Space's rates that are about to change.
 INSERT INTO former_rates (space_id, until_revision, date, base, currency, rate)
 SELECT %(space_id)s, v.revision, r.date, r.base, r.currency, x.rate
 FROM json_to_recordset(%(rates)s::json) AS r (date date, base text, currency text, rate numeric)
@@ -38,12 +37,10 @@ ORDER BY x.date DESC, x.number DESC;
 LOCK TABLE reference_changes IN EXCLUSIVE MODE;
 
 -- name: draw_reference
--- Draw the number of such a change.
 INSERT INTO reference_changes (revision)
 SELECT coalesce(max(c.revision), 0) + 1 FROM reference_changes c;
 
 -- name: keep_reference
--- Keep the former versions of rates for all Spaces that are about to change.
 INSERT INTO former_reference_rates (until_revision, date, currency, per_euro)
 SELECT (SELECT max(c.revision) FROM reference_changes c), r.date, r.currency, x.per_euro
 FROM json_to_recordset(%(rates)s::json) AS r (date date, currency text, per_euro numeric)
@@ -79,7 +76,6 @@ WHERE f.until_revision > %(reference)s AND f.date = ANY(%(days)s::date[])
 ORDER BY f.date, f.currency, f.until_revision;
 
 -- name: put_reference
--- Store rates for all Spaces.
 INSERT INTO reference_rates AS x (date, currency, per_euro)
 SELECT r.date, r.currency, r.per_euro
 FROM json_to_recordset(%(rates)s::json) AS r (date date, currency text, per_euro numeric)
@@ -97,7 +93,6 @@ WHERE x.space_id = %(space_id)s AND x.date BETWEEN %(first_day)s AND %(last_day)
   AND x.date = ANY(%(days)s::date[]);
 
 -- name: reference
--- The rates for all Spaces, of these currencies and days.
 SELECT x.date, x.currency, x.per_euro
 FROM reference_rates x
 WHERE x.currency = ANY(%(currencies)s::text[]) AND x.date = ANY(%(days)s::date[]);

@@ -156,7 +156,6 @@ def _rates_per_euro(stored: Iterable[tuple[date, str, Decimal]]) -> dict[date, d
 
 
 def _restore(rates: dict[K, Fraction], key: K, former: Decimal | None) -> None:
-    """Restore a former rate, or remove the rate without one."""
     if former is None:
         rates.pop(key, None)
     else:
