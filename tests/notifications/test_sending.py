@@ -155,7 +155,7 @@ def test_what_is_refused_is_tried_again_and_then_given_up(
     assert post.send(now + timedelta(seconds=30)) == 0, "it waits"
     ((status, error),) = post.outcomes
     assert (status, error) == (
-        "waiting", "The webhook's server cannot take it just now (HTTP 503). It is tried again."
+        "waiting", "The webhook's server is temporarily unavailable (HTTP 503). It is tried again."
     )  # fmt: skip
     for _ in PAUSES:
         connection.execute("UPDATE messages SET due_at = %s WHERE space_id = %s",

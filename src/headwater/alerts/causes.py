@@ -103,7 +103,7 @@ async def _explain_visits(evidence: CauseEvidence, judgement: Judgement) -> str:
     if judgement.is_severe:
         still = f" while {number:,} order{'s' * (number != 1)} came" if number else ""
         return (
-            f"Almost no page reports visits{still}. The tag was probably removed from the pages, or its "
+            f"Almost no page sends visits{still}. The tag was probably removed from the pages, or its "
             "address does not respond."
         )
     return (
@@ -201,7 +201,7 @@ async def _explain_rejections(evidence: CauseEvidence, judgement: Judgement) -> 
     values = evidence.values(judgement)
     row = await fetch_optional(evidence.connection, queries["rejections"], values)
     if row is None:
-        return "An import refused many of its rows: its columns are probably read as others."
+        return "An import refused many of its rows: its columns are probably mapped wrongly."
     return f"The most frequent reason is {row[0]}: {row[1]}"
 
 
@@ -209,8 +209,8 @@ async def _explain_failures(evidence: CauseEvidence, judgement: Judgement) -> st
     values = evidence.values(judgement, destination_id=int(judgement.subject))
     failed, expired = await fetch_one(evidence.connection, queries["failures"], values)
     if failed >= expired:
-        return "The platform refuses most events: its answers are in the list of deliveries."
-    return "The platform does not take the events in time, until they are too old for it."
+        return "The platform refuses most events: see its responses in the list of deliveries."
+    return "The platform accepts the events too late: they are then too old."
 
 
 _FINDERS: dict[Rule, Callable[[CauseEvidence, Judgement], Awaitable[str]]] = {

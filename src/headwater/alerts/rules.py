@@ -74,27 +74,27 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.VISITS_FELL: RuleText(
         "Visits stopped or fell",
         "Far fewer visits (without a site: touchpoints) than usual at this time of the week.",
-        "Test the site: the test opens a page as a browser does, and names what is missing.",
+        "Test the site: the test opens a page like a browser and reports what is missing.",
         "/sites",
     ),
     Rule.ORDERS_FELL: RuleText(
         "Orders stopped or fell",
-        "Far fewer orders than usual at this time of the week, and than the visits lead to expect.",
-        "See what came in by webhook and import, and whether the API key that reports orders still works.",
+        "Far fewer orders than usual at this time of the week, and than the visits suggest.",
+        "Check recent webhooks and imports, and whether the API key for orders still works.",
         "/orders",
     ),
     Rule.EVENTS_REJECTED: RuleText(
         "Events rejected",
-        "Accepted events could not be processed, and are kept with the reason.",
+        "Accepted events could not be processed, and are stored with the reason.",
         "They are kept. See why, and process them again with `headwater queue replay` once the "
         "cause is mended:",
         "/data-quality",
-        "They are kept. See the reasons, mend the cause, and process them again.",
+        "They are stored. Check the reasons, fix the cause, and process them again.",
     ),
     Rule.REJECTIONS_ROSE: RuleText(
         "Rejections jumped",
         "Far more rows of events or imports are rejected or refused than usual.",
-        "See the reasons, mend what sends them, and replay what is kept.",
+        "Check the reasons, fix the sender, and replay the rejected rows.",
         "/data-quality",
     ),
     Rule.JOINS_REFUSED: RuleText(
@@ -121,13 +121,13 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.EXPORTS_FAILED: RuleText(
         "Scheduled exports failing",
         "Files of a scheduled export could not be written, four times in a row.",
-        "They are tried again with the next run. Look whether the object store takes files and has "
-        "room: the reason is in `GET /exports/schedules`.",
+        "They are tried again with the next run. Check that the object store is writable and not "
+        "full: the reason is in `GET /exports/schedules`.",
         "/setup",
     ),
     Rule.JOB_FAILED: RuleText(
         "Background job failing",
-        "Work in the background (alerts, scheduled reports, exports, …) fails for this Space.",
+        "Background work (alerts, scheduled reports, exports, …) fails for this Space.",
         "Other Spaces are not affected, and it is tried again every few minutes. The service's log "
         "has the error: please report it.",
         "/setup",
@@ -135,7 +135,7 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",
         "A far larger share of a platform's deliveries fails permanently than usual.",
-        "See why the platform refuses them, mend it, and replay those that failed.",
+        "Check why the platform refuses them, fix it, and replay the failed deliveries.",
         "/platforms",
     ),
     Rule.ORDERS_REPEATED: RuleText(
@@ -147,15 +147,14 @@ TEXTS: dict[Rule, RuleText] = {
     Rule.UNATTRIBUTED_ROSE: RuleText(
         "Unattributed share jumped",
         "A far larger share of orders than usual has no touchpoint in the 30 days before it.",
-        "Look whether orders still name who ordered (e-mail, visitor token), and whether the "
-        "shop's pages still report visits.",
+        "Check that orders still contain the buyer (e-mail, visitor token), and that the shop's "
+        "pages still send visits.",
         "/data-quality",
     ),
     Rule.SOURCE_VISITS_FELL: RuleText(
         "Visits of a source stopped",
         "Far fewer visits from a source than usual, while other sources are normal.",
-        "Look whether the ads run, and whether their links still carry their parameters through "
-        "every redirect.",
+        "Check that the ads run, and that their links keep their parameters through every redirect.",
         "/links",
     ),
     Rule.SOURCE_REVENUE_FELL: RuleText(

@@ -188,7 +188,7 @@ def read_url(text: str) -> str:
         is_sound = False
     if not is_sound or len(url) > LONGEST_URL or not url.isascii() or not url.isprintable():
         raise Invalid.of(
-            "address", "must be the whole address that the service shows, such as https://hooks.slack.com/…"
+            "address", "must be the complete address from the service, such as https://hooks.slack.com/…"
         )
     return url
 
@@ -196,7 +196,7 @@ def read_url(text: str) -> str:
 def read_rules(rules: Sequence[str]) -> list[str]:
     """Return the rules in their fixed order. Raises Invalid."""
     if not set(rules) <= set(Rule):
-        raise Invalid.of("rules", "must be some of those that there are.")
+        raise Invalid.of("rules", "must be existing alert rules.")
     return [rule for rule in Rule if rule in rules]
 
 
@@ -213,7 +213,7 @@ def _read_address(text: str) -> str:
     except ValueError as error:
         raise Invalid.of("address", str(error)) from None
     if len(address) > MOST_DELIVERABLE or not address.isascii():
-        raise Invalid.of("address", "must be one that mail can be sent to, in plain letters.")
+        raise Invalid.of("address", "must be a deliverable address in ASCII letters.")
     return address
 
 

@@ -85,9 +85,9 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
         return Notice(
             subject=f"[{space.name}] Over: {step.title}",
             headline=f"Over: {step.title}",
-            paragraphs=[f"{space.name}: since {moment} this is as usual again."],
+            paragraphs=[f"{space.name}: since {moment} this is back to normal."],
             link=f"{base}/alerts",
-            link_text="Look at the history",
+            link_text="View the history",
         )
     worse = "Worse: " if step.step is StepKind.WORSENED else ""
     return Notice(

@@ -14,7 +14,7 @@ from headwater.http.errors import NotFound
 from headwater.spaces.models import Space
 
 TEST_SECONDS = 12.0
-UNCONFIRMED = "The address has not agreed yet: whose it is has to open the link in the mail to it."
+UNCONFIRMED = "The address is not confirmed yet: its owner must open the link in the mail."
 
 
 async def try_channel(database: Database, outlet: Outlet, space: Space, channel_id: int) -> Result:
@@ -37,7 +37,7 @@ def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
         headline=f"Do you want alerts and reports of {space.name}?",
         paragraphs=[
             f"Somebody at {space.name} wants {brand} to send them to this address.",
-            "Nothing else comes unless you agree. If you do not know them, do nothing.",
+            "Nothing else is sent unless you agree. Otherwise ignore this mail.",
         ],
         link=f"/mail/{token}",
         link_text="Agree, or refuse",

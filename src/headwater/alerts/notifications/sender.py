@@ -117,9 +117,9 @@ def _refusal(response: EgressResponse) -> str | None:
             "address that it leads to."
         )
     if status == 429 or status >= 500:
-        return f"The webhook's server cannot take it just now (HTTP {status}). It is tried again."
+        return f"The webhook's server is temporarily unavailable (HTTP {status}). It is tried again."
     return (
-        f"The webhook's server does not take the message (HTTP {status}). It has to be an incoming "
+        f"The webhook's server rejects the message (HTTP {status}). It has to be an incoming "
         "webhook that takes JSON as Slack's do."
     )
 

@@ -33,7 +33,7 @@ LINGER_SECONDS = 2.0
 AT_ONCE = 4
 
 log = structlog.get_logger()
-alert_steps = Counter("headwater_alert_steps", "What became of alerts", ["rule", "step"])
+alert_steps = Counter("headwater_alert_steps", "Alert transitions", ["rule", "step"])
 
 Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
 Attend = Callable[[int, datetime], Awaitable[object]]

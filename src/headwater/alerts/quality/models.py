@@ -136,34 +136,34 @@ def find_title(kind: FindingKind) -> str:
 _WORDS = {
     FindingKind.DESTINATION_HELD: _Words(
         Severity.BAD,
-        "Destinations that are held",
-        "The platform refused the credentials, so that it learns of no conversion.",
+        "Held destinations",
+        "The platform refused the credentials, so it receives no conversions.",
         "Nothing is lost yet, but platforms take only recent events. Give the destination a new "
         "token with `headwater destination set`, then resume it.",
     ),
     FindingKind.DELIVERIES_LATE: _Words(
         Severity.BAD,
-        "Destinations that are behind",
-        "The platform does not answer as it should, and conversions wait.",
+        "Destinations with late deliveries",
+        "The platform responds with errors, and conversions wait.",
         "Sending goes on by itself. What was tried and answered is in "
         "`headwater delivery list --status retrying`.",
     ),
     FindingKind.PROCESSING_LATE: _Words(
         Severity.BAD,
-        "Events that wait to be processed",
-        "They were accepted and are in no report yet.",
+        "Events waiting to be processed",
+        "They were accepted, but are not in reports yet.",
         "Nothing is lost. Look at the service's log: the worker is not running, or has more to do "
         "than it can.",
     ),
     FindingKind.EVENTS_REJECTED: _Words(
         Severity.BAD,
         "Events that could not be processed",
-        "They are kept, and are in no report.",
-        "See the reason of each, and process them again once the cause is mended.",
+        "They are stored, but not in reports.",
+        "Check the reasons, fix the cause, and process them again.",
     ),
     FindingKind.DUPLICATE_ORDERS: _Words(
         Severity.BAD,
-        "Orders that seem to be there twice",
+        "Orders that were probably sent twice",
         "Revenue is counted twice.",
         "Send every order with the same `order_id` and the same event name from wherever it is "
         "reported, or with an `idempotency_key`: repeats are then dropped. Delete what is there "
@@ -196,7 +196,7 @@ _WORDS = {
         "Paid networks that Headwater does not know",
         "The medium says paid, but no rule knows the utm_source. Reports show such visits as Paid, "
         "other, and their spend has no row of its own.",
-        "Add each as a paid network of your own. It counts for the past as well.",
+        "Add each as a paid network of your own. Earlier visits are updated too.",
     ),
     FindingKind.UNKNOWN_UTM_SOURCES: _Words(
         Severity.WARNING,
@@ -249,7 +249,7 @@ _WORDS = {
     FindingKind.FUTURE_EVENTS: _Words(
         Severity.WARNING,
         "Events from the future",
-        "They are in no report until their time has come.",
+        "They are not in reports before that time.",
         "Look at the clock, or the time zone, of what sends them; without `event_time` an event "
         "counts when it arrives.",
     ),

@@ -57,7 +57,7 @@ def _check_page(evidence: SiteEvidence) -> Iterator[SiteFault]:
             FaultKind.PAGE_UNREAD,
             "The page could not be read",
             probe.failure,
-            "If it opens in your browser, go on with the test there: what comes in counts.",
+            "If it opens in your browser, continue the test there: received data counts.",
         )
         return
     own_tags = [tag for tag in probe.tags if tag.key == evidence.site.site_key]
@@ -77,7 +77,7 @@ def _check_tag(tag: TagFacts, evidence: SiteEvidence) -> Iterator[SiteFault]:
     if tag.script in _ADDRESSES:
         yield SiteFault(
             FaultKind.WRONG_ADDRESS,
-            "The script has a wrong address",
+            "The script's address is wrong",
             _ADDRESSES[tag.script].format(_quote(tag.source), tag.script_fault),
             f"The address of this installation's script is `{evidence.site.script_url}`: paste the"
             " snippet again"
@@ -120,7 +120,7 @@ def _absent(evidence: SiteEvidence) -> SiteFault:
         "The tag is not on the page",
         f"The page at `{_quote(probe.final_url if probe else '')}` has no tag of the tracker"
         f"{' in what was read of it' if probe is not None and probe.is_cut else ''}.",
-        "Paste the snippet into its head, empty the shop's cache, and have the page looked at again.",
+        "Paste the snippet into its head, clear the shop's cache, and check the page again.",
     )
 
 
@@ -131,10 +131,7 @@ def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
         else "The tag on the page has no `data-site`, which holds the site's key."
     )
     return SiteFault(
-        FaultKind.WRONG_KEY,
-        "The tag has another key",
-        about,
-        "Paste this site's snippet in place of the one that is there.",
+        FaultKind.WRONG_KEY, "The tag has another key", about, "Replace it with this site's snippet."
     )
 
 
@@ -146,7 +143,7 @@ def _blocked(tag: TagFacts) -> SiteFault:
     origin = f"{parts.scheme}://{parts.netloc}"
     return SiteFault(
         FaultKind.POLICY_BLOCKS,
-        "The page's security policy keeps the tracker out",
+        "The page's security policy blocks the tracker",
         f"The page's Content-Security-Policy does not allow {what}: {words} does not name"
         f" `{_quote(origin)}`.",
         f"Add `{_quote(origin)}` to `script-src` and to `connect-src` of the policy.",
@@ -164,8 +161,8 @@ def _no_consent(*, needs_consent: bool) -> SiteFault:
         FaultKind.CONSENT_MISSING,
         "The page waits for consent",
         about,
-        "Accept in the shop's banner; if nothing comes in then, have the banner call"
-        " `trk.consent(true)` on a yes.",
+        "Accept in the shop's banner; if nothing arrives then, have the banner call"
+        " `trk.consent(true)` after an acceptance.",
     )
 
 
@@ -204,7 +201,7 @@ def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
     elif not arrivals.page_views and arrivals.other_views and waited > PATIENCE_SECONDS:
         yield SiteFault(
             FaultKind.CLICK_ID_LOST,
-            "Page views come in without the test's click id",
+            "Page views arrive without the test's click id",
             "Page views of the site have arrived since the start, but without the `gclid` of this test."
             " They belong to other visitors, or the page drops it.",
             "Open the page by the link and see whether `gclid=` is still in the address; a script"
@@ -213,7 +210,7 @@ def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
     if arrivals.waiting_seconds > LATE_SECONDS:
         yield SiteFault(
             FaultKind.PROCESSING_LATE,
-            "What came in is not processed yet",
+            "Received data is not processed yet",
             f"Something has waited for {arrivals.waiting_seconds:.0f} seconds to be processed.",
             "Wait a moment. If nothing changes, ask the operator of this installation whether its"
             " worker runs.",
@@ -243,7 +240,7 @@ def _check_visitor(evidence: SiteEvidence) -> Iterator[SiteFault]:
     if invalid is not None:
         yield SiteFault(
             FaultKind.ITEM_INVALID,
-            "Something that the page reported was refused",
+            "An item sent by the page was refused",
             f"An item was refused for its `{_quote(invalid.detail)}`.",
             "Open the browser's developer tools, Network: the response to the report names the broken rule.",
         )
@@ -257,7 +254,7 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         if stray:
             yield SiteFault(
                 FaultKind.ORDER_WITHOUT_TOKEN,
-                "An order came in without a visit",
+                "An order arrived without a visit",
                 f"The order {_name_order(stray[-1])} is not linked to a visit: it has no `trk_token`.",
                 "Send the cookie `trk_token` of the buyer's request with the order. For a shop"
                 " system, follow its steps on the page of the snippet.",
@@ -267,7 +264,7 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         number = f"`{_quote(latest.order_id)}`" if latest.order_id else "one"
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
-            "An order number came twice",
+            "An order number arrived twice",
             f"The order number {number} had arrived before, so it counts once, as event {latest.event_id}.",
             "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
             " a prefix that distinguishes them.",
@@ -278,7 +275,7 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.CLOCK_WRONG,
             "A clock is wrong",
-            f"An order came in with a time that is {minutes:,} minutes"
+            f"An order arrived with a time that is {minutes:,} minutes"
             f" {'ahead' if wrong[-1] > 0 else 'behind'}.",
             "Set the clock of the server that sends orders, or send times with their zone, such as"
             " `2026-11-01T10:00:00+01:00`.",

@@ -62,7 +62,7 @@ async def probe_page(egress: Egress, target: ProbeTarget) -> PageProbe:
     except EgressError as error:
         return PageProbe(failure=f"The server cannot open the page: {error}")
     except TimeoutError:
-        return PageProbe(failure=f"The page was not there within {SECONDS:.0f} seconds.")
+        return PageProbe(failure=f"The page did not load within {SECONDS:.0f} seconds.")
 
 
 class _Probing:
@@ -79,7 +79,7 @@ class _Probing:
                 break
             after = _resolve(url, location)
             if after is None:
-                return PageProbe(failure="The page redirects to something that is no address.")
+                return PageProbe(failure="The page redirects to an invalid address.")
             if lost is None and self._has_click(url) and not self._has_click(after):
                 lost = (_bare(url), _bare(after))
             url = after

@@ -37,7 +37,7 @@ def read_page_url(text: str, site: Site) -> str:
     except ValueError as error:
         origins, refusal = [], str(error)
     if len(origins) != 1 or len(pasted) > LONGEST_URL or not pasted.isprintable():
-        refusal = refusal or f"Write the address of one page of the shop, {FORMS.split(',')[0]}."
+        refusal = refusal or f"Enter the address of a page of the shop, {FORMS.split(',')[0]}."
         raise Invalid({"url": [refusal]})
     origin = origins[0]
     if "*" in origin or origin == OPAQUE or not is_among(origin, site.origins):
