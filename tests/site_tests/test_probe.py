@@ -123,8 +123,8 @@ def test_redirects(pages: Pages, read: Callable[..., PageProbe]) -> None:
         ("https://169.254.169.254/latest/meta-data", "has an address that is"),
         ("https://10.0.0.1/", "has an address that is"),
         ("https://user:secret@shop.example/", "names a user"),
-        ("ftp://shop.example/", "no address"),
-        ("https://[", "no address"),
+        ("ftp://shop.example/", "an invalid address"),
+        ("https://[", "an invalid address"),
     ],
 )
 def test_every_hop_is_guarded(
