@@ -48,7 +48,7 @@ def test_it_works(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert migrate_with(url, monkeypatch, LATER, CONTRACTING) == [CONTRACTING.name]
         state = compare_schema(connection)
         assert (state.unknown, state.is_current) == ((CONTRACTING.name,), False)
-    with pytest.raises(MigrationError, match=r"takes away what this version uses: run 9\.0\.0"):
+    with pytest.raises(MigrationError, match=r"removes something this version uses: run 9\.0\.0"):
         migrate(url)
 
 
