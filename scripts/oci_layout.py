@@ -28,7 +28,7 @@ class Layer:
     diff_id: str
 
 
-def digest_of(blob: bytes) -> str:
+def make_digest(blob: bytes) -> str:
     """How the format names a blob."""
     return f"sha256:{hashlib.sha256(blob).hexdigest()}"
 
@@ -52,7 +52,7 @@ def make_layer(root: Path, paths: Iterable[str], owned: dict[str, tuple[int, int
             else:
                 tar.addfile(entry)
     plain = archive.getvalue()
-    return Layer(gzip.compress(plain, GZIP_LEVEL, mtime=0), digest_of(plain))
+    return Layer(gzip.compress(plain, GZIP_LEVEL, mtime=0), make_digest(plain))
 
 
 def write_archive(
@@ -69,7 +69,7 @@ def write_archive(
     blobs: dict[str, bytes] = {}
 
     def keep(media: str, blob: bytes) -> dict[str, Any]:
-        digest = digest_of(blob)
+        digest = make_digest(blob)
         blobs[digest] = blob
         return {"mediaType": f"{MEDIA}.{media}", "digest": digest, "size": len(blob)}
 

@@ -263,11 +263,11 @@ def _description_routes(shared: Services) -> list[Route]:
     return [Route(f"{PREFIX}/openapi.json", show, middleware=COMPRESSED), *reference]
 
 
-def _handler(problem_of: Callable[[Any], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _handler(find_problem: Callable[[Any], Problem]) -> Callable[[Request, Exception], Awaitable[Response]]:
     """Return an exception handler that answers with JSON, or with a page for browsers."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        problem = problem_of(error)
+        problem = find_problem(error)
         if wants_page(request.scope):
             return await show_failure(request, problem)
         return Response(problem.body(), problem.status, problem.headers, "application/json")

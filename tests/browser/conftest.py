@@ -68,7 +68,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page_of(chromium: Browser) -> Iterator[Callable[..., Page]]:
+def make_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Opens pages, each in a context of its own made with the given options."""
     contexts: list[BrowserContext] = []
 

@@ -49,7 +49,7 @@ def service(
 
 @pytest.fixture
 def visit(
-    page_of: Callable[..., Page],
+    make_page: Callable[..., Page],
     service: Running,
     accounts: Accounts,  # noqa: F811
     space_id: int,
@@ -59,7 +59,7 @@ def visit(
     opened: list[Visit] = []
 
     def open_one(**options: Any) -> Visit:
-        opened.append(Visit(page_of(**options), service.base_url))
+        opened.append(Visit(make_page(**options), service.base_url))
         opened[-1].log_in(user)
         return opened[-1]
 

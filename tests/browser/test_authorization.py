@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from headwater.assistants.oauth.clients import LONGEST_NAME
-from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, query_of
+from tests.oauth.staging import AUTHORIZE, Assistant, Installation, Person, make_query
 from tests.support.accounts import PASSWORD
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -74,10 +74,12 @@ def open_request(page: Page, installation: Installation, assistant: Assistant, p
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_it_works(page_of: Callable[..., Page], installation: Installation, space_id: int, host: str) -> None:
+def test_it_works(
+    make_page: Callable[..., Page], installation: Installation, space_id: int, host: str
+) -> None:
     """Any port of this machine, by name or number."""
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     reports: list[str] = []
     page.on("console", lambda message: reports.append(message.text))
     with waiting(host) as application:
@@ -87,14 +89,14 @@ def test_it_works(page_of: Callable[..., Page], installation: Installation, spac
         page.wait_for_url(re.compile("/callback"))
         expect(page.get_by_text("You can close")).to_be_visible()
     (answer,) = application.received
-    token = installation.exchange(assistant, query_of(answer)["code"]).json()["access_token"]
+    token = installation.exchange(assistant, make_query(answer)["code"]).json()["access_token"]
     assert installation.knock(space_id, token).status_code == 200
     assert reports == []
 
 
-def test_saying_no(page_of: Callable[..., Page], installation: Installation, space_id: int) -> None:
+def test_saying_no(make_page: Callable[..., Page], installation: Installation, space_id: int) -> None:
     person = installation.person(space_id, installation.make_space(), logged_in=False)
-    page = page_of()
+    page = make_page()
     with waiting() as application:
         uri = application.url.replace("127.0.0.1", "localhost") + "/callback"
         assistant = installation.assistant(uri)
@@ -103,12 +105,14 @@ def test_saying_no(page_of: Callable[..., Page], installation: Installation, spa
         assert application.received == []  # no Space is chosen
         page.get_by_role("button", name="Do not connect").click()
         page.wait_for_url(re.compile("/callback"))
-    assert query_of(application.received[0])["error"] == "access_denied"
+    assert make_query(application.received[0])["error"] == "access_denied"
 
 
-def test_being_somebody_else(page_of: Callable[..., Page], installation: Installation, space_id: int) -> None:
+def test_being_somebody_else(
+    make_page: Callable[..., Page], installation: Installation, space_id: int
+) -> None:
     person, other = (installation.person(space_id, logged_in=False) for _ in range(2))
-    page = page_of()
+    page = make_page()
     with waiting() as application:
         assistant = installation.assistant(f"{application.url}/callback")
         open_request(page, installation, assistant, person)
@@ -122,11 +126,11 @@ def test_being_somebody_else(page_of: Callable[..., Page], installation: Install
 
 
 def test_an_application_with_a_scheme_of_its_own(
-    page_of: Callable[..., Page], installation: Installation, space_id: int
+    make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """The browser hands the answer over, and does not report that it was not allowed to."""
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     reports: list[str] = []
     answers: list[str] = []
     page.on("console", lambda message: reports.append(message.text))
@@ -144,11 +148,11 @@ def _seen(page: Page, answers: list[str]) -> bool:
 
 
 def test_a_form_of_another_site(
-    page_of: Callable[..., Page], installation: Installation, space_id: int
+    make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """The person is logged in; the other site knows everything but what is on their page."""
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     with waiting() as application, waiting() as evil:
         assistant = installation.assistant(f"{application.url}/callback")
         open_request(page, installation, assistant, person)
@@ -174,11 +178,11 @@ def test_a_form_of_another_site(
 
 
 def test_an_assistant_that_opens_a_window(
-    page_of: Callable[..., Page], installation: Installation, space_id: int
+    make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """A page of its own waits for word from the window, which has been on ours in between."""
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     with waiting() as application:
         own = application.url.replace("127.0.0.1", "localhost")
         assistant = installation.assistant(f"{own}/callback")
@@ -199,11 +203,11 @@ def test_an_assistant_that_opens_a_window(
 
 
 def test_names_that_are_markup(
-    page_of: Callable[..., Page], installation: Installation, space_id: int
+    make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     """Whatever an assistant calls itself is text, and stands beside where the answer is sent."""
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     reports: list[str] = []
     with waiting() as application:
         assistant = installation.assistant(f"{application.url}/callback")
@@ -225,10 +229,10 @@ def test_names_that_are_markup(
 
 
 def test_the_page_is_not_framed(
-    page_of: Callable[..., Page], installation: Installation, space_id: int
+    make_page: Callable[..., Page], installation: Installation, space_id: int
 ) -> None:
     person = installation.person(space_id, logged_in=False)
-    page = page_of()
+    page = make_page()
     with waiting() as evil:
         assistant = installation.assistant(f"{evil.url}/callback")
         open_request(page, installation, assistant, person)

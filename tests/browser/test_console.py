@@ -102,9 +102,9 @@ class Visit:
 
 
 @pytest.fixture
-def visit(page_of: Callable[..., Page], console: Running) -> Callable[..., Visit]:  # noqa: F811
+def visit(make_page: Callable[..., Page], console: Running) -> Callable[..., Visit]:  # noqa: F811
     """Opens the console with the given options of a browser's context."""
-    return lambda **options: Visit(page_of(**options), console.base_url)
+    return lambda **options: Visit(make_page(**options), console.base_url)
 
 
 @pytest.fixture

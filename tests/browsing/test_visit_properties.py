@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.sources.catalogue import SOURCES
-from tests.models.visits import PageView, touches_of, visits_of
+from tests.models.visits import PageView, select_touches, visits_of
 from tests.pipeline.test_pipeline_properties import SETTINGS, check_sources, run
 from tests.support.campaigns import campaign_size
 from tests.support.pipeline import DAY, MINUTE, T0, Accepted, Stage, event, hit, new_stage
@@ -115,7 +115,7 @@ def test_it_works(
         numbers[touchpoint]: SOURCES[source - 1]
         for touchpoint, source, by_hit in stage.rows("touchpoints", "id", "source_id", "by_hit")
         if by_hit
-    } == touches_of(visits, others)
+    } == select_touches(visits, others)
     check_sources(stage)
 
 
@@ -142,4 +142,4 @@ def test_the_model_tells_visits_apart() -> None:
     near = dataclasses.replace(first, number=1, at=T0 + 30 * MINUTE - 1)
     later = dataclasses.replace(first, number=2, at=T0 + 60 * MINUTE - 1)
     assert [len(visit.views) for visit in visits_of([later, near, first])] == [2, 1]
-    assert touches_of(visits_of([first, near, later]), [("ada", T0 + 40 * MINUTE)]) == {0: "direct"}
+    assert select_touches(visits_of([first, near, later]), [("ada", T0 + 40 * MINUTE)]) == {0: "direct"}

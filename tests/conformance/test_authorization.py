@@ -28,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
 from tests.conformance.node import Node
-from tests.oauth.staging import AUTHORIZE, LOOPBACK, Installation, Person, query_of
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Installation, Person, make_query
 from tests.support.waiting import PATIENCE_SECONDS
 
 SCRIPT = Path(__file__).parent / "connect.mjs"
@@ -144,7 +144,7 @@ async def call_from_python(url: str, person: Person, document: str | None, mode:
         sent.append(location)
 
     async def come_back() -> AuthorizationCodeResult:
-        told = query_of(await asyncio.to_thread(agree, person, sent[-1]))
+        told = make_query(await asyncio.to_thread(agree, person, sent[-1]))
         return AuthorizationCodeResult(**told)
 
     metadata = OAuthClientMetadata.model_validate(
@@ -234,7 +234,7 @@ def test_a_wrong_space_is_a_clean_no(
     with inspector(installation, foreign, node, tmp_path) as client:
         url = client.read_until(_ASKS)
         answer = person.answer(urlsplit(url).query, "deny")
-        assert query_of(answer.headers["location"])["error"] == "access_denied"
+        assert make_query(answer.headers["location"])["error"] == "access_denied"
         httpx.get(answer.headers["location"])
         text = client.read_until(None)
         assert client.process.wait(10) != 0, text

@@ -40,13 +40,13 @@ def put_alert(stage: Stage, rule: str = "visits_fell", subject: str = "", **colu
     return row[0]
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/alerts"
 
 
 def add_channel(person: Person, space_id: int, **fields: str) -> str:
     """The page after a channel was added."""
-    page = page_of(space_id)
+    page = make_page(space_id)
     values = {"kind": "webhook", "name": "Team", "address": "https://hooks.example/T1/secret", **fields}
     return person.browser.fill(page, f"{page}/channels/create", **values).text
 
@@ -57,11 +57,11 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     put_alert(stage, "orders_fell", title="Orders fell", ended_at=datetime.now(UTC))
     for end in ("/members", "/setup"):
         assert "Visits stopped" in owner.browser.get(f"/console/spaces/{space_id}{end}").text
-    text = owner.browser.get(page_of(space_id)).text
+    text = owner.browser.get(make_page(space_id)).text
     assert "The tag is gone." in text
     assert "0 in 1 hour, usually 19 to 41" in text
     assert text.index("Visits stopped") < text.index("Orders fell")
-    answer = owner.browser.fill(page_of(space_id), f"{page_of(space_id)}/acknowledge")
+    answer = owner.browser.fill(make_page(space_id), f"{make_page(space_id)}/acknowledge")
     assert "be notified again until" in answer.text
     assert "Acknowledged" in answer.text
     assert "by <bdi>owner 1</bdi>" in answer.text
@@ -69,7 +69,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
 
 
 def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
-    text = owner.browser.get(page_of(space_id)).text
+    text = owner.browser.get(make_page(space_id)).text
     for words in ("Nothing is wrong.", "No alert has ended yet.", "Alerts are shown only here",
                   "Add a channel first", "HEADWATER_SMTP_URL"):  # fmt: skip
         assert words in text
@@ -77,14 +77,14 @@ def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
 
 def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, space_id: int) -> None:
     destination = stage.destination(status="held", status_reason=HOSTILE)
-    text = owner.browser.get(page_of(space_id)).text
+    text = owner.browser.get(make_page(space_id)).text
     assert "is held: 0 conversions waiting" in text
     assert f'href="/console/spaces/{space_id}/platforms/{destination}"' in text
     assert "<script>alert" not in text
 
 
 def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     action = f"{page}/rule"
     answer = owner.browser.fill(page, action, holding={"rule": "visits_fell"}, sensitivity="low", mute="7")
     assert "muted until" in answer.text
@@ -111,7 +111,7 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     ).fetchall()
     assert b"secret" not in secret
     assert address is None
-    page = page_of(space_id)
+    page = make_page(space_id)
     changed = owner.browser.fill(page, f"{page}/channels/change", name="Nobody", rules=[])
     assert "no alerts" in changed.text
     gone = owner.browser.fill(
@@ -152,7 +152,7 @@ def test_no_more_channels_than_there_may_be(
 
 def test_a_test_that_cannot_go_out(owner: Person, space_id: int) -> None:
     """Without a mail server, and to an address of this machine, the page says what to do."""
-    page = page_of(space_id)
+    page = make_page(space_id)
     add_channel(owner, space_id, address="https://127.0.0.1/hook")
     text = owner.browser.fill(page, f"{page}/channels/test").text
     assert "The test failed: <bdi>127.0.0.1 has an address that is" in text
@@ -169,7 +169,7 @@ def test_somebody_elses_address_agrees_first(
 ) -> None:
     text = add_channel(owner, space_id, kind="email", address="ada@elsewhere.example")
     assert "waiting for the recipient" in text
-    page = page_of(space_id)
+    page = make_page(space_id)
     tested = owner.browser.fill(page, f"{page}/channels/test").text
     assert "The address has not agreed yet" in tested
     ((link,),) = stage.connection.execute(
@@ -187,7 +187,7 @@ def test_somebody_elses_address_agrees_first(
 
 def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> None:
     add_channel(owner, space_id)
-    page = page_of(space_id)
+    page = make_page(space_id)
     action = f"{page}/reports/schedule"
     wanted = f"{page}?page=%2Fmodels&query=period%3Dyesterday"
     answer = owner.browser.fill(
@@ -218,7 +218,7 @@ def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> No
 )
 def test_what_cannot_be_scheduled(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     add_channel(owner, space_id)
-    page = page_of(space_id)
+    page = make_page(space_id)
     answer = owner.browser.fill(
         page, f"{page}/reports/schedule", **{"name": "Weekly", **fields}
     )  # fmt: skip
@@ -231,10 +231,10 @@ def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     page = f"{base}?period=last%207%20days"
     owner.browser.fill(page, f"{base}/views/save", name="Last week")
-    form = owner.browser.get(page_of(space_id)).text
+    form = owner.browser.get(make_page(space_id)).text
     (view,) = re.findall(r'<option value="(\d+)">Last week', form)
-    action = f"{page_of(space_id)}/reports/schedule"
-    answer = owner.browser.fill(page_of(space_id), action, view=view)
+    action = f"{make_page(space_id)}/reports/schedule"
+    answer = owner.browser.fill(make_page(space_id), action, view=view)
     assert "<bdi>Last week</bdi>" in answer.text
     assert "every Monday at 07:00" in answer.text
 
@@ -242,7 +242,7 @@ def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
 def test_viewers_see_and_change_nothing(person: Callable[..., Person], stage: Stage, space_id: int) -> None:
     put_alert(stage)
     add_channel(person(Role.ADMIN), space_id)
-    text = person(Role.VIEWER).browser.get(page_of(space_id)).text
+    text = person(Role.VIEWER).browser.get(make_page(space_id)).text
     assert "Visits stopped" in text
     assert "hooks.example" in text
     for word in ("Add a channel", "Acknowledge", "/channels/test", "Schedule a report"):
@@ -253,6 +253,6 @@ def test_names_are_text(owner: Person, stage: Stage, space_id: int) -> None:
     put_alert(stage, title=HOSTILE, cause=HOSTILE)
     put_alert(stage, "source_visits_fell", "email", title=HOSTILE, ended_at=datetime.now(UTC))
     add_channel(owner, space_id, name=HOSTILE)
-    text = owner.browser.get(page_of(space_id)).text
+    text = owner.browser.get(make_page(space_id)).text
     assert "<script>alert" not in text
     assert text.count("&lt;script&gt;alert") >= 4

@@ -17,7 +17,7 @@ from tests.console.conftest import Person
 from tests.support.accounts import Accounts
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/mcp"
 
 
@@ -27,7 +27,7 @@ def token_on(html: str) -> str:
 
 
 def test_it_works(owner: Person, console: Running, accounts: Accounts, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     assert f"{console.base_url}/mcp/{space_id}/public-api" in owner.browser.get(page).text
     made = owner.browser.fill(page, f"{page}/create", name="Laptop")
     token = token_on(made.text)
@@ -46,14 +46,14 @@ def test_what_oauth_issued_is_listed(owner: Person, accounts: Accounts, space_id
     client = "https://assistant.example/client.json"
     new = NewToken(owner.user.id, "oauth", "Assistant", client, timedelta(days=365))
     accounts.run(lambda c: tokens.issue_token(c, space_id, new))
-    page = owner.browser.get(page_of(space_id)).text
+    page = owner.browser.get(make_page(space_id)).text
     assert client in page
     assert "until" in page
     assert "never" in page
 
 
 def test_no_more_than_twenty_five(owner: Person, accounts: Accounts, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     new = NewToken(owner.user.id, "personal", "t")
     for _ in range(MAX_TOKENS):
@@ -67,7 +67,7 @@ def test_no_more_than_twenty_five(owner: Person, accounts: Accounts, space_id: i
 
 
 def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     assert owner.browser.send(form, name="First").status_code == 200
     assert owner.browser.send(form, name="Second").status_code == 403
@@ -75,7 +75,7 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\x07b"])
 def test_a_name_is_a_label(owner: Person, space_id: int, name: str) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     answer = owner.browser.fill(page, f"{page}/create", name=name)
     assert answer.status_code == 422
     assert "The name must" in answer.text
@@ -86,7 +86,7 @@ def test_who_may_revoke_whose(
     person: Callable[..., Person], accounts: Accounts, space_id: int, role: Role
 ) -> None:
     owner, somebody = person(Role.OWNER), person(role)
-    page = page_of(space_id)
+    page = make_page(space_id)
     for whose in (owner, somebody):
         new = NewToken(whose.user.id, "personal", "t")
         token, token_id = accounts.run(lambda c, new=new: tokens.issue_token(c, space_id, new))
@@ -109,6 +109,6 @@ def test_another_spaces_token(
     new = NewToken(owner.user.id, "personal", "t")
     token, token_id = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
     data = {"form_token": form_token(stranger.form_key, "revoke token"), "token": token_id}
-    here = page_of(space_id)
+    here = make_page(space_id)
     assert stranger.browser.client.post(f"{here}/revoke", data=data).status_code == 404
     assert accounts.run(lambda c: tokens.find_token(c, token)) is not None

@@ -62,7 +62,7 @@ def spent(days: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
     return {"date": day, "platform": platform, "amount": amount, "currency": "EUR", **also}
 
 
-def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
     answer = person.browser.get(f"/console/spaces/{space_id}/campaigns?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
@@ -79,7 +79,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     put(spent(3, "google", "25.125", clicks=10, impressions=1000, platform_conversions=2,
               platform_revenue=150), spent(3, "meta", 10), spent(3, "billboard", 5),
         spent(40, "google", 10))  # fmt: skip
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     google = page.row("rows", "Google Ads")
     assert values(google, "spend", "impressions", "clicks", "credited_conversions",
                   "credited_revenue", "roas", "cpa", "new_customers", "cac") == [
@@ -104,7 +104,7 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
     ids = {"account_id": "1", "campaign_id": "4711", "campaign_name": HOSTILE}
     put(spent(3, "google", 60, **ids), spent(3, "google", 40, **ids, adset_id="8", ad_id="9"),
         spent(3, "meta", 7, campaign_id="other"))  # fmt: skip
-    page, path = page_of(owner, space_id), []
+    page, path = make_page(owner, space_id), []
     for title, spend, rest in (
         ("Google Ads", "60", None), ("<script>", "60", "0"), ("8", "40", "20"), ("9", "40", "0"),
     ):  # fmt: skip
@@ -137,7 +137,7 @@ def test_all_adds_up_and_leads_to_events(
     ))  # fmt: skip
     model = draw.choice(["last_touch", "linear", "u_shaped"])
     query = f"group={group}&attribution_model={model}&period=last+90+days"
-    page = page_of(owner, space_id, query)
+    page = make_page(owner, space_id, query)
     *rows, of_ads, rest, _ = page.tables["rows"][1:]
     spend = sum(Decimal(row[1].value or 0) for row in [*rows, rest])
     assert spend == Decimal(page.row("rows", "All")[1].value or 0)
@@ -160,43 +160,43 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     """It is a column once the Space has a cost rate, which is one of its settings."""
     order(stage, "google_ads", "100")
     put(spent(3, "google", 20))
-    assert "Contribution" not in page_of(owner, space_id).headlines
+    assert "Contribution" not in make_page(owner, space_id).headlines
     settings = f"/console/spaces/{space_id}/settings"
     refused = owner.browser.fill(settings, settings, cost_rate="101")
     assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
     assert "The settings are saved" in owner.browser.fill(settings, settings, cost_rate="12,5 %").text
     assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert values(page.row("rows", "Google Ads"), "contribution") == ["67.5"]
     assert page.headlines["Contribution"].value == "67.5"
     owner.browser.fill(settings, settings, cost_rate="")
-    assert "Contribution" not in page_of(owner, space_id).headlines
+    assert "Contribution" not in make_page(owner, space_id).headlines
 
 
 def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     """It says how spend is brought in, or on which days there is some."""
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert "There is no spend yet" in page.html
     assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html
     put(spent(50, "google", 3), spent(60, "google", 4))
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert "There is no spend in this time" in page.html
     assert f"start_date={days_ago(60).date()}&amp;end_date={days_ago(50).date()}" in page.html
     order(stage, "email", "20")
-    assert values(page_of(owner, space_id, "group=source").row("rows", "E-mail"), "spend") == ["0"]
+    assert values(make_page(owner, space_id, "group=source").row("rows", "E-mail"), "spend") == ["0"]
 
 
 @pytest.mark.usefixtures("stage")
 def test_left_out_spend_leads_to_where_rates_are_added(owner: Person, space_id: int, put: Any) -> None:
     put(spent(3, "google", 3), {**spent(3, "google", 10), "currency": "USD"})
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert "Spend of 10.00 USD left out: no exchange rate" in page.html
     day, rates = days_ago(3).date(), f"/console/spaces/{space_id}/rates"
     link = f"{rates}?base=USD&first_day={day}&last_day={day}"
     assert link.replace("&", "&amp;") in page.html
     stored = owner.browser.fill(link, f"{rates}/add", rate="0.5", currency="EUR")
     assert "Rates stored" in stored.text
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert page.headlines["Spend"].value == "8"
     assert "left out" not in page.html
 
@@ -210,6 +210,6 @@ def test_bad_choices(owner: Person, space_id: int, bad: str) -> None:
 
 
 def test_a_viewer_sees_it_and_imports_nothing(person: Any, space_id: int) -> None:
-    page = page_of(person(Role.VIEWER), space_id)
+    page = make_page(person(Role.VIEWER), space_id)
     assert "imports/new" not in page.html
     assert NONE not in page.headlines

@@ -42,7 +42,7 @@ def _month(ago: int) -> Any:
     return months_after(TODAY, -ago)
 
 
-def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
     answer = person.browser.get(f"/console/spaces/{space_id}/cohorts?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
@@ -50,7 +50,7 @@ def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
 
 @pytest.mark.usefixtures("shop")
 def test_it_works(owner: Person, space_id: int) -> None:
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     row = page.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row] == [None, "2", "115", "57.5", None, "130", "160", "160"]
     assert row[4].text == "month 0"
@@ -68,7 +68,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
-    page = page_of(owner, space_id, "only=source:tiktok_ads&figure=revenue")
+    page = make_page(owner, space_id, "only=source:tiktok_ads&figure=revenue")
     row = page.row("cohorts", f"{_month(2):%b %Y}")
     for cell, amount, events in ((row[1], "100", "1"), (row[5], "100", "1"), (row[6], "30", "2")):
         behind = PageTables(owner.browser.get(cell.link or "").text)
@@ -76,7 +76,7 @@ def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
         assert behind.headlines["Events"].value == events
         assert "first order by source: TikTok ads" in behind.html
         assert f"first order in {_month(2):%Y-%m}" in behind.html
-    buying = page_of(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
+    buying = make_page(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
     behind = PageTables(owner.browser.get(buying[6].link or "").text)
     assert (buying[6].value, behind.headlines["Events"].value) == ("1", "1")
 
@@ -108,4 +108,4 @@ def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
 
 @pytest.mark.usefixtures("stage")
 def test_without_orders(owner: Person, space_id: int) -> None:
-    assert "No first orders in this period" in page_of(owner, space_id).html
+    assert "No first orders in this period" in make_page(owner, space_id).html

@@ -23,7 +23,7 @@ def stage(connection: psycopg.Connection, space_id: int) -> Stage:
     return Stage(connection, space_id, "")
 
 
-def path_of(space_id: int, company_id: int) -> str:
+def list_path(space_id: int, company_id: int) -> str:
     return f"/console/spaces/{space_id}/companies/{company_id}"
 
 
@@ -35,7 +35,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
                      url="https://shop.example/?utm_medium=email",
                      occurred_at=NOON - timedelta(days=1))  # fmt: skip
     stage.event(ann, amount="20", company_id=company)
-    text = show(owner, path_of(stage.space_id, company))
+    text = show(owner, list_path(stage.space_id, company))
     for part in ("Acme", "acme.example", "acc-1", "Revenue 20.00 USD", "Contacts 2", "Events 1",
                  "Ann", "Ben", "utm_medium=email"):  # fmt: skip
         assert part in text, part
@@ -44,7 +44,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
 
 
 def test_the_empty_state(stage: Stage, owner: Person) -> None:
-    text = show(owner, path_of(stage.space_id, stage.company()))
+    text = show(owner, list_path(stage.space_id, stage.company()))
     assert "No contact belongs to it now." in text
     assert "Nothing is known that its contacts did." in text
 
@@ -55,7 +55,7 @@ def test_its_contacts_and_its_timeline_go_on(stage: Stage, owner: Person) -> Non
     for number in range(60):
         stage.event(contacts[0], order_id=f"order-{number}-", company_id=company,
                     event_time=NOON - timedelta(minutes=number // 7))  # fmt: skip
-    first = owner.browser.get(path_of(stage.space_id, company)).text
+    first = owner.browser.get(list_path(stage.space_id, company)).text
     older = owner.browser.get(link(first, "Older")).text
     orders = [{n for n in range(60) if f"order-{n}-" in html} for html in (first, older)]
     assert [len(part) for part in orders] == [50, 10]
@@ -68,13 +68,13 @@ def test_its_contacts_and_its_timeline_go_on(stage: Stage, owner: Person) -> Non
 
 @pytest.mark.parametrize("query", ["?cursor=x", "?contacts_after=x", "?contacts_after=-1"])
 def test_bad_parameters(stage: Stage, owner: Person, query: str) -> None:
-    show(owner, path_of(stage.space_id, stage.company()) + query, status=422)
+    show(owner, list_path(stage.space_id, stage.company()) + query, status=422)
 
 
 def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
     company = stage.company(name=HOSTILE, domain=HOSTILE, external_id=HOSTILE)
     stage.contact(name=HOSTILE, company_id=company)
-    page = owner.browser.get(path_of(stage.space_id, company))
+    page = owner.browser.get(list_path(stage.space_id, company))
     check(page)
     assert "<script>alert" not in page.text
 
@@ -82,7 +82,7 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
 @pytest.mark.parametrize("role", list(Role))
 def test_every_role_sees_it(stage: Stage, person: Callable[..., Person], role: Role) -> None:
     person(Role.OWNER)
-    show(person(role), path_of(stage.space_id, stage.company()))
+    show(person(role), list_path(stage.space_id, stage.company()))
 
 
 def test_another_spaces_company_is_as_an_unknown_one(
@@ -92,14 +92,14 @@ def test_another_spaces_company_is_as_an_unknown_one(
     theirs = elsewhere.company(name="Secret")
     for company in (str(theirs), "999999999", "x"):
         show(owner, f"/console/spaces/{stage.space_id}/companies/{company}", status=404)
-    show(owner, path_of(elsewhere.space_id, theirs), status=404)
+    show(owner, list_path(elsewhere.space_id, theirs), status=404)
 
 
 def test_a_faulty_statement_shows_no_other_space(
     owner: Person, stage: Stage, make_space: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Stage(stage.connection, make_space(), "")
-    path = path_of(stage.space_id, other.company(name="Somebody else's"))
+    path = list_path(stage.space_id, other.company(name="Somebody else's"))
     forget_space(monkeypatch, queries, "company")
     assert owner.browser.get(path).status_code == 404
     take_away_second_wall(monkeypatch)

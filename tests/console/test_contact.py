@@ -38,7 +38,7 @@ def merged(connection: psycopg.Connection, space_id: int) -> tuple[int, int]:
     return queue.contact_of(last[0]), anonymous
 
 
-def path_of(space_id: int, contact_id: int) -> str:
+def list_path(space_id: int, contact_id: int) -> str:
     return f"/console/spaces/{space_id}/contacts/{contact_id}"
 
 
@@ -68,7 +68,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
         stage.hit(ann, visit, url=f"https://shop.example/{number}",
                   occurred_at=NOON - timedelta(hours=1, minutes=number))  # fmt: skip
     stage.forwarded(stage.destination(name="Pixel"), bought, status="delivered")
-    text = show(owner, path_of(stage.space_id, ann))
+    text = show(owner, list_path(stage.space_id, ann))
     for part in (
         "Ann Ash", "ann@ash.example", "Ash Ltd", "Plan Pro", "Firefox, Bonn", "15.00 USD",
         "First source Google ads", "Purchase 20.00 USD order A-1 by an API key",
@@ -82,7 +82,7 @@ def test_it_works(stage: Stage, owner: Person) -> None:
 
 def test_the_empty_state(stage: Stage, owner: Person) -> None:
     contact = stage.contact()
-    text = show(owner, path_of(stage.space_id, contact))
+    text = show(owner, list_path(stage.space_id, contact))
     assert f"Contact {contact}" in text
     assert "No activity yet." in text
     assert "this contact has no e-mail address, id or browser" in text
@@ -98,7 +98,7 @@ def test_the_timeline_goes_on_page_by_page(stage: Stage, owner: Person) -> None:
         stage.touchpoint(contact, "email", campaign_name=f"touch-{number}-", occurred_at=at)
         stage.hit(contact, visit, url=f"https://shop.example/hit-{number}-", occurred_at=at)
     expected = {f"{kind}-{number}-" for kind in ("event", "touch", "hit") for number in range(60)}
-    path, pages = path_of(stage.space_id, contact), []
+    path, pages = list_path(stage.space_id, contact), []
     while path:
         html = owner.browser.get(path).text
         pages.append([part for part in expected if part in html])
@@ -117,26 +117,26 @@ def link(html: str, text: str) -> str:
 @pytest.mark.parametrize("cursor", ["x", "%20", "AAAA"])
 def test_a_wrong_cursor_is_refused(stage: Stage, owner: Person, cursor: str) -> None:
     contact = stage.contact()
-    show(owner, path_of(stage.space_id, contact) + f"?cursor={cursor}", status=422)
+    show(owner, list_path(stage.space_id, contact) + f"?cursor={cursor}", status=422)
 
 
 def test_a_merged_id_leads_to_the_surviving_contact(stage: Stage, owner: Person) -> None:
     survivor, other = stage.contact(name="Ann"), stage.contact()
     merge(stage, other, survivor)
-    page = owner.browser.get(path_of(stage.space_id, other))
-    assert page.url.path == path_of(stage.space_id, survivor)
+    page = owner.browser.get(list_path(stage.space_id, other))
+    assert page.url.path == list_path(stage.space_id, survivor)
 
 
 def test_a_merge_has_its_cause_and_can_be_undone(
     merged: tuple[int, int], owner: Person, space_id: int
 ) -> None:
     ann, phone = merged
-    path = path_of(space_id, ann)
+    path = list_path(space_id, ann)
     text = show(owner, path)
     assert f"Contact {phone} became part of contact {ann}: an event of a known contact" in text
     assert "Merged into this contact" in text
     undone = owner.browser.fill(path, f"{path}/unmerge", confirm=" ANN@ash.example ")
-    assert undone.url.path == path_of(space_id, phone)
+    assert undone.url.path == list_path(space_id, phone)
     assert "The merge is undone" in undone.text
     assert "Undone" in show(owner, path)
     assert "Merged into this contact" not in show(owner, path)
@@ -148,7 +148,7 @@ def test_what_is_not_confirmed_does_not_happen(
     merged: tuple[int, int], owner: Person, stage: Stage, action: str, typed: str
 ) -> None:
     ann, _ = merged
-    path = path_of(stage.space_id, ann)
+    path = list_path(stage.space_id, ann)
     page = owner.browser.fill(path, f"{path}/{action}", confirm=typed)
     assert page.status_code == 422
     check(page)
@@ -162,7 +162,7 @@ def test_an_erasure_and_what_it_leaves(
     merged: tuple[int, int], owner: Person, space_id: int, database_url: str
 ) -> None:
     ann, _ = merged
-    path = path_of(space_id, ann)
+    path = list_path(space_id, ann)
     page = owner.browser.fill(path, f"{path}/erase", confirm=str(ann))
     assert page.url.path == f"{path}/erasure"
     check(page)
@@ -185,7 +185,7 @@ def test_an_erasure_and_what_it_leaves(
 
 
 def test_what_an_erasure_would_delete_can_be_read_before(stage: Stage, owner: Person) -> None:
-    path = path_of(stage.space_id, stage.contact())
+    path = list_path(stage.space_id, stage.contact())
     text = show(owner, f"{path}/erasure")
     assert "Erasure has not been requested for this contact." in text
     assert "What is deleted" in text
@@ -195,7 +195,7 @@ def test_viewers_see_it_and_change_nothing(
     merged: tuple[int, int], person: Callable[..., Person], space_id: int
 ) -> None:
     ann, phone = merged
-    path = path_of(space_id, ann)
+    path = list_path(space_id, ann)
     owner, viewer = person(Role.OWNER), person(Role.VIEWER)
     assert "Erase this person" not in show(viewer, path)
     assert [form.action for form in Forms(viewer.browser.get(path).text).forms] == ["/logout"]
@@ -211,7 +211,7 @@ def test_a_viewers_own_token_does_not_help(
     merged: tuple[int, int], person: Callable[..., Person], space_id: int
 ) -> None:
     ann, phone = merged
-    path = path_of(space_id, ann)
+    path = list_path(space_id, ann)
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
     for action, name in (("erase", "erase contact"), ("unmerge", "unmerge contact")):
@@ -229,7 +229,7 @@ def test_another_spaces_contact_is_as_an_unknown_one(
     theirs = elsewhere.contact(email="secret@else.example")
     for contact in (str(theirs), "999999999", "x"):
         show(owner, f"/console/spaces/{stage.space_id}/contacts/{contact}", status=404)
-    show(owner, path_of(elsewhere.space_id, theirs), status=404)
+    show(owner, list_path(elsewhere.space_id, theirs), status=404)
 
 
 def test_only_parts_of_the_contact_can_be_taken_out(
@@ -237,7 +237,7 @@ def test_only_parts_of_the_contact_can_be_taken_out(
 ) -> None:
     ann, _ = merged
     other = stage.contact()
-    path = path_of(stage.space_id, ann)
+    path = list_path(stage.space_id, ann)
     form = owner.browser.form(path, f"{path}/unmerge")
     page = owner.browser.send(form, confirm=str(ann), merged=str(other))
     assert page.status_code == 404
@@ -249,7 +249,7 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
     stage.identifier(contact, "trk_token", HOSTILE)
     stage.identifier(contact, "name", HOSTILE)
     stage.hit(contact, stage.visit(contact), url=f"javascript:{HOSTILE}", referrer_host=HOSTILE)
-    page = owner.browser.get(path_of(stage.space_id, contact))
+    page = owner.browser.get(list_path(stage.space_id, contact))
     check(page)
     assert "<script>alert" not in page.text
     assert 'href="javascript' not in page.text

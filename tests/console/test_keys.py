@@ -17,7 +17,7 @@ from tests.console.conftest import Person
 from tests.support.waiting import wait_until
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/keys"
 
 
@@ -32,7 +32,7 @@ def status(console: Running, key: str) -> int:
 
 
 def test_it_works(owner: Person, console: Running, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     made = owner.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])
     key = key_on(made.text)
     assert "cannot be shown again" in made.text
@@ -46,14 +46,14 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
 
 
 def test_whoever_created_a_key_is_named(owner: Person, person: Callable[..., Person], space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     admin = person(Role.ADMIN)
     admin.browser.fill(page, f"{page}/create", name="Shop", scope=["companies:read"])
     assert f"by <bdi>{admin.user.name}</bdi>" in owner.browser.get(page).text
 
 
 def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     form = owner.browser.form(page, f"{page}/create")
     assert owner.browser.send(form, name="First").status_code == 200
     again = owner.browser.send(form, name="Second")
@@ -63,7 +63,7 @@ def test_a_form_sent_twice_makes_one(owner: Person, space_id: int) -> None:
 
 
 def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     for values, told in (
         ({"name": " "}, "must not be empty"), ({"name": "x" * 256}, "255"),
         ({"scope": []}, "The scope"), ({"scope": ["all"]}, "none of"),
@@ -77,7 +77,7 @@ def test_a_form_that_was_refused_may_be_sent_again(owner: Person, space_id: int)
 @pytest.mark.parametrize("role", list(Role))
 def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
     owner, other = person(Role.OWNER), person(role)
-    page = page_of(space_id)
+    page = make_page(space_id)
     owner.browser.fill(page, f"{page}/create", name="Shop")
     offered = other.browser.get(page).text
     allowed = role is not Role.VIEWER
@@ -93,12 +93,12 @@ def test_another_spaces_key(
 ) -> None:
     elsewhere = make_space()
     stranger = person(Role.OWNER, elsewhere)
-    page = page_of(space_id)
+    page = make_page(space_id)
     owner.browser.fill(page, f"{page}/create", name="Shop")
     form = owner.browser.form(page, f"{page}/revoke")
     token = {"form_token": form_token(stranger.form_key, "revoke key")}
     assert stranger.browser.send(form, **token).status_code == 404
-    form.action = f"{page_of(elsewhere)}/revoke"
+    form.action = f"{make_page(elsewhere)}/revoke"
     assert stranger.browser.send(form, **token).status_code == 404
     assert "No API keys yet." not in owner.browser.get(page).text
 

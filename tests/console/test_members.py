@@ -19,7 +19,7 @@ from tests.support.accounts import PASSWORD, Accounts, unique_email
 Make = Callable[..., Person]
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/members"
 
 
@@ -36,7 +36,7 @@ def link_on(html: str) -> str:
 def test_it_works(
     owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
 ) -> None:
-    page, email = page_of(space_id), unique_email()
+    page, email = make_page(space_id), unique_email()
     made = owner.browser.fill(page, f"{page}/invite", email=email, role="admin")
     link = link_on(made.text)
     assert link not in owner.browser.get(page).text
@@ -60,7 +60,7 @@ def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Acc
     other = person(Role.ADMIN)
     new = tokens.NewToken(other.user.id, "personal", "t")
     token, _ = accounts.run(lambda c: tokens.issue_token(c, space_id, new))
-    page = page_of(space_id)
+    page = make_page(space_id)
     owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)})
     assert accounts.run(lambda c: tokens.find_token(c, token)) is None
     assert other.browser.get("/console/account").status_code == 200, "the account stays"
@@ -69,7 +69,7 @@ def test_removal_takes_tokens_at_once(owner: Person, person: Make, accounts: Acc
 def post(person: Person, space_id: int, action: str, **values: str) -> int:
     """What the server says to a form with a good token, offered by the page or not."""
     data = {"form_token": form_token(person.form_key, action), **values}
-    answer = person.browser.client.post(f"{page_of(space_id)}/{action}", data=data)
+    answer = person.browser.client.post(f"{make_page(space_id)}/{action}", data=data)
     return answer.status_code
 
 
@@ -100,7 +100,7 @@ def test_who_may_do_what(person: Make, accounts: Accounts, space_id: int, role: 
 
 def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> None:
     owner, admin, viewer = person(Role.OWNER), person(Role.ADMIN), person(Role.VIEWER)
-    page = page_of(space_id)
+    page = make_page(space_id)
 
     def offered(visitor: Person) -> list[tuple[str, str]]:
         forms = Forms(visitor.browser.get(page).text).forms
@@ -117,7 +117,7 @@ def test_the_page_offers_what_the_server_allows(person: Make, space_id: int) -> 
 
 
 def test_the_last_owner_stays(owner: Person, accounts: Accounts, space_id: int) -> None:
-    page, own = page_of(space_id), {"member": str(owner.user.id)}
+    page, own = make_page(space_id), {"member": str(owner.user.id)}
     for answer in (
         owner.browser.fill(page, f"{page}/remove", holding=own),
         owner.browser.fill(page, f"{page}/role", holding=own, role="viewer"),
@@ -130,7 +130,7 @@ def test_the_last_owner_stays(owner: Person, accounts: Accounts, space_id: int) 
 def test_leaving(person: Make, accounts: Accounts, space_id: int) -> None:
     person(Role.OWNER)
     viewer = person(Role.VIEWER)
-    page = page_of(space_id)
+    page = make_page(space_id)
     left = viewer.browser.fill(page, f"{page}/remove", holding={"member": str(viewer.user.id)})
     assert left.url.path == "/console"
     assert "You have left the Space." in left.text
@@ -140,7 +140,7 @@ def test_leaving(person: Make, accounts: Accounts, space_id: int) -> None:
 def test_a_role_lost_counts_at_once(person: Make, accounts: Accounts, space_id: int) -> None:
     person(Role.OWNER)
     admin = person(Role.ADMIN)
-    page = page_of(space_id)
+    page = make_page(space_id)
     form = admin.browser.form(page, f"{page}/invite")
     accounts.run(partial(members.change_role, space_id=space_id, user_id=admin.user.id,
                          role=Role.VIEWER))  # fmt: skip
@@ -152,7 +152,7 @@ def test_a_role_lost_counts_at_once(person: Make, accounts: Accounts, space_id: 
 def test_an_invitation_for_somebody_with_an_account(
     owner: Person, accounts: Accounts, space_id: int, new_browser: Callable[[], Browser]
 ) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     guest = accounts.user(name="Grace")
     made = owner.browser.fill(page, f"{page}/invite", email=guest.email, role="viewer")
     link, browser = link_on(made.text), new_browser()
@@ -169,7 +169,7 @@ def test_an_invitation_for_somebody_with_an_account(
 
 
 def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     link = link_on(owner.browser.fill(page, f"{page}/invite", email=unique_email()).text)
     assert "The invitation is revoked" in owner.browser.fill(page, f"{page}/uninvite").text
     assert browser.get(link).status_code == 404
@@ -179,7 +179,7 @@ def test_an_invitation_taken_back(owner: Person, space_id: int, browser: Browser
     ("values", "told"), [({"email": "ada"}, "must be a valid e-mail"), ({"role": "king"}, "must be one of")]
 )
 def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, str], told: str) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     given = {"email": unique_email(), **values}
     answer = owner.browser.fill(page, f"{page}/invite", **given)
     assert answer.status_code == 422
@@ -188,7 +188,7 @@ def test_what_cannot_be_invited(owner: Person, space_id: int, values: dict[str, 
 
 
 def test_a_refused_invitation_keeps_its_role(owner: Person, space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     answer = owner.browser.fill(page, f"{page}/invite", email="", role="admin")
     assert answer.status_code == 422
     invitation = answer.text.partition(f'action="{page}/invite"')[2].partition("</form>")[0]
@@ -197,7 +197,7 @@ def test_a_refused_invitation_keeps_its_role(owner: Person, space_id: int) -> No
 
 @pytest.mark.parametrize("member", ["", "x", "-1", "9" * 30, "0"])
 def test_no_such_member(owner: Person, space_id: int, member: str) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     form = owner.browser.form(page, f"{page}/remove")
     answer = owner.browser.send(form, member=member)
     assert answer.status_code == (404 if member == "0" else 422)
@@ -210,7 +210,7 @@ def test_removal_offers_to_revoke_the_keys_they_made(
     other = person(Role.ADMIN)
     keys_page = f"/console/spaces/{space_id}/keys"
     other.browser.fill(keys_page, f"{keys_page}/create", name="Their shop")
-    page = page_of(space_id)
+    page = make_page(space_id)
     assert "Their shop" in owner.browser.get(page).text
     chosen = {"revoke_keys": "yes"} if revoke else {}
     owner.browser.fill(page, f"{page}/remove", holding={"member": str(other.user.id)}, **chosen)

@@ -48,7 +48,7 @@ def assert_is_shown_once(page: httpx.Response, address: str) -> None:
     assert f"<code>…{address[-4:]}</code>" in page.text
 
 
-def path_of(page: httpx.Response, space_id: int) -> str:
+def list_path(page: httpx.Response, space_id: int) -> str:
     (path,) = set(re.findall(rf'action="({orders_of(space_id)}/webhooks/\d+)/test"', page.text))
     return path
 
@@ -67,7 +67,7 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     orders, browser = orders_of(space_id), owner.browser
     assert "Where do your orders come from?" in browser.get(orders).text
     page = create(browser, space_id, "shopify")
-    here, address = path_of(page, space_id), address_on(page)
+    here, address = list_path(page, space_id), address_on(page)
     assert address.startswith(f"{console.base_url}/webhooks/")
     assert "cannot be shown again" in page.text
     assert "Settings, Notifications, Webhooks" in page.text
@@ -99,7 +99,7 @@ def test_only_a_hash_of_the_token_is_stored(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
     page = create(owner.browser, space_id, "stripe")
-    renewed = owner.browser.fill(path_of(page, space_id), f"{path_of(page, space_id)}/address")
+    renewed = owner.browser.fill(list_path(page, space_id), f"{list_path(page, space_id)}/address")
     (row,) = connection.execute(
         "SELECT w::text, token_hash FROM webhooks w WHERE space_id = %s", (space_id,)
     ).fetchall()
@@ -116,7 +116,7 @@ def test_a_form_sent_twice_changes_one_address(owner: Person, console: Running, 
     typed = {"name": "Shop", "secret": "whsec_1"}
     page = browser.send(form, **typed)
     assert browser.send(form, **typed).status_code == 403
-    here = path_of(page, space_id)
+    here = list_path(page, space_id)
     assert browser.get(orders).text.count("#new-address") == 1
     form = browser.form(here, f"{here}/address")
     renewed = browser.send(form)
@@ -146,7 +146,7 @@ def test_a_secret_beside_no_signature_is_refused(owner: Person, space_id: int) -
 def test_a_secret_that_is_made_is_shown_once(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "woocommerce", name="Woo")
     (secret,) = re.findall(r'<code id="secret-made"[^>]*>([^<]*)', page.text)
-    here = path_of(page, space_id)
+    here = list_path(page, space_id)
     assert secret not in owner.browser.get(here).text
     assert deliver(console, address_on(page), "woocommerce", secret) == 200
     renewed = owner.browser.fill(here, f"{here}/secret", make="yes")
@@ -174,7 +174,7 @@ def test_mistakes_are_told_beside_the_field(owner: Person, space_id: int) -> Non
 
 
 def test_a_test_says_what_a_body_becomes(owner: Person, space_id: int) -> None:
-    here = path_of(create(owner.browser, space_id, "shopify"), space_id)
+    here = list_path(create(owner.browser, space_id, "shopify"), space_id)
     body = json.dumps(SAMPLES["shopify"].body)
     good = owner.browser.fill(here, f"{here}/test", body=body, topic="orders/paid")
     assert "<dt>email</dt><dd><bdi>ada@example.com</bdi>" in good.text
@@ -201,7 +201,7 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
 ) -> None:
     browser = owner.browser
     page = create(browser, space_id, "generic", event="purchase", signing="unsigned")
-    here, address = path_of(page, space_id), address_on(page)
+    here, address = list_path(page, space_id), address_on(page)
     url = console.base_url + urlsplit(address).path
     body = {"who": {"mail": "ada@example.com"}, "cents": 4900, "note": HOSTILE}
     assert httpx.post(url, json=body, timeout=PATIENCE_SECONDS).status_code == 422
@@ -233,7 +233,7 @@ def test_a_mapping_is_mended_and_the_delivery_replayed(
 
 def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = path_of(page, space_id), address_on(page)
+    here, address = list_path(page, space_id), address_on(page)
     assert "The webhook is paused" in owner.browser.fill(here, f"{here}/pause").text
     assert deliver(console, address, "stripe", "whsec_1") == 200
     page = owner.browser.get(here)
@@ -245,7 +245,7 @@ def test_paused_deliveries_are_kept_and_replayed(owner: Person, console: Running
 
 def test_a_new_address_ends_the_former(owner: Person, console: Running, space_id: int) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = path_of(page, space_id), address_on(page)
+    here, address = list_path(page, space_id), address_on(page)
     renewed = owner.browser.fill(here, f"{here}/address")
     assert address_on(renewed) != address
     assert "cannot be shown again" in renewed.text
@@ -262,7 +262,7 @@ def test_no_new_address_for_a_secret_that_does_not_open(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, address = path_of(page, space_id), address_on(page)
+    here, address = list_path(page, space_id), address_on(page)
     connection.execute("UPDATE webhooks SET secret = sha512(secret)")
     refused = owner.browser.fill(here, f"{here}/address")
     assert refused.status_code == 409
@@ -274,7 +274,7 @@ def test_no_new_address_for_a_secret_that_does_not_open(
 def test_who_may(person: Callable[..., Person], space_id: int, role: Role) -> None:
     owner, other = person(Role.OWNER), person(role)
     page = create(owner.browser, space_id, "stripe", secret="whsec_1")
-    here, allowed = path_of(page, space_id), role is not Role.VIEWER
+    here, allowed = list_path(page, space_id), role is not Role.VIEWER
     seen = other.browser.get(here)
     assert seen.status_code == 200
     assert address_on(page) not in seen.text
@@ -300,7 +300,7 @@ def test_another_spaces_webhook(
 ) -> None:
     elsewhere = make_space()
     stranger = person(Role.OWNER, elsewhere)
-    here = path_of(create(owner.browser, space_id, "stripe"), space_id)
+    here = list_path(create(owner.browser, space_id, "stripe"), space_id)
     number = here.rpartition("/")[2]
     for path in (here, f"{orders_of(elsewhere)}/webhooks/{number}", f"{here}/mapping"):
         assert stranger.browser.get(path).status_code == 404

@@ -32,7 +32,7 @@ def way(stage: Stage, *sources: str, amount: str) -> None:
     stage.event(contact, event_time=days_ago(3), amount=amount)
 
 
-def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
     answer = person.browser.get(f"/console/spaces/{space_id}/paths?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
@@ -47,7 +47,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "google_ads", "google_ads", "email", amount="10")
     way(stage, "direct", amount="3")
     way(stage, amount="1000")
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert page.headlines["Events with a path"].value == "3"
     assert page.headlines["Their revenue"].value == "113.5"
     assert page.headlines["Days from the first touchpoint"].value == "1"
@@ -67,7 +67,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
                                    "query_mode=company&only=customer:new"])  # fmt: skip
 def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id: int, query: str) -> None:
     fill(stage, random.Random("paths"))
-    page = page_of(owner, space_id, query)
+    page = make_page(owner, space_id, query)
 
     def behind(cell: Cell) -> tuple[str | None, str | None]:
         there = PageTables(owner.browser.get(cell.link or "").text).headlines
@@ -86,18 +86,18 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
 
 
 def test_nothing_yet(owner: Person, space_id: int) -> None:
-    assert "No paths in this period" in page_of(owner, space_id).html
+    assert "No paths in this period" in make_page(owner, space_id).html
 
 
 def test_channels_are_a_choice(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "google_ads", "facebook_ads", "email", amount="5")
-    page = page_of(owner, space_id, "steps=channel")
+    page = make_page(owner, space_id, "steps=channel")
     assert texts(page.tables["top-paths"][1])[0].split() == ["Paid", "adsE-mail"]
 
 
 def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, *["email", "direct"] * 6, amount="5")
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     row = page.tables["top-paths"][1]
     assert "2 more" in row[0].text
     there = owner.browser.get(row[1].link or "").text
@@ -108,7 +108,7 @@ def test_a_path_of_many_steps(owner: Person, stage: Stage, space_id: int) -> Non
 def test_the_csv_has_the_paths(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "google_ads", "email", amount="5")
     way(stage, amount="7")
-    (link,) = [part for part in page_of(owner, space_id).html.split('"') if "report.csv" in part]
+    (link,) = [part for part in make_page(owner, space_id).html.split('"') if "report.csv" in part]
     lines = [*csv.DictReader(owner.browser.get(link.replace("&amp;", "&")).text.splitlines())]
     assert [(line["path"], line["events"], line["revenue"]) for line in lines] == [
         ("google_ads > email", "1", "5"),
@@ -126,6 +126,6 @@ def test_what_cannot_be_is_said(owner: Person, space_id: int, query: str) -> Non
 def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "email", amount="5")
     assert days_ago(3) < NOON
-    page = page_of(owner, space_id, "date_basis=touch")
+    page = make_page(owner, space_id, "date_basis=touch")
     assert page.headlines["Events with a path"].value == "1"
     assert "date_basis=touch" not in page.html

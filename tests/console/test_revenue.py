@@ -37,7 +37,7 @@ def order(stage: Stage, source: str | None, amount: str, days: int = 3, **ad: st
     return stage.event(contact, event_time=days_ago(days), amount=amount)
 
 
-def page_of(person: Person, space_id: int, query: str = "") -> PageTables:
+def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
     answer = person.browser.get(f"/console/spaces/{space_id}?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
@@ -49,7 +49,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "ai_chat_gpt", "30.25")
     order(stage, None, "20")
     order(stage, "google_ads", "80", days=40)
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     assert page.headlines["Revenue"].value == "200.75"
     assert page.headlines["Orders"].value == "4"
     assert page.headlines["New customers"].value == "4"
@@ -79,7 +79,7 @@ def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10", days=3)
     order(stage, "google_ads", "70", days=5)
     day = days_ago(3).date()
-    page = page_of(owner, space_id, f"start_date={day}&end_date={day}&period=today")
+    page = make_page(owner, space_id, f"start_date={day}&end_date={day}&period=today")
     assert page.headlines["Revenue"].value == "10"
     assert page.tables["course"][0][0].text == "Hour"
 
@@ -87,7 +87,7 @@ def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:
 def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "10", campaign_id="c/1", campaign_name=HOSTILE, ad_id="a1")
     order(stage, "facebook_ads", "5")
-    page = page_of(owner, space_id)
+    page = make_page(owner, space_id)
     link = page.row("channels", "Paid ads")[0].link
     assert link
     for title in ("Google ads", HOSTILE, "a1"):
@@ -106,7 +106,7 @@ def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
 def test_no_group(owner: Person, stage: Stage, space_id: int) -> None:
     """What has no campaign is a row, too, and opens nothing wrong."""
     order(stage, "google_ads", "10")
-    page = page_of(owner, space_id, "open=paid&open=paid/google_ads&open=paid/google_ads/")
+    page = make_page(owner, space_id, "open=paid&open=paid/google_ads&open=paid/google_ads/")
     assert page.row("channels", "No campaign")[1].value == "10"
     assert page.row("channels", "No ad")[1].value == "10"
 
@@ -116,7 +116,7 @@ def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
     contact = stage.contact()
     stage.touchpoint(contact, "email", occurred_at=days_ago(4))
     stage.event(contact, event_name="sign_up", event_time=days_ago(3), amount=None)
-    page = page_of(owner, space_id, "conversion=sign_up")
+    page = make_page(owner, space_id, "conversion=sign_up")
     assert page.headlines["Sign-ups"].value == "1"
     assert page.row("channels", "E-mail")[1].value == "1"
     assert "USD" not in page.html.replace("Currency", "")
@@ -125,7 +125,7 @@ def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
 def test_by_date_of_the_touch(owner: Person, stage: Stage, space_id: int) -> None:
     """Nothing is unattributed then: the credit of other touches is in other periods."""
     order(stage, "google_ads", "10")
-    page = page_of(owner, space_id, "date_basis=touch")
+    page = make_page(owner, space_id, "date_basis=touch")
     assert page.row("channels", "Credited")[1].value == "10"
     assert "Unattributed" not in page.headlines
 
@@ -136,13 +136,13 @@ def test_filters(owner: Person, stage: Stage, space_id: int) -> None:
     """
     order(stage, "google_ads", "10", campaign_id="c1", campaign_name="Boots")
     order(stage, "email", "5")
-    page = page_of(owner, space_id, "filter=campaign&key=c1&attribution_model=linear")
+    page = make_page(owner, space_id, "filter=campaign&key=c1&attribution_model=linear")
     assert page.headlines["Revenue"].value == "10"
     assert "Unattributed" not in page.headlines
     assert "campaign: c1" in page.html
     assert "only=campaign%3Ac1" in page.html
     assert f'href="/console/spaces/{space_id}?attribution_model=linear" title="Remove' in page.html
-    assert page_of(owner, space_id, "only=channel:email").headlines["Revenue"].value == "5"
+    assert make_page(owner, space_id, "only=channel:email").headlines["Revenue"].value == "5"
 
 
 def test_csv_is_that_of_the_table(owner: Person, stage: Stage, space_id: int) -> None:
@@ -163,7 +163,7 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
     """It opens with the set-up list; a question about it leads to no other empty page."""
     first = owner.browser.get(f"/console/spaces/{space_id}")
     assert str(first.url).endswith(f"/console/spaces/{space_id}/setup")
-    page = page_of(owner, space_id, "period=today")
+    page = make_page(owner, space_id, "period=today")
     assert page.headlines["Revenue"].value == "0"
     assert "No data in this period" in page.html
     assert "Show the latest events" not in page.html

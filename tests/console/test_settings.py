@@ -17,7 +17,7 @@ from tests.console.conftest import Person
 from tests.support.accounts import Accounts
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/settings"
 
 
@@ -27,7 +27,7 @@ def space(accounts: Accounts, space_id: int) -> Callable[[], Space]:
 
 
 def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> None:
-    page = page_of(space_id)
+    page = make_page(space_id)
     given = {
         "name": "Größer & Co", "timezone": "Europe/Berlin", "currency": "eur",
         "company_identity_mode": "external_id", "phone_region": "de", "ad_consent": "granted",
@@ -52,7 +52,7 @@ def test_it_works(owner: Person, space: Callable[[], Space], space_id: int) -> N
 
 
 def test_all_or_nothing(owner: Person, space: Callable[[], Space], space_id: int) -> None:
-    page, before = page_of(space_id), space()
+    page, before = make_page(space_id), space()
     bad = {"currency": "EURO", "timezone": "Mars",
            "event_label.custom_event_2": "x" * 256}  # fmt: skip
     answer = owner.browser.fill(page, page, name="New name", **bad)
@@ -72,15 +72,15 @@ def test_who_may(
     person(Role.OWNER)
     somebody = person(role)
     data = {"form_token": form_token(somebody.form_key, "settings"), "name": "Changed"}
-    answer = somebody.browser.client.post(page_of(space_id), data=data)
+    answer = somebody.browser.client.post(make_page(space_id), data=data)
     allowed = role is not Role.VIEWER
     assert answer.status_code == (303 if allowed else 403)
     assert (space().name == "Changed") == allowed
-    assert ("Save settings" in somebody.browser.get(page_of(space_id)).text) == allowed
+    assert ("Save settings" in somebody.browser.get(make_page(space_id)).text) == allowed
 
 
 def test_the_operators_are_not_for_members(owner: Person, space: Callable[[], Space], space_id: int) -> None:
-    page, before = page_of(space_id), space()
+    page, before = make_page(space_id), space()
     form = owner.browser.form(page, page)
     given = {"subscription": "inactive", "limit.track": "5", "unknown": "x"}
     assert "Nothing was changed." in owner.browser.send(form, **given).text

@@ -24,14 +24,14 @@ from tests.support.sizes import ROOT
 NAME = "<b>Shop & Söhne</b>"
 
 
-def page_of(space_id: int) -> str:
+def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/sites"
 
 
 def create(person: Person, space_id: int, **values: Any) -> str:
     """Create a site and return the path of its page."""
     typed = {"name": "Shop", "origins": "https://shop.example", **values}
-    path = page_of(space_id)
+    path = make_page(space_id)
     page = person.browser.fill(path, f"{path}/create", **typed)
     assert page.status_code == 200, page.text
     return page.url.path
@@ -48,7 +48,7 @@ def code_on(html: str) -> list[str]:
 
 
 def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, console: Running) -> None:
-    assert "No site yet" in owner.browser.get(page_of(space_id)).text
+    assert "No site yet" in owner.browser.get(make_page(space_id)).text
     here = create(owner, space_id, name=NAME, origins="shop.example/products?x\nlocalhost:3000")
     assert origins(connection, space_id) == [["https://shop.example", "http://localhost:3000"]]
     page = owner.browser.get(here).text
@@ -93,7 +93,7 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int, 
 def test_an_address_that_cannot_be_used(
     owner: Person, connection: psycopg.Connection, space_id: int, typed: str, sentence: str
 ) -> None:
-    path = page_of(space_id)
+    path = make_page(space_id)
     page = owner.browser.fill(path, f"{path}/create", name="", origins=typed)
     assert page.status_code == 422
     page = owner.browser.fill(path, f"{path}/create", name="Shop", origins=typed)
@@ -105,7 +105,7 @@ def test_an_address_that_cannot_be_used(
 
 
 def test_a_form_sent_twice_makes_one(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
-    path = page_of(space_id)
+    path = make_page(space_id)
     form = owner.browser.form(path, f"{path}/create")
     typed = {"name": "Shop", "origins": "shop.example"}
     assert owner.browser.send(form, **typed).status_code == 200
@@ -125,7 +125,7 @@ def test_page_views(owner: Person, connection: psycopg.Connection, space_id: int
         (0, "https://a.shop.example/"),
     ):  # fmt: skip
         stage.hit(contact, visit, url=url, occurred_at=now - timedelta(hours=hours))
-    page = owner.browser.get(page_of(space_id)).text
+    page = owner.browser.get(make_page(space_id)).text
     counts = re.findall(r'in 24 hours"><data value="(\d+)">', page)
     assert counts == ["2", "0"]
     assert page.count("no page view yet") == 1
@@ -173,10 +173,10 @@ def test_viewers_only_look(
 ) -> None:
     here = create(owner, space_id)
     viewer = person(Role.VIEWER)
-    for path in (page_of(space_id), here, f"{here}/test"):
+    for path in (make_page(space_id), here, f"{here}/test"):
         page = viewer.browser.get(path)
         assert page.status_code == 200
-        assert f'action="{page_of(space_id)}' not in page.text
+        assert f'action="{make_page(space_id)}' not in page.text
     for path, form in (
         (f"{here}/change", "change site"), (f"{here}/end", "end site"),
         (f"{here}/test/start", "test site"),
@@ -193,10 +193,10 @@ def test_another_space_s_site(
     elsewhere = make_space()
     theirs = create(person(Role.OWNER, elsewhere), elsewhere).rpartition("/")[2]
     for end in (theirs, "999999999", "0", "x", f"{theirs}/test"):
-        page = owner.browser.get(f"{page_of(space_id)}/{end}")
+        page = owner.browser.get(f"{make_page(space_id)}/{end}")
         assert page.status_code == 404, end
     for end, form in (("change", "change site"), ("end", "end site"), ("test/start", "test site")):
         data = {"form_token": form_token(owner.form_key, form), "name": "X", "origins": "x.example",
                 "url": "https://shop.example"}  # fmt: skip
-        answer = owner.browser.client.post(f"{page_of(space_id)}/{theirs}/{end}", data=data)
+        answer = owner.browser.client.post(f"{make_page(space_id)}/{theirs}/{end}", data=data)
         assert answer.status_code == 404

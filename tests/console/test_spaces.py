@@ -29,7 +29,7 @@ def join(
     return make
 
 
-def page_of(person: Person, query: str = "all") -> PageTables:
+def make_page(person: Person, query: str = "all") -> PageTables:
     answer = person.browser.get(f"/console?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
@@ -43,7 +43,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     second.connection.execute(
         "UPDATE destinations SET status = 'held', held_since = now() WHERE id = %s", (destination,)
     )
-    page = page_of(owner, "")
+    page = make_page(owner, "")
     rows = {row[0].link: row for row in page.tables["yours"][1:]}
     assert set(rows) == {f"/console/spaces/{each}" for each in (space_id, second.space_id)}
     name, revenue, orders, attention = rows[f"/console/spaces/{second.space_id}"]
@@ -68,15 +68,15 @@ def test_pages_and_names(owner: Person, join: Callable[..., Stage], monkeypatch:
     monkeypatch.setattr(space_choice, "PER_PAGE", 2)
     for name in ("Shop A", "Shop B", "Shop C & D", "Other", "Another"):
         join(name)
-    first = page_of(owner, "all=&q=shop")
+    first = make_page(owner, "all=&q=shop")
     assert [row[0].text.split("Space")[0] for row in first.tables["yours"][1:]] == [
         "Shop A", "Shop B",
     ]  # fmt: skip
     assert 'rel="next" href="/console?all=&amp;q=shop&amp;page=2"' in first.html
-    second = page_of(owner, "all=&q=shop&page=2")
+    second = make_page(owner, "all=&q=shop&page=2")
     assert len(second.tables["yours"]) == 2
     assert 'rel="next"' not in second.html
-    assert "None of your Spaces" in page_of(owner, "all=&q=nowhere").html
+    assert "None of your Spaces" in make_page(owner, "all=&q=nowhere").html
     assert owner.browser.get("/console?all=&page=x").status_code == 422
 
 
@@ -89,4 +89,4 @@ def test_a_space_that_is_too_large(
         raise ReportTooLarge
 
     monkeypatch.setattr(space_choice, "query_report", refuse)
-    assert "Too many to sum here" in page_of(owner).html
+    assert "Too many to sum here" in make_page(owner).html

@@ -30,7 +30,7 @@ FORMS = {
 }
 
 
-def page_of(api: Api, query: str) -> dict[str, Any]:
+def make_page(api: Api, query: str) -> dict[str, Any]:
     response = api.get(f"/contacts?{query}")
     assert response.status_code == 200, response.text
     return response.json()
@@ -43,7 +43,7 @@ def follow(api: Api, page: dict[str, Any], link: str) -> list[dict[str, Any]]:
         parts = urlsplit(url)
         assert f"{parts.scheme}://{parts.netloc}" == BASE_URL
         assert parts.path == f"{API}/contacts"
-        page = page_of(api, parts.query)
+        page = make_page(api, parts.query)
         pages.append(page)
         assert len(pages) <= MOST_PAGES, "the pages go round in circles"
     return pages
@@ -78,10 +78,10 @@ def test_paging_equals_one_big_page(
         if has_address:
             stage.identifier(merged_into or contact_id, "email", SHARED, origin_id=contact_id)
         made.append(contact_id)
-    whole = ids(page_of(api, f"{FORMS[form]}&per_page=5000"))
+    whole = ids(make_page(api, f"{FORMS[form]}&per_page=5000"))
     assert whole == sorted(whole, reverse=True)
 
-    first = page_of(api, f"{FORMS[form]}&per_page={per_page}")
+    first = make_page(api, f"{FORMS[form]}&per_page={per_page}")
     pages = [first, *follow(api, first, "next_page_url")]
     assert first["prev_cursor"] is first["prev_page_url"] is None
     assert [each for page in pages for each in ids(page)] == whole
@@ -98,7 +98,7 @@ def test_page_urls_keep_the_form_that_was_used(api: Api, stage: Stage, form: str
         person(stage, f"{number}@example.com", SHARED)
     more = "&include_all_emails=1&note=a%20b%26c%25&per_page=2"
     asked = httpx.URL("?" + FORMS[form] + more).params.multi_items()
-    first = page_of(api, FORMS[form] + more)
+    first = make_page(api, FORMS[form] + more)
     pages = [first, *follow(api, first, "next_page_url")]
     pages += follow(api, pages[-1], "prev_page_url")
     assert len(pages) == 5
@@ -113,7 +113,7 @@ def test_page_urls_keep_the_form_that_was_used(api: Api, stage: Stage, form: str
 @pytest.mark.parametrize("form", FORMS)
 def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage, form: str) -> None:
     made = [person(stage, SHARED) for _ in range(4)]
-    first = page_of(api, f"{FORMS[form]}&per_page=2")
+    first = make_page(api, f"{FORMS[form]}&per_page=2")
     stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[1]))
     stage.connection.execute("UPDATE contacts SET merged_into = %s WHERE id = %s", (made[0] - 1, made[0]))
     (gone,) = follow(api, first, "next_page_url")
@@ -124,9 +124,9 @@ def test_a_page_whose_rows_have_gone_leads_back(api: Api, stage: Stage, form: st
 
 def test_new_contacts_move_no_page(api: Api, stage: Stage) -> None:
     made = [stage.contact() for _ in range(6)]
-    first = page_of(api, FORMS["dates"] + "&per_page=2")
+    first = make_page(api, FORMS["dates"] + "&per_page=2")
     newest = stage.contact()
-    second = page_of(api, f"{FORMS['dates']}&per_page=2&cursor={first['next_cursor']}")
+    second = make_page(api, f"{FORMS['dates']}&per_page=2&cursor={first['next_cursor']}")
     assert ids(second) == [made[3], made[2]]
     back, top = follow(api, second, "prev_page_url")
     assert (ids(back), ids(top)) == ([made[5], made[4]], [newest])
@@ -136,7 +136,7 @@ def test_new_contacts_move_no_page(api: Api, stage: Stage) -> None:
 def cursor(api: Api, stage: Stage) -> str:
     for _ in range(3):
         person(stage, SHARED)
-    return page_of(api, f"{FORMS['both']}&per_page=1")["next_cursor"]
+    return make_page(api, f"{FORMS['both']}&per_page=1")["next_cursor"]
 
 
 ASKED = {"email": SHARED, **RANGE}

@@ -34,7 +34,7 @@ PERSON = object_of(
 )
 
 
-def errors_of(kind: FieldType[Any], body: object) -> dict[str, list[str]]:
+def list_errors(kind: FieldType[Any], body: object) -> dict[str, list[str]]:
     with pytest.raises(Invalid) as refused:
         parse_body(kind, body)
     return refused.value.errors
@@ -92,7 +92,7 @@ def test_null_and_blank_text_count_as_nothing_where_that_is_said() -> None:
 def test_rules_stand_under_the_paths_of_fields() -> None:
     people = object_of({"people": Property(array_of(PERSON, 9))})
     body = {"people": [{"name": "Ann"}, {"nicks": ["abcd", "a", 7]}, {"name": "", "nicks": ["x", 1]}, 5]}
-    assert errors_of(people, body) == {
+    assert list_errors(people, body) == {
         "people.1.name": ["The people.1.name is required."],
         "people.1.nicks": ["The people.1.nicks must not have more than 2 items."],
         "people.2.name": ["The people.2.name must be a string of at most 5 characters."],
@@ -107,25 +107,25 @@ def test_rules_stand_under_the_paths_of_fields() -> None:
      ("na\nme", ""), ("colour", "")],
 )  # fmt: skip
 def test_a_missing_member_may_be_misspelt(member: str, question: str) -> None:
-    assert errors_of(PERSON, {member: "Ada"}) == {"name": [f"The name is required.{question}"]}
+    assert list_errors(PERSON, {member: "Ada"}) == {"name": [f"The name is required.{question}"]}
 
 
 def test_few_of_many_unknown_members_are_compared_with_a_missing_one() -> None:
     many = {f"other{number}": 1 for number in range(30)}
-    assert errors_of(PERSON, many | {"nmae": "Ada"}) == {"name": ["The name is required."]}
+    assert list_errors(PERSON, many | {"nmae": "Ada"}) == {"name": ["The name is required."]}
 
 
 def test_a_body_that_is_no_object_or_says_nothing() -> None:
     kind = object_of({"a": Property(integer(3))}, if_empty="Say a.")
-    assert errors_of(kind, []) == {"body": ["The body must be an object."]}
-    assert errors_of(kind, {"b": 1}) == {"body": ["Say a."]}
+    assert list_errors(kind, []) == {"body": ["The body must be an object."]}
+    assert list_errors(kind, {"b": 1}) == {"body": ["Say a."]}
     assert kind.schema["anyOf"] == [{"required": ["a"]}]
 
 
 def test_a_map_takes_only_the_names_there_are() -> None:
     kind = map_of({"a": integer(3)}, "is none of ours.")
     assert kind.read({"a": 1}) == {"a": 1}
-    assert errors_of(kind, {"b": 1, "a": "x"}) == {
+    assert list_errors(kind, {"b": 1, "a": "x"}) == {
         "b": ["The b is none of ours."],
         "a": ["The a must be an integer of at most 3 digits."],
     }

@@ -130,7 +130,7 @@ def whole_shares(units: int, parts: list[Fraction]) -> list[int]:
     return given
 
 
-def path_of(event: Event, touches: list[Touch], *, days: int, by_company: bool) -> list[Touch]:
+def list_path(event: Event, touches: list[Touch], *, days: int, by_company: bool) -> list[Touch]:
     def belongs(touch: Touch) -> bool:
         if by_company and event.company_id is not None:
             return touch.company_id == event.company_id
@@ -151,7 +151,7 @@ def credits_of(
     """Every credited row, in the order they are listed."""
     found: list[Credit] = []
     for event in events:
-        path = path_of(event, touches, days=days, by_company=by_company)
+        path = list_path(event, touches, days=days, by_company=by_company)
         credited = weights(model, path, fit)
         if model in BY_SOURCE:
             amounts = shares_of_sources(event.amount, credited)

@@ -56,7 +56,7 @@ def visits_of(views: list[PageView]) -> list[Visit]:
     return found
 
 
-def touches_of(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, str | None]:
+def select_touches(visits: list[Visit], others: list[tuple[str, int]]) -> dict[int, str | None]:
     """The source of each page view that makes a touchpoint, by number. `others` are the contacts
     and moments of touchpoints that page views did not make.
     """

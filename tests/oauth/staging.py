@@ -41,7 +41,7 @@ def challenge_of(verifier: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def query_of(location: str) -> dict[str, str]:
+def make_query(location: str) -> dict[str, str]:
     """The parameters of an address, each given once."""
     found = parse_qs(urlsplit(location).query, keep_blank_values=True, strict_parsing=True)
     assert all(len(values) == 1 for values in found.values())
@@ -164,7 +164,7 @@ class Installation:
         """A code, as the client gets it."""
         answer = person.answer(assistant.request(**changes))
         assert answer.status_code == 303, answer.text
-        return query_of(answer.headers["location"])["code"]
+        return make_query(answer.headers["location"])["code"]
 
     def exchange(self, assistant: Assistant, code: str, /, **changes: str | None) -> httpx.Response:
         return self.http.post(TOKEN, data=assistant.form(code, **changes))

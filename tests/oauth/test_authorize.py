@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.assistants.oauth.requests import ReplyTarget
 from tests.oauth.pages import read_form_to, read_text
-from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, query_of
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, make_query
 
 
 def untrusted(answer: httpx.Response) -> str:
@@ -31,7 +31,7 @@ def refused(installation: Installation, answer: httpx.Response, error: str) -> d
     assert answer.headers["location"].startswith(LOOPBACK + "?")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["referrer-policy"] == "no-referrer"
-    told = query_of(answer.headers["location"])
+    told = make_query(answer.headers["location"])
     assert (told["error"], told["iss"]) == (error, installation.base_url)
     assert "code" not in told
     return told
@@ -43,7 +43,7 @@ def test_it_works(installation: Installation, person: Person, assistant: Assista
     answer = person.submit(shown, AUTHORIZE, decision="approve")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith(LOOPBACK + "?code=trk_code_")
-    told = query_of(answer.headers["location"])
+    told = make_query(answer.headers["location"])
     assert set(told) == {"code", "state", "iss"}
     assert (told["state"], told["iss"]) == ("st", installation.base_url)
     code = told["code"].removeprefix("trk_code_")
@@ -65,7 +65,7 @@ def test_who_is_not_logged_in_logs_in_first(
     assert answer.headers["location"] == here
     shown = person.browser.get(answer.headers["location"])
     answer = person.submit(shown, AUTHORIZE, decision="approve")
-    assert query_of(answer.headers["location"])["state"] == "a b&c=ä"
+    assert make_query(answer.headers["location"])["state"] == "a b&c=ä"
 
 
 def test_nothing_is_fetched_or_sent_on_for_strangers(installation: Installation) -> None:
@@ -222,12 +222,12 @@ def test_scopes_that_lead_to_the_one(
 def test_the_state_comes_back(person: Person, assistant: Assistant, state: str) -> None:
     for decision in ("approve", "deny"):
         answer = person.answer(assistant.request(state=state), decision)
-        assert query_of(answer.headers["location"])["state"] == state
+        assert make_query(answer.headers["location"])["state"] == state
 
 
 @pytest.mark.parametrize("state", [None, ""])
 def test_no_state_stays_away(person: Person, assistant: Assistant, state: str | None) -> None:
-    told = query_of(person.answer(assistant.request(state=state)).headers["location"])
+    told = make_query(person.answer(assistant.request(state=state)).headers["location"])
     assert set(told) == {"code", "iss"}
 
 
@@ -265,9 +265,9 @@ def test_the_host_header_changes_nothing(
         answer = person.browser.post(
             form.action, data=form.fields | {"decision": decision}, headers={"Host": "evil.example"}
         )
-        assert query_of(answer.headers["location"])["iss"] == installation.base_url
+        assert make_query(answer.headers["location"])["iss"] == installation.base_url
     answer = person.look(assistant.request(scope="x"))
-    assert query_of(answer.headers["location"])["iss"] == installation.base_url
+    assert make_query(answer.headers["location"])["iss"] == installation.base_url
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
@@ -286,7 +286,7 @@ def test_other_pages_may_not_read_it(person: Person, assistant: Assistant) -> No
 @given(state=st.text(min_size=1, max_size=100), code=st.text("abc_-", min_size=1))
 def test_an_answer_says_what_it_was_given(state: str, code: str) -> None:
     for uri in ("http://127.0.0.1/", "http://127.0.0.1", "cursor://x/y", "https://claude.ai/?a=b"):
-        told = query_of(ReplyTarget(uri, state, "https://issuer.example").success(code))
+        told = make_query(ReplyTarget(uri, state, "https://issuer.example").success(code))
         assert (told["state"], told["code"]) == (state, code)
         assert told["iss"] == "https://issuer.example"
 

@@ -7,12 +7,12 @@ import pytest
 
 from headwater.spaces.accounts.roles import Role
 from tests.oauth.pages import read_form_to, read_text
-from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, query_of
+from tests.oauth.staging import AUTHORIZE, LOOPBACK, Assistant, Installation, Person, make_query
 
 
 def denied(installation: Installation, answer: httpx.Response) -> None:
     assert answer.status_code == 303, answer.text
-    told = query_of(answer.headers["location"])
+    told = make_query(answer.headers["location"])
     description = told.pop("error_description")
     assert description
     assert told == {"error": "access_denied", "state": "st", "iss": installation.base_url}
@@ -123,7 +123,7 @@ def test_a_person_chooses_among_their_own_spaces(installation: Installation, ass
         assert "Choose a Space." in read_text(answer.text)
     assert person.answer(assistant.request()).status_code == 422
     answer = person.answer(assistant.request(), space_id=str(also_mine))
-    code = query_of(answer.headers["location"])["code"]
+    code = make_query(answer.headers["location"])["code"]
     token = installation.exchange(assistant, code).json()["access_token"]
     assert installation.knock(also_mine, token).status_code == 200
     assert [codes(installation, one) for one in (mine, closed, full, foreign)] == [0] * 4

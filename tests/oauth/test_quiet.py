@@ -10,7 +10,7 @@ from io import StringIO
 
 import pytest
 
-from tests.oauth.staging import TOKEN, Assistant, Installation, Person, query_of
+from tests.oauth.staging import TOKEN, Assistant, Installation, Person, make_query
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_logs_hold_no_secret(
 ) -> None:
     request = assistant.request(state="canary-state-1234")
     location = person.answer(request).headers["location"]
-    code = query_of(location)["code"]
+    code = make_query(location)["code"]
     token = installation.exchange(assistant, code).json()["access_token"]
     installation.exchange(assistant, code)
     installation.exchange(assistant, code, code_verifier="canary-verifier" * 4)

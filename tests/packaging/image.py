@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.oci_layout import digest_of
+from scripts.oci_layout import make_digest
 
 from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
@@ -60,7 +60,7 @@ def read_image(archive: Path) -> Image:
             file = tar.extractfile(f"blobs/{digest.replace(':', '/')}")
             assert file is not None
             content = file.read()
-            assert digest_of(content) == digest
+            assert make_digest(content) == digest
             return content
 
         index_file = tar.extractfile("index.json")

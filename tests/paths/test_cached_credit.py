@@ -24,8 +24,8 @@ def changes(*pairs: tuple[int, int]) -> EventChanges:
     return EventChanges(np.array(events), np.array(numbers))
 
 
-def seconds_of(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
-    events, seconds, are_known = known.seconds_of(seen)
+def find_seconds(known: CachedCredit, seen: EventChanges) -> dict[int, int]:
+    events, seconds, are_known = known.find_seconds(seen)
     return dict(zip(events[are_known].tolist(), seconds[are_known].tolist(), strict=True))
 
 
@@ -85,9 +85,9 @@ def test_it_works(stage: Stage, api: Api, read: list[str]) -> None:
 def test_only_events_with_one_change_are_remembered() -> None:
     seen = changes((10, 7), (11, 8), (11, 9))
     known = CachedCredit().with_changes(seen, np.array([500, NO_CREDIT]))
-    assert seconds_of(known, seen) == {10: 500}
-    assert seconds_of(known, changes((11, 9))) == {}
-    assert seconds_of(known, changes((10, 7), (10, 6))) == {}
+    assert find_seconds(known, seen) == {10: 500}
+    assert find_seconds(known, changes((11, 9))) == {}
+    assert find_seconds(known, changes((10, 7), (10, 6))) == {}
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cached_credit, "MOST_SEGMENTS", 2)
     seen = changes((10, 7), (11, 9), (12, 8))
     known = CachedCredit().with_changes(seen, np.array([500, 501, NO_CREDIT]))
-    assert seconds_of(known, seen) == {11: 501, 12: NO_CREDIT}
+    assert find_seconds(known, seen) == {11: 501, 12: NO_CREDIT}
     nothing = CreditedEvents.join([])
     known = known.with_segments({1: nothing, 2: nothing}, [1, 2])
     assert set(known.segments) == {1, 2}

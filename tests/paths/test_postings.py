@@ -44,7 +44,7 @@ people = st.lists(
 )
 
 
-def path_of(touches: Sequence[tuple[int, str]], second: int, window: int) -> list[Touch]:
+def list_path(touches: Sequence[tuple[int, str]], second: int, window: int) -> list[Touch]:
     """The touches in a window of an event at a second of the day, the oldest first."""
     oldest_first = sorted(touches, key=lambda touch: -touch[0])
     return [
@@ -60,9 +60,9 @@ def pack(persons: Sequence[Person]) -> tuple[PathData, dict[int, tuple[Person, i
     events: dict[int, tuple[Person, int]] = {}
     for person in persons:
         start = len(rows[Column.SOURCES])
-        rows[Column.SOURCES] += [SOURCE_IDS[t.source] for t in path_of(person[0], 0, 0)]
+        rows[Column.SOURCES] += [SOURCE_IDS[t.source] for t in list_path(person[0], 0, 0)]
         for second in person[1]:
-            lengths = {window: len(path_of(person[0], second, window)) for window in WINDOWS}
+            lengths = {window: len(list_path(person[0], second, window)) for window in WINDOWS}
             events[1000 + len(events)] = person, second
             rows[Column.EVENT_IDS].append(999 + len(events))
             rows[Column.SECONDS].append(int(MIDNIGHT.timestamp()) + second)
@@ -108,7 +108,7 @@ def test_every_model_and_window(persons: list[Person]) -> None:
         right = {
             (event_id, second, SOURCE_IDS[touch.source])
             for event_id, (person, second) in events.items()
-            for touch, _ in weights(model, path_of(person[0], second, window), FIT)
+            for touch, _ in weights(model, list_path(person[0], second, window), FIT)
         }
         found = credited_by(postings, model, window)
         if model == "linear_paid":  # the bit of linear, which is read for paid sources only

@@ -37,21 +37,21 @@ def _window_of_whole_seconds(patch: pytest.MonkeyPatch) -> None:
 
 def _path(change: Callable[[Event, list[Touchpoint]], list[Touchpoint]]) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = credit.path_of
+        right = credit.list_path
 
-        def path_of(event: Event, all_: Sequence[Touchpoint], *, by_company: bool) -> Any:
+        def list_path(event: Event, all_: Sequence[Touchpoint], *, by_company: bool) -> Any:
             return change(event, right(event, all_, by_company=by_company))
 
-        patch.setattr(selection, "path_of", path_of)
+        patch.setattr(selection, "list_path", list_path)
 
     return plant
 
 
 def _people_only(patch: pytest.MonkeyPatch) -> None:
-    def path_of(event: Event, all_: Sequence[Touchpoint], *, by_company: bool) -> Any:
-        return credit.path_of(event, all_, by_company=by_company and False)
+    def list_path(event: Event, all_: Sequence[Touchpoint], *, by_company: bool) -> Any:
+        return credit.list_path(event, all_, by_company=by_company and False)
 
-    patch.setattr(selection, "path_of", path_of)
+    patch.setattr(selection, "list_path", list_path)
 
 
 def _cents(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.reports import spend_worlds
 from tests.reports.spend_court import faults_of
-from tests.reports.spend_worlds import World, key_of, plain_figures, some_row, written_rates
+from tests.reports.spend_worlds import World, name_key, plain_figures, some_row, written_rates
 from tests.support.former_networks import put_spend
 from tests.support.pipeline import Stage as Pipeline
 from tests.support.pipeline import event, touch
@@ -75,7 +75,7 @@ class Book:
         ))()  # fmt: skip
 
     def put(self, **also: Any) -> None:
-        rows = {key_of(row): row for row in (some_row(self.dice, DAYS) for _ in range(1, 7))}
+        rows = {name_key(row): row for row in (some_row(self.dice, DAYS) for _ in range(1, 7))}
         if self.dice.random() < 0.3:
             rows |= {key: self._again(key) for key in self.dice.sample([*self.world.ledger], min(
                 2, len(self.world.ledger)))}  # fmt: skip

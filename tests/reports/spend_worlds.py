@@ -70,7 +70,7 @@ class World:
 
     def note(self, rows: Iterable[Row]) -> None:
         """Note that rows were put into the ledger: of one key the last counts."""
-        self.ledger |= {key_of(row): plain_figures(row) for row in rows}
+        self.ledger |= {name_key(row): plain_figures(row) for row in rows}
 
     def spending(self, target: str) -> Spending:
         """All that a report in a currency is made of."""
@@ -85,7 +85,7 @@ class World:
         )  # fmt: skip
 
 
-def key_of(row: Row) -> tuple[Any, ...]:
+def name_key(row: Row) -> tuple[Any, ...]:
     ids = (row.get(name) or "" for name in LEVELS)
     place = (date.fromisoformat(row["date"]), row["platform"], row["currency"])
     return (*place, *ids, row.get("country") or "")
@@ -98,7 +98,7 @@ def plain_figures(row: Row) -> tuple[int, ...]:
 
 
 def plain_row(row: Row) -> spend_model.Row:
-    return (*key_of(row), plain_figures(row))
+    return (*name_key(row), plain_figures(row))
 
 
 def some_day(dice: Random) -> date:

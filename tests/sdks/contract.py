@@ -38,7 +38,7 @@ Call = Callable[[str, Example], Any]
 """Calls an operation by its id, and returns the answer."""
 
 
-def query_of(example: Example) -> dict[str, Any]:
+def make_query(example: Example) -> dict[str, Any]:
     """The query as clients take it: lists without brackets."""
     query: dict[str, Any] = {}
     for name, text in example.query:
@@ -58,7 +58,7 @@ def python(url: str, key: str) -> Iterator[Call]:
         body = {} if example.body is None else {"body": example.body}
         if isinstance(example.body, str):
             body = {"file": io.BytesIO(example.body.encode())}
-        return getattr(client, name)(**example.path, **query_of(example), **body)
+        return getattr(client, name)(**example.path, **make_query(example), **body)
 
     try:
         yield call
@@ -79,7 +79,7 @@ def typescript(url: str, key: str) -> Iterator[Call]:
 
         def call(name: str, example: Example) -> Any:
             title = camel(name)
-            query = query_of(example)
+            query = make_query(example)
             body = [] if example.body is None else [example.body]
             sent = [
                 title[0].lower() + title[1:], *example.path.values(), *body,

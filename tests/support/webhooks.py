@@ -39,7 +39,7 @@ def read(kind: str, body: Any, **options: Any) -> WebhookOutcome:
     draft = draft_event(reader, WebhookRequest(lower, raw, RECEIVED))
     if isinstance(draft, WebhookOutcome):
         return draft
-    order = draft.mapped.order_of_buyer
+    order = draft.mapped.buyer_order
     buyer = {"email": f"buyer-of-{order}@example.com"} if order else {}
     return finish(draft, buyer, RECEIVED)
 

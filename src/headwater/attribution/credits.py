@@ -142,10 +142,10 @@ class Crediting:
         rule = MODELS[model]
         if rule.is_fitted:
             weights = self._fitted[model]
-            every = self.touches_of(frozenset(np.flatnonzero(weights).tolist()))
+            every = self.select_touches(frozenset(np.flatnonzero(weights).tolist()))
             return replace(every, worth=SourceWeights(self._sources, weights))
         (counting,) = rule.counting
-        every = self.touches_of(counting.source_ids)
+        every = self.select_touches(counting.source_ids)
         match rule.share.spread:
             case Spread.BY_AGE:
                 return replace(every, ages=self._ages)
@@ -155,9 +155,9 @@ class Crediting:
                 return every
 
     def every_touch(self) -> Credited:
-        return self.touches_of(ANY.source_ids)
+        return self.select_touches(ANY.source_ids)
 
-    def touches_of(self, source_ids: frozenset[int]) -> Credited:
+    def select_touches(self, source_ids: frozenset[int]) -> Credited:
         if source_ids not in self._each:
             narrowed, touches = self._narrow(source_ids)
             counts = np.maximum(narrowed.lengths, 0)

@@ -17,7 +17,7 @@ _DAY = 86_400
 _DIGITS = 30
 
 
-def _weights_of_steps() -> list[int]:
+def _compute_step_weights() -> list[int]:
     """Return the weights in the first half-life, LATEST_WEIGHT / 2**(step / STEPS), rounded."""
     with localcontext(prec=_DIGITS):
         return [
@@ -36,7 +36,7 @@ def _weights_of_steps() -> list[int]:
 #
 # Each further half-life repeats the numbers, halved and rounded down: 0 after twenty-one.
 
-_FIRST = np.array(_weights_of_steps(), dtype=np.int64)
+_FIRST = np.array(_compute_step_weights(), dtype=np.int64)
 _TABLE = np.concatenate([_FIRST >> halvings for halvings in range(LATEST_WEIGHT.bit_length() + 1)])
 """By step. The last is 0, also for later steps."""
 

@@ -89,7 +89,7 @@ class CreditShare:
     path; the row then has it as `share`.
     """
 
-    def credit_of(self, amount: SharedAmount) -> Composable:
+    def share_credit(self, amount: SharedAmount) -> Composable:
         """Return the share of an amount: the share of its `units` times the value of a unit, `step`."""
 
         def column(name: str) -> Composable:
@@ -141,7 +141,7 @@ class Model:
     @property
     def credit(self) -> Composable:
         """The part of the event's `amount` that a row `c` gets."""
-        return self.share.credit_of(SharedAmount.OWN)
+        return self.share.share_credit(SharedAmount.OWN)
 
 
 MODELS = {

@@ -37,7 +37,7 @@ from headwater.spaces.models import Space
 from headwater.spaces.settings_input import zone_names
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.file_formats import BY_NAME
-from headwater.spend.inputs import parse_as_of
+from headwater.spend.inputs import parse_report_time
 
 _FILE = (
     SPACE,
@@ -143,7 +143,7 @@ def _prepare_spend(
 def _read_moment(text: str) -> str:
     """Return a given time. Raise Failure for an invalid or future one."""
     try:
-        parse_as_of(parse_iso(text), datetime.now(UTC))
+        parse_report_time(parse_iso(text), datetime.now(UTC))
     except ValueError as error:
         raise Failure(f"--as-of {text}: {error}") from None
     except Invalid as invalid:

@@ -174,7 +174,7 @@ EVENT_AMOUNTS = RowCredit(SQL("c.amount"), SQL("c.space_amount"))
 
 
 def compose_credit(model: Model) -> RowCredit:
-    return RowCredit(*(model.share.credit_of(amount) for amount in SharedAmount))
+    return RowCredit(*(model.share.share_credit(amount) for amount in SharedAmount))
 
 
 def select_amounts(names: Collection[str]) -> Sequence[SharedAmount]:

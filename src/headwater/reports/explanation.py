@@ -106,8 +106,8 @@ async def explain_event(
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency
     chosen = await _fit(connection, space_id, fit, event["event_name"])
-    path_of = Attribution("linear", window_days, ALL_IDS, by_company, chosen.weights if chosen else ())
-    credited = await _credits(connection, values, path_of)
+    list_path = Attribution("linear", window_days, ALL_IDS, by_company, chosen.weights if chosen else ())
+    credited = await _credits(connection, values, list_path)
     touches = {
         "space_id": space_id,
         "ids": sorted({touch for part in credited.values() for touch in part.listed}),
@@ -136,19 +136,19 @@ async def _is_touched(connection: AsyncConnection, event: dict[str, Any], *, by_
 
 
 async def _credits(
-    connection: AsyncConnection, event: dict[str, Any], path_of: Attribution
+    connection: AsyncConnection, event: dict[str, Any], list_path: Attribution
 ) -> dict[str, Credits]:
     """Return the credits of all models, without trained ones if no model is trained."""
     attributions = {
-        name: replace(path_of, model=name)
+        name: replace(list_path, model=name)
         for name, model in MODELS.items()
-        if path_of.weights or not model.is_fitted
+        if list_path.weights or not model.is_fitted
     }
     statement = SQL(" UNION ALL ").join(
         queries["of_model"].format(
             model=Literal(name),
             credit=MODELS[name].credit,
-            space_credit=MODELS[name].share.credit_of(SharedAmount.IN_SPACE_CURRENCY),
+            space_credit=MODELS[name].share.share_credit(SharedAmount.IN_SPACE_CURRENCY),
             rows=credited_rows(attribution, SQL("true"), queries["this_event"], amounts=BOTH_AMOUNTS),
         )
         for name, attribution in attributions.items()

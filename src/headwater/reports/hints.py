@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Composed, Identifier
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.answers import inline_schema
 from headwater.http.openapi import Schema
-from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_tag_sets_of_campaign
+from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_campaign_tag_sets
 from headwater.reports.query import Filters, Group, KeyCondition
 
 queries = Queries(__name__, "hints.sql")
@@ -51,7 +51,7 @@ async def find_hints(connection: AsyncConnection, space_id: int, filters: Filter
 
 
 async def _hints_on_campaign(connection: AsyncConnection, space_id: int, part: str | None) -> list[Hint]:
-    if part is None or len(await fetch_tag_sets_of_campaign(connection, space_id, part)):
+    if part is None or len(await fetch_campaign_tag_sets(connection, space_id, part)):
         return []
     values = await _latest_values(connection, space_id, Group.CAMPAIGN)
     keys_by_text = {name or key: name or key for key, name in values}

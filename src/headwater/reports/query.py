@@ -278,7 +278,7 @@ class FigureColumn:
         return str(self.measure) if self.model is None else f"{self.measure}_{self.model}"
 
 
-def columns_of(query: ReportQuery) -> tuple[FigureColumn, ...]:
+def list_columns(query: ReportQuery) -> tuple[FigureColumn, ...]:
     """Return the columns, measure by measure, each model by model."""
     columns: list[FigureColumn] = []
     for measure in query.measures:

@@ -202,10 +202,10 @@ def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> Spe
     if rules:
         raise Invalid(rules)
     as_of = values.get("as_of")
-    return SpendReport(values["spend"], now if as_of is None else parse_as_of(as_of, now))
+    return SpendReport(values["spend"], now if as_of is None else parse_report_time(as_of, now))
 
 
-def parse_as_of(seconds: float, now: datetime) -> datetime:
+def parse_report_time(seconds: float, now: datetime) -> datetime:
     """Parse the time of a report, in seconds since 1970. Raises Invalid before 2000 or more than 24 hours
     ahead.
     """

@@ -10,7 +10,7 @@ from fractions import Fraction
 from tests.support.report_model.clock import Period
 from tests.support.report_model.credit import Conversion, credits_of
 from tests.support.report_model.facts import Event, Facts, Touchpoint
-from tests.support.report_model.groups import Key, key_of
+from tests.support.report_model.groups import Key, name_key
 from tests.support.report_model.question import Question
 from tests.support.report_model.selection import conversions_of, keeps
 
@@ -125,7 +125,7 @@ def _share_out(
         if question.filters_touches:
             cohorts.total.add(cell, customer, each.event, share.amount)
         for group in question.group_by:
-            key = key_of(group, first, share.touch, facts, question)
+            key = name_key(group, first, share.touch, facts, question)
             cohorts.groups.setdefault(key, Figures()).add(cell, customer, each.event, share.amount)
 
 

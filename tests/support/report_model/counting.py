@@ -48,7 +48,7 @@ def whole(conversions: Iterable[Conversion]) -> Group:
     return group
 
 
-def columns_of(question: Question) -> list[str]:
+def list_columns(question: Question) -> list[str]:
     """The figures of a row: measures, those of credit once for each of several models."""
     return [column for measure in question.measures for column in columns_of_measure(question, measure)]
 
@@ -61,7 +61,7 @@ def columns_of_measure(question: Question, measure: str) -> list[str]:
     return [f"{measure}_{model}" for model in models]
 
 
-def figures_of(group: Group, question: Question, facts: Facts) -> Figures:
+def make_figures(group: Group, question: Question, facts: Facts) -> Figures:
     """The figures of a group but its share, which needs the whole."""
     figures: Figures = {}
     for measure in question.measures:
@@ -74,7 +74,7 @@ def figures_of(group: Group, question: Question, facts: Facts) -> Figures:
 
 def wholly_credited(group: Group, question: Question, facts: Facts) -> Figures:
     """The same of a group whose events count as credited to it with all their amount."""
-    figures = figures_of(group, question, facts)
+    figures = make_figures(group, question, facts)
     for measure in set(CREDITED) & set(question.measures):
         amounts = [conversion.amount for conversion in group.counted.values()]
         converted = sum(conversion.converts for conversion in group.counted.values())
@@ -98,7 +98,7 @@ def with_share(figures: Figures, of: Figures, question: Question) -> Figures:
                 part, everything = figures[base], of[base]
                 assert part is not None
                 done[column] = rounded(part / everything) if everything else None
-    return {column: done[column] for column in columns_of(question) if column in done}
+    return {column: done[column] for column in list_columns(question) if column in done}
 
 
 def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:

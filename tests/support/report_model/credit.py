@@ -75,7 +75,7 @@ class Conversion:
         return Fraction(int(seconds), 86_400)
 
 
-def path_of(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool) -> list[Touchpoint]:
+def list_path(event: Event, touchpoints: Sequence[Touchpoint], *, by_company: bool) -> list[Touchpoint]:
     """The touches before an event, or at its very moment, in order."""
     if by_company and event.company_id is not None:
         path = [touch for touch in touchpoints if touch.company_id == event.company_id]

@@ -10,7 +10,7 @@ from tests.support.report_model.clock import Period
 from tests.support.report_model.counting import Figure, Figures, Group
 from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Facts, Touchpoint
-from tests.support.report_model.groups import Keys, key_of
+from tests.support.report_model.groups import Keys, name_key
 from tests.support.report_model.question import TOUCHED, Question
 from tests.support.report_model.selection import conversions_of, keeps
 
@@ -37,7 +37,7 @@ def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
     for each in conversions:
         grouping.add(each)
     sums = Sums(event_names=_names(grouping.total))
-    figures = counting.figures_of(grouping.total, question, facts)
+    figures = counting.make_figures(grouping.total, question, facts)
     if question.by_touch_date:
         base = figures
     else:
@@ -45,16 +45,16 @@ def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
         sums.overall = counting.with_share(base, base, question)
     sums.total = counting.with_share(figures, base, question)
     for keys, group in grouping.groups.items():
-        of_group = counting.figures_of(group, question, facts)
+        of_group = counting.make_figures(group, question, facts)
         sums.rows[keys] = counting.with_share(of_group, base, question)
-    nothing = counting.figures_of(Group(), question, facts)
+    nothing = counting.make_figures(Group(), question, facts)
     sums.nothing = counting.with_share(nothing, base, question)
     if question.is_about_touches and not question.filters_touches:
         left = {model: _without(conversions, model) for model in question.models}
         sums.unattributed = _of_nobody(left, question, facts, base)
         for reason in REASONS:
             some = {
-                model: [each for each in of_model if reason_of(each) == reason]
+                model: [each for each in of_model if describe_error(each) == reason]
                 for model, of_model in left.items()
             }
             sums.reasons[reason] = _of_nobody(some, question, facts, base)
@@ -95,7 +95,7 @@ class _Grouping:
         by = self.question
         if not by.group_by or (touch is None and by.groups_touches):
             return [self.total]
-        keys = tuple(key_of(group, each, touch, self.facts, by) for group in by.group_by)
+        keys = tuple(name_key(group, each, touch, self.facts, by) for group in by.group_by)
         return [self.total, self.groups.setdefault(keys, Group())]
 
 
@@ -110,7 +110,7 @@ def _without(conversions: Iterable[Conversion], model: str) -> list[Conversion]:
     return [each for each in conversions if not each.credits[model]]
 
 
-def reason_of(conversion: Conversion) -> str:
+def describe_error(conversion: Conversion) -> str:
     """Why an event is credited to nobody."""
     if not conversion.path:
         return "no_touch"

@@ -21,7 +21,7 @@ def named_key(kind: str, tags: TagSet) -> Key:
     return identity if identity is not None else name
 
 
-def page_of(url: str | None) -> Key:
+def make_page(url: str | None) -> Key:
     """A URL without what follows a question mark or a hash; None where nothing is left."""
     return None if url is None else url.partition("#")[0].partition("?")[0] or None
 
@@ -33,11 +33,11 @@ def touch_key(group: str, touch: Touchpoint) -> Key:
         case "channel":
             return channel_of(touch.source)
         case "platform":
-            return platform_of(touch.source)
+            return get_platform(touch.source)
         case "keyword":
             return touch.tags.keyword
         case "landing_page":
-            return page_of(touch.url)
+            return make_page(touch.url)
         case _:
             return named_key(group, touch.tags)
 
@@ -76,7 +76,7 @@ def path_key(group: str, conversion: Conversion) -> Key:
             return (window[0] if group == "first_source" else window[-1]).source
 
 
-def key_of(
+def name_key(
     group: str, conversion: Conversion | None, touch: Touchpoint | None, facts: Facts,
     question: Question,
 ) -> Key:  # fmt: skip
@@ -159,14 +159,14 @@ PLATFORMS = {
 }  # fmt: skip
 
 
-def platform_of(source: str) -> Key:
+def get_platform(source: str) -> Key:
     """The platform that bills the clicks of a source: a source that is no ad network bills its own."""
     if source == "direct" or source.endswith("_organic") or source.startswith("ai_"):
         return None
     return PLATFORMS.get(source) or source.removesuffix("_ads")
 
 
-def label_of(group: str, key: Key, facts: Facts) -> Key:
+def format_label(group: str, key: Key, facts: Facts) -> Key:
     if key is None:
         return None
     if group in ("campaign", "adset", "ad"):

@@ -34,7 +34,7 @@ class Money:
         if currency == target:
             return amount
         for back in range(DAYS_BACK + 1):
-            worth = self._of_day(day - timedelta(days=back), currency, target)
+            worth = self._read_day(day - timedelta(days=back), currency, target)
             if worth is not None:
                 return Fraction(round(amount * worth * 100), 100)
         return None
@@ -49,7 +49,7 @@ class Money:
         reason = reason_beyond(size, from_page=from_page)
         return reason or ("too_large" if abs(value) > MAX_REPORTED else value)
 
-    def _of_day(self, day: date, currency: str, target: str) -> Fraction | None:
+    def _read_day(self, day: date, currency: str, target: str) -> Fraction | None:
         """Directly or the other way round, else by way of the first currency that leads there."""
         known = {pair[1:]: worth for pair, worth in self.rates.items() if pair[0] == day}
         known |= {

@@ -11,7 +11,7 @@ from tests.support.report_model.clock import STEPS, Period, compared, counterpar
 from tests.support.report_model.counting import Figures
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.grouping import Sums, sums_of
-from tests.support.report_model.groups import Key, Keys, label_of, order_of
+from tests.support.report_model.groups import Key, Keys, format_label, order_of
 from tests.support.report_model.question import Question
 
 
@@ -67,7 +67,7 @@ def make_report(facts: Facts, question: Question) -> Report:
     listed = in_order(now.rows, question)[: question.limit]
     whole = Period(other.start, period.end) if other else period
     return Report(
-        columns=counting.columns_of(question),
+        columns=counting.list_columns(question),
         rows=[_row(keys, now, then, facts, question) for keys in listed],
         left_out=len(now.rows) - len(listed),
         total=_plain_row(now.total, then and then.total),
@@ -110,7 +110,9 @@ def in_order(rows: dict[Keys, Figures], question: Question) -> list[Keys]:
 
 
 def _row(keys: Keys, now: Sums, then: Sums | None, facts: Facts, question: Question) -> Row:
-    labels = tuple(label_of(group, key, facts) for group, key in zip(question.group_by, keys, strict=True))
+    labels = tuple(
+        format_label(group, key, facts) for group, key in zip(question.group_by, keys, strict=True)
+    )
     figures = now.rows[keys]
     before: Figures | None = None
     if then is not None:

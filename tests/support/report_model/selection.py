@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from tests.support.report_model.clock import STEPS, Period, counterpart
-from tests.support.report_model.credit import Conversion, credits_of, path_of, within
+from tests.support.report_model.credit import Conversion, credits_of, list_path, within
 from tests.support.report_model.facts import Event, Facts, Touchpoint
-from tests.support.report_model.groups import Key, converting_names, key_of, kind_of
+from tests.support.report_model.groups import Key, converting_names, kind_of, name_key
 from tests.support.report_model.question import Question
 
 
@@ -31,7 +31,7 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
             continue
         of_company = question.by_company and event.company_id is not None
         owner = ("company", event.company_id) if of_company else ("contact", event.contact_id)
-        path = path_of(event, near.get(owner, []), by_company=question.by_company)
+        path = list_path(event, near.get(owner, []), by_company=question.by_company)
         kind = kind_of(event, facts, question)
         takes_back = event.sign < 0
         silent = replace(event, amount=None, stated=None, left_out=None)
@@ -65,7 +65,7 @@ def is_only(
     """
     for group in {group for group, _ in question.only}:
         if question.of_touch(group) is (touch is not None):
-            key = key_of(group, conversion, touch, facts, question)
+            key = name_key(group, conversion, touch, facts, question)
             if key not in _keys_asked_for(group, question, period):
                 return False
     return True

@@ -16,7 +16,7 @@ from tests.models import spend_model
 from tests.support.report_model.clock import Period, step_of
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.facts import Event, Facts
-from tests.support.report_model.groups import Key, platform_of
+from tests.support.report_model.groups import Key, get_platform
 from tests.support.report_model.money import Money
 from tests.support.report_model.question import TOUCH_GROUPS, Question
 from tests.support.report_model.report import Row, make_report
@@ -109,7 +109,7 @@ def make_cost_report(spending: Spending, question: Question, also: Collection[Ke
     rows = {
         key: of(
             by_key.get(key), own, own if touched else paid(key, of_row=True),
-            ratios=has_ratios and not (group == "source" and platform_of(key or "") in unsplit),
+            ratios=has_ratios and not (group == "source" and get_platform(key or "") in unsplit),
         )
         for key in {*credit, *by_key} if group
         for own in [credit.get(key, no_credit)]
@@ -145,7 +145,7 @@ def _figures(
 
 def _is_filtered(group: str, key: Key) -> bool:
     """True where spend can be narrowed as credit is."""
-    platform = platform_of(key or "") if group == "source" else None
+    platform = get_platform(key or "") if group == "source" else None
     one_source = platform is None or platform not in ("google", "meta")
     return group not in NOT_OF_SPEND and one_source
 
@@ -289,10 +289,10 @@ def _spent(spending: Spending, question: Question) -> Iterator[tuple[Key, list[F
             value = spending.money.convert(figures[name], piece[2], piece[0])
             figures[name] = value or Fraction(0)
         group = question.group_by[0] if question.group_by else None
-        yield key_of(group, piece), list(figures.values())
+        yield name_key(group, piece), list(figures.values())
 
 
-def key_of(group: str | None, row: spend_model.Row) -> Key:
+def name_key(group: str | None, row: spend_model.Row) -> Key:
     """The key of a part of the ledger."""
     match group:
         case None:
@@ -316,7 +316,7 @@ def _key(group: str | None, key: Key) -> Key:
 
 def _is_chosen(piece: spend_model.Row, question: Question, facts: Facts) -> bool:
     for group in {group for group, _ in question.only} - {*NOT_OF_SPEND}:
-        key = key_of(group, piece)
+        key = name_key(group, piece)
         known = {key, facts.ad_names.get((group, key or ""), key)}
         if not known & {each for name, each in question.only if name == group}:
             return False

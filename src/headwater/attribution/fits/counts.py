@@ -40,7 +40,7 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
     }
 
 
-def digest_of(request: FitRequest, counts: Mapping[str, Any]) -> str:
+def make_digest(request: FitRequest, counts: Mapping[str, Any]) -> str:
     """Return the digest of the request and the counts, which identifies a trained model."""
     content = {
         "event_name": request.event_name,

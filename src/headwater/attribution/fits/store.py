@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.attribution.fits.counts import compute_weights, count_journeys, digest_of
+from headwater.attribution.fits.counts import compute_weights, count_journeys, make_digest
 from headwater.attribution.fits.estimation import Estimate, estimate
 from headwater.attribution.fits.journeys import Journey, JourneyKinds, gather_journeys
 from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
@@ -56,7 +56,7 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
         raise _too_few(request, journeys.conversions)
     sources = await fetch_sources(connection, space_id)
     counts = await asyncio.to_thread(count_journeys, journeys, sources.get_name)
-    digest = digest_of(request, counts)
+    digest = make_digest(request, counts)
     row = await fetch_optional(
         connection,
         queries["put"],
@@ -118,11 +118,11 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
-    counted = digest_of(request, count_journeys(journeys, sources.get_name))
+    counted = make_digest(request, count_journeys(journeys, sources.get_name))
     made = compute_weights(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(
-        reproduced=digest_of(request, fit.counts) == fit.digest
+        reproduced=make_digest(request, fit.counts) == fit.digest
         and all(
             abs(each.weight - made[each.model].get(each.source, Decimal())) <= _TOLERANCE for each in stored
         ),

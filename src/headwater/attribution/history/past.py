@@ -73,11 +73,11 @@ class PastReader:
         merges = [_merge_span(self._span, *row) for row in await self._fetch("merges", contact_ids=contacts)]
         events = await self._fetch("events", contact_ids=contacts)
         versions = _Versions(self._span, added)
-        event_versions = list(versions.of_events(events, former_events))
+        event_versions = list(versions.list_events(events, former_events))
         if not event_versions:
             return []
         touches = await self._fetch("touchpoints", contact_ids=contacts)
-        touch_versions = versions.of_touches(touches, former_touches)
+        touch_versions = versions.list_touches(touches, former_touches)
         return gather_families(event_versions, touch_versions, merges)
 
     async def _fetch_added(self) -> _Added:
@@ -118,7 +118,7 @@ class _Versions:
     def __init__(self, span: PastSpan, added: _Added) -> None:
         self._span, self._added = span, added
 
-    def of_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
+    def list_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
         successors = {(row[10], row[8]) for row in former if row[10] is not None}
         last: dict[int, int] = {}
 
@@ -156,11 +156,11 @@ class _Versions:
     #     added 3       withdrawn 5      added 8        reclassified 9
     #     ├──── former ──┤               ├─── former ────┼─── present ─────▶
 
-    def of_touches(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
+    def list_touches(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
         made = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
         last: dict[int, int] = {}
 
-        def start_of(touch_id: int, until: int) -> tuple[int, ChangeCause]:
+        def find_start(touch_id: int, until: int) -> tuple[int, ChangeCause]:
             if touch_id in last:
                 return last[touch_id], ChangeCause.CLASSIFICATION
             times = made.get(touch_id, [])
@@ -171,7 +171,7 @@ class _Versions:
         for row in former:
             touch_id, contact_id, at, source_id, tag_set_id, until, why = row
             cause = ChangeCause(why)
-            start, start_cause = start_of(touch_id, until)
+            start, start_cause = find_start(touch_id, until)
             last.pop(touch_id, None)
             gone = cause is ChangeCause.WITHDRAWN_TOUCHES
             end = make_moment(until, Rank.TOUCHES_GONE if gone else Rank.TOUCHES_NEW)
@@ -181,7 +181,7 @@ class _Versions:
                 touch_id, contact_id, at, source_id, tag_set_id, start, end, start_cause, cause
             )
         for touch_id, contact_id, at, source_id, tag_set_id in present:
-            start, start_cause = start_of(touch_id, NEVER)
+            start, start_cause = find_start(touch_id, NEVER)
             yield TouchVersion(
                 touch_id,
                 contact_id,

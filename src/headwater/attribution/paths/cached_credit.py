@@ -99,7 +99,7 @@ class CachedCredit:
     seconds: IntArray = field(default_factory=lambda: _NONE)
     """The second of each change's event, or NO_CREDIT."""
 
-    def seconds_of(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
+    def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the changed events, ascending, their seconds or NO_CREDIT, and a mask of the cached ones."""
         events, numbers, single = changes.find_single()
         places, known = find_positions(self.changes, numbers)

@@ -34,7 +34,7 @@ from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.packed_columns import DamagedColumn
 from headwater.attribution.paths.path_data import IntArray
 from headwater.attribution.paths.path_source import fetch_source
-from headwater.attribution.paths.postings import POSTING_OCTETS, DamagedPostings, columns_of, count_credited
+from headwater.attribution.paths.postings import POSTING_OCTETS, DamagedPostings, count_credited, list_columns
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
@@ -274,7 +274,7 @@ class CreditScan:
 
     async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
         """Return the changed events, ascending, and their seconds or NO_CREDIT."""
-        events, seconds, cached = self._credit_cache.seconds_of(changes)
+        events, seconds, cached = self._credit_cache.find_seconds(changes)
         if cached.all():
             return events, seconds
         values = self._values() | {"event_ids": array(events[~cached].tolist())}
@@ -293,7 +293,7 @@ class CreditScan:
 
     async def _read_paths(self, days_range: CreditRange) -> dict[int, CreditedEvents]:
         credit = self._credit
-        columns = columns_of(credit.window_days)
+        columns = list_columns(credit.window_days)
         days = {"first_day": days_range.first_day, "last_day": days_range.last_day}
         cursor = self._connection.cursor(binary=True)
         query = read_query("read_common", columns)

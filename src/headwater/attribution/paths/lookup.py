@@ -98,7 +98,7 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     """Return the distinct pairs of two columns, in order, from several parts."""
     # One part at a time and in place: with millions of pairs, new arrays would cost more than the work.
     (least, most), (second_least, second_most) = (
-        _ends_of([part[place] for part in parts]) for place in (0, 1)
+        _find_ends([part[place] for part in parts]) for place in (0, 1)
     )
     bits = (second_most - second_least).bit_length()
     if (most - least).bit_length() + bits > _BITS:
@@ -161,6 +161,6 @@ def _ends(values: IntArray) -> tuple[int, int]:
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
-def _ends_of(parts: Sequence[IntArray]) -> tuple[int, int]:
+def _find_ends(parts: Sequence[IntArray]) -> tuple[int, int]:
     ends = [_ends(part) for part in parts if len(part)]
     return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else (0, 0)

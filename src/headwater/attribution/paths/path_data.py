@@ -192,7 +192,7 @@ class PathData:
 
     def without_unused(self) -> PathData:
         """Remove touches that aren't on any path."""
-        used = self.events_of_touches() > 0
+        used = self.touch_events() > 0
         places = count_before(used)
         columns = {
             column: values[used] if column in TOUCH_COLUMNS else values
@@ -219,7 +219,7 @@ class PathData:
             columns[OLDER[days]] = np.zeros_like(lengths)
         return PathData(columns, self.event_names, self.events, total)
 
-    def events_of_touches(self) -> IntArray:
+    def touch_events(self) -> IntArray:
         """Return the number of paths on which each touch is."""
         starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
         edges = np.bincount(starts, minlength=self.touches + 1)

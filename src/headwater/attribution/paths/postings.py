@@ -73,7 +73,7 @@ class Postings:
 
 
 def make_postings(paths: PathData) -> Postings:
-    counts = np.bincount(paths[Column.SOURCES], weights=paths.events_of_touches())
+    counts = np.bincount(paths[Column.SOURCES], weights=paths.touch_events())
     often = counts.astype(np.int64)  # paths with the source, counting every touch
     rare = (often > 0) & (often <= max(FEW, paths.events // RARE_SHARE))
     sources: list[int] = np.flatnonzero(rare).tolist()
@@ -101,7 +101,7 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
     return event_ids[has_credit], marks[has_credit] >> _SECONDS_FROM, count
 
 
-def columns_of(window_days: int) -> tuple[Column, ...]:
+def list_columns(window_days: int) -> tuple[Column, ...]:
     """Return the columns that `count_credited` reads, with event ids and seconds."""
     older = (OLDER[window_days],) if window_days else ()
     return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES)
@@ -131,7 +131,7 @@ def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
     few = _select_events(sources, paths)
     starts = few[Column.STARTS]
     crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
-    pairs = crediting.touches_of(frozenset(sources))
+    pairs = crediting.select_touches(frozenset(sources))
     bits = _bits(few, pairs.events, pairs.touches)
     of_source = few[Column.SOURCES][pairs.touches]
     seconds, event_ids = few[Column.SECONDS] % _SECONDS_A_DAY, few[Column.EVENT_IDS]

@@ -89,7 +89,7 @@ class PathReader:
             if self._by_company:
                 event_ids.append(_find_company_events(paths))
             yield block, self._own(paths)
-        event_ids.append(await self._ids_of_days(damaged | scan.unsegmented))
+        event_ids.append(await self._list_ids(damaged | scan.unsegmented))
         for days in scan.pending_days(damaged, MAX_LIVE_EVENTS):
             if sum(len(scan.pending[day].event_ids) for day in days) > MAX_LIVE_EVENTS:  # one busy day
                 event_ids += [scan.pending[day].event_ids for day in days]
@@ -157,7 +157,7 @@ class PathReader:
     def _own(self, paths: PathData) -> PathData:
         return paths.select(paths[Column.COMPANIES] == 0) if self._by_company else paths
 
-    async def _ids_of_days(self, days: Iterable[date]) -> IntArray:
+    async def _list_ids(self, days: Iterable[date]) -> IntArray:
         values = {"space_id": self._space_id, "days": sorted(days)}
         if not values["days"]:
             return _NO_IDS

@@ -80,7 +80,7 @@ _CHANGEABLE: dict[str, Schema] = {
 }
 
 
-def body_of_creation() -> Schema:
+def describe_creation() -> Schema:
     platforms = registry.PLATFORMS
     variants = [_creation_schema(platform) for platform in platforms.values()]
     common: Schema = {

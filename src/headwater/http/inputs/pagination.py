@@ -103,9 +103,9 @@ class Page:
     previous: Position | None
 
 
-def make_page(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, key_of: KeyOf) -> Page:
+def make_page(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, name_key: KeyOf) -> Page:
     """Return a page of up to `per_page` rows. `rows` has one more, starting at a position in reading order,
-    each a line followed by its sort values. `key_of` turns those into a key.
+    each a line followed by its sort values. `name_key` turns those into a key.
 
     The extra row, the last in the direction of travel, only shows that more rows follow.
     """
@@ -114,8 +114,8 @@ def make_page(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | Non
     kept = rows[-per_page:] if backward else rows[:per_page]
     if not kept:
         return _empty(at)
-    older = Position(backward=False, key=key_of(kept[-1][1:]))
-    newer = Position(backward=True, key=key_of(kept[0][1:]))
+    older = Position(backward=False, key=name_key(kept[-1][1:]))
+    newer = Position(backward=True, key=name_key(kept[0][1:]))
     return Page(
         [row[0] for row in kept],
         next=older if more or backward else None,

@@ -52,11 +52,11 @@ def survey_columns(kind: ImportKind, columns: Columns, header: list[str]) -> Not
         name: name for name in header if name in kind.fields and name not in left_out and name not in by_name
     }
 
-    def columns_of(names: tuple[str, ...]) -> list[str]:
+    def list_columns(names: tuple[str, ...]) -> list[str]:
         return [by_name[name] for name in names if name in by_name]
 
     amounts = tuple(name for name in kind.numbers if name not in kind.counts)
-    return NotationSurvey(columns_of(amounts), columns_of(kind.counts), columns_of(kind.times))
+    return NotationSurvey(list_columns(amounts), list_columns(kind.counts), list_columns(kind.times))
 
 
 def _explain_unknown(kind: str, header: list[str]) -> str:

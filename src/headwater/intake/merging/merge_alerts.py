@@ -20,7 +20,7 @@ def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
     return last_hour - new < threshold <= last_hour
 
 
-def warn_of_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
+def warn_about_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
     row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
     assert row is not None
     if is_burst_beginning(row[0], new, threshold):

@@ -9,7 +9,7 @@ from psycopg import Connection
 from headwater.base.settings import MERGE_ALERT
 from headwater.database.jobs.duties import Duty
 from headwater.intake.inbox.notices import CHANNEL
-from headwater.intake.merging.merge_alerts import warn_of_burst
+from headwater.intake.merging.merge_alerts import warn_about_burst
 from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space
 from headwater.intake.pipeline.read_ahead import ReadAhead
 from headwater.intake.pipeline.rounds import Rounds
@@ -26,7 +26,7 @@ def make_pipeline_duty(limit: int = BATCH_ROWS, *, merge_alert: int = MERGE_ALER
     def attend(connection: Connection[Any], space_id: int) -> bool:
         result = process_space(connection, space_id, limit, read_ahead)
         if result.merges:
-            warn_of_burst(connection, space_id, result.merges, merge_alert)
+            warn_about_burst(connection, space_id, result.merges, merge_alert)
         if not result.rows:
             rounds.jump()
         return result.rows > 0

@@ -68,7 +68,7 @@ async def process_message(
     draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
         return _mask(draft, {})
-    order = draft.mapped.order_of_buyer
+    order = draft.mapped.buyer_order
     buyer = {} if order is None else await find_buyer(connection, space_id, order)
     return _mask(finish(draft, buyer, message.received_at), draft.mapped.payload)
 

@@ -156,7 +156,7 @@ def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutco
         return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)
     payload = {**draft.mapped.payload, **buyer, "event_name": draft.event_name}
     mapped = replace(draft.mapped, payload=payload, left_out=[*draft.mapped.left_out])
-    if mapped.order_of_buyer is not None:
+    if mapped.buyer_order is not None:
         return refused({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
     try:
         if mapped.returns_money:
@@ -177,7 +177,7 @@ def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutc
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return draft
-    buyer = {} if draft.mapped.order_of_buyer is None else {"email": "the-buyer@example.com"}
+    buyer = {} if draft.mapped.buyer_order is None else {"email": "the-buyer@example.com"}
     return finish(draft, buyer, message.received_at)
 
 

@@ -112,7 +112,7 @@ class MappedPayload:
     left_out: list[str] = field(default_factory=list[str])
 
     @property
-    def order_of_buyer(self) -> str | None:
+    def buyer_order(self) -> str | None:
         """Set if the buyer must be looked up."""
         is_known = self.payload.keys() & {"email", "trk_token", "fingerprint"}
         return None if is_known or self.returns_money else self.order

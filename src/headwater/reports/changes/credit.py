@@ -47,7 +47,7 @@ from headwater.reports.engine.report import name_keys
 from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums
 from headwater.reports.engine.snapshots import SnapshotRefused, Snapshots, find_snapshots
-from headwater.reports.query import Comparison, DateBasis, ReportProblem, columns_of
+from headwater.reports.query import Comparison, DateBasis, ReportProblem, list_columns
 from headwater.spend.rates.store import RatePoint, have_changed
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -172,7 +172,7 @@ class CreditChanges:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(map(str, columns_of(self.planned.plan.query)))
+        return tuple(map(str, list_columns(self.planned.plan.query)))
 
     def change(self, make: Callable[[PeriodSums], Figures]) -> FigureChange:
         return FigureChange.of(self.sums.map(make))
@@ -192,7 +192,7 @@ class CreditChanges:
         query = self.planned.plan.query
         if not query.is_about_touches or query.of_some_touches:
             return None
-        columns = [column for column in columns_of(query) if column.model or len(query.models) == 1]
+        columns = [column for column in list_columns(query) if column.model or len(query.models) == 1]
 
         def figures(sums: PeriodSums) -> Figures:
             without = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}

@@ -40,20 +40,20 @@ from headwater.reports.questions.cost_figures import (
     NO_CREDIT,
     CostFigures,
     Credit,
-    credit_of,
     credit_queries,
     customers_query,
+    make_credit,
     spend_problem,
 )
 from headwater.reports.questions.period_spend import (
     Key,
     PeriodSpend,
     SpendExchange,
+    add_up_all,
     fetch_part_names,
     load_exchange,
     meets_filters,
     plus,
-    sum_of,
 )
 from headwater.reports.questions.spend import FIGURES, check_only
 from headwater.spaces.models import Space
@@ -177,7 +177,7 @@ def _count_customers(sums: PeriodSums, named: Names) -> CustomersByKeys:
     """Return the new customers of every row by its keys, with the total under no keys."""
     rows = {tuple(key.value for key in named[sums.keys(at)]): sums.at(at) for at in range(sums.groups.groups)}
     counted = {keys: _figures(sums.query, row) for keys, row in {**rows, (): sums.total}.items()}
-    return {keys: credit_of(figures, {}).new_customers for keys, figures in counted.items()}
+    return {keys: make_credit(figures, {}).new_customers for keys, figures in counted.items()}
 
 
 def _join_credit(
@@ -194,7 +194,7 @@ def _join_credit(
                 for at in range(of_report.groups.groups)
             }
         )
-    return _Credit(credit_of(whole[0], whole[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3]))
+    return _Credit(make_credit(whole[0], whole[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3]))
 
 
 def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
@@ -204,7 +204,7 @@ def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
 def _join(
     of_all: Mapping[tuple[Key, ...], ReportFigures], of_new: Mapping[tuple[Key, ...], ReportFigures]
 ) -> CreditByKeys:
-    return {keys: credit_of(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
+    return {keys: make_credit(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
 
 
 def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
@@ -309,7 +309,7 @@ def _add_up_ledger(
     sides = PeriodSpend(start, {}), PeriodSpend(end, {})
     return _Ledger(
         ExplainedChange(by_key(start, first), by_key(end, last), causes),
-        PeriodSpend((), names).names_of(group),
+        PeriodSpend((), names).find_names(group),
         rows,
         (first.left_out(start), last.left_out(end)),
         changed.platforms,
@@ -347,7 +347,7 @@ class _Side:
         for keys, part in credit.by_platform.items():
             if keys[-1] in (platforms or ()):
                 paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(part)
-        all_paid, customers = Credit.sum_of(paid.values()), credit.paid_customers
+        all_paid, customers = Credit.add_up_all(paid.values()), credit.paid_customers
         if customers is not None:
             all_paid = replace(all_paid, new_customers=customers[()])
             paid = {keys: replace(part, new_customers=customers.get(keys, 0)) for keys, part in paid.items()}
@@ -376,7 +376,7 @@ class _Table:
     def total(self) -> FigureChange:
 
         def figures(side: _Side) -> Figures:
-            return self._figures(side, sum_of(side.spent.values()), side.credit.total, side.all_paid)
+            return self._figures(side, add_up_all(side.spent.values()), side.credit.total, side.all_paid)
 
         return FigureChange.of(self._sides.map(figures))
 

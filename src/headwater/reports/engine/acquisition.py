@@ -231,11 +231,11 @@ async def observe(reader: ReportReader, observation: ObservationPlan) -> Observe
     batches = [batch async for batch in reader.batches(paths, planned.days, observer.observe)]
     firsts = [batch.firsts for batch in batches if batch.firsts.events]
     if observation.query.by_company:
-        firsts = await _with_paths_of_companies(reader, observer, firsts)
+        firsts = await _add_company_paths(reader, observer, firsts)
     return Observed(planned, observation.customers, firsts, [batch.events for batch in batches])
 
 
-async def _with_paths_of_companies(
+async def _add_company_paths(
     reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
 ) -> list[PathData]:
     """Replace the paths of orders that have a company with the company's."""

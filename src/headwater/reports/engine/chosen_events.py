@@ -27,7 +27,7 @@ from headwater.reports.engine.group_sums import (
     sum_by_code,
 )
 from headwater.reports.engine.measures import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, Sum
-from headwater.reports.engine.plan import ReportScope, amounts_of, touches_in_window
+from headwater.reports.engine.plan import ReportScope, select_amounts_of_paths, touches_in_window
 from headwater.reports.query import DateBasis, Measure
 
 
@@ -94,7 +94,7 @@ class ChosenEvents:
     @cached_property
     def amounts(self) -> IntArray:
         """In ten-thousandths; 0 if missing or without revenue."""
-        return self.scope.kinds.converting_amounts(self.paths, amounts_of(self.paths))
+        return self.scope.kinds.converting_amounts(self.paths, select_amounts_of_paths(self.paths))
 
     @cached_property
     def kinds(self) -> IntArray:
@@ -278,7 +278,7 @@ class ModelCredit:
         return credit
 
     def _share_events(self) -> CreditShares:
-        shares, unit = self.shares_of_events()
+        shares, unit = self.event_shares()
         return CreditShares(self._select_counted(shares), WHOLE_EVENT // unit)
 
     def _share_conversions(self) -> CreditShares:
@@ -294,13 +294,13 @@ class ModelCredit:
             return CreditShares(self._select_counted(shares), most)
         return CreditShares(self._select_counted(shares * factor[self.credited.events]), 1)
 
-    def shares_of_events(self) -> tuple[IntArray, int]:
+    def event_shares(self) -> tuple[IntArray, int]:
         """Return each credited touch's share of its event, and the units of a whole event."""
         unit = self._event_unit()
         units = np.full(self._events.count, unit, dtype=np.int64)
         return self.credited.shares(units, self._spread), unit
 
-    def shares_of_amounts(self) -> IntArray:
+    def amount_shares(self) -> IntArray:
         """Return each credited touch's share of its event's amount in ten-thousandths."""
         units, factor = self._events.amount_units
         return self.credited.shares(units, self._spread) * factor[self.credited.events]

@@ -239,7 +239,7 @@ async def _load_arrivals(
     reader: ReportReader, query: ReportQuery, days: Sequence[date], horizon: int
 ) -> ArrivedFigures:
     span = DateTimeSpan(datetime.combine(days[0], time()), datetime.combine(days[-1], time(23, 59, 59)))
-    past = _query_of_past(query, span)
+    past = _make_past_query(query, span)
     (planned,) = await PlanLoader(reader, [past]).plans(past)
     (step,) = planned.plan.dimensions
     assert isinstance(step, Step)
@@ -255,7 +255,7 @@ async def _load_arrivals(
     return ArrivedFigures(cut, by_age, late.known_from)
 
 
-def _query_of_past(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
+def _make_past_query(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
     """Reports without touches share one for all models and windows."""
     past = ReportQuery(
         span.start,

@@ -149,7 +149,7 @@ class Step:
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
         return int(before), tuple(self.starts[before:until].tolist())
 
-    def seconds_of(self, keys: IntArray, within: range) -> range:
+    def find_seconds(self, keys: IntArray, within: range) -> range:
         """Return the seconds from the first to the last of some buckets of a period; empty without
         buckets.
         """

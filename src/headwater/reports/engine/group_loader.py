@@ -209,7 +209,7 @@ class GroupLoader:
         first, last = bounds.first_day, self.last_day(span)
         for each in only:
             if isinstance(each.dimension, Step) and not each.of_touch:
-                seconds = each.dimension.seconds_of(each.keys, bounds.seconds)
+                seconds = each.dimension.find_seconds(each.keys, bounds.seconds)
                 first = max(first, _get_day(seconds.start))
                 last = min(last, _get_day(max(seconds.start, seconds.stop - 1)))
         return first, last

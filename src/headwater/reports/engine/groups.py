@@ -36,7 +36,7 @@ from headwater.reports.engine.path_dimensions import (
     make_path_dimension,
     name_steps,
 )
-from headwater.reports.engine.time_buckets import TimeBuckets, key_of
+from headwater.reports.engine.time_buckets import TimeBuckets, name_key
 from headwater.reports.query import OF_PATHS, Group
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS
@@ -107,7 +107,7 @@ HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 def step_keys(steps: TimeBuckets) -> ListedKeys:
     """Return the keys of time buckets, from 1."""
-    return ListedKeys([key_of(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
+    return ListedKeys([name_key(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
 
 
 def find_key(keys: GroupKeys, text: str | None) -> int | None:
@@ -305,7 +305,7 @@ async def fetch_contacts_meeting(
     return read_numbers(packed)
 
 
-async def fetch_tag_sets_of_campaign(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
+async def fetch_campaign_tag_sets(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
     """Return the tag sets of campaigns whose id or name contains a text, ignoring case, ascending.
 
     Python compares: the database's locale may know only English letters.

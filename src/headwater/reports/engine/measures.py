@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.reports.engine.group_sums import GroupSums, sum_all
-from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, columns_of
+from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, list_columns
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
 """The units of an event. Shares of a path of up to 40 touches are whole numbers of units, longer ones nearly
@@ -131,7 +131,7 @@ class Sums:
     def revenue(self) -> int:
         return self[Sum.GROSS] - self[Sum.REFUNDS]
 
-    def with_credit_of_all(self, models: Iterable[str]) -> Sums:
+    def with_total_credit(self, models: Iterable[str]) -> Sums:
         """Return the sums with all events credited, and reached events touched."""
         sums = dict(self.by_name)
         for model in models:
@@ -156,7 +156,7 @@ def compute_figures(
     query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
     """Shares are relative to `whole`."""
-    chosen = columns_of(query) if columns is None else columns
+    chosen = list_columns(query) if columns is None else columns
     return {column: compute_figure(query, column, sums, whole) for column in chosen}
 
 

@@ -21,7 +21,7 @@ from headwater.reports.engine.chosen_events import ChosenEvents
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.dimensions import steps
 from headwater.reports.engine.group_loader import GroupLoader, Subject
-from headwater.reports.engine.groups import ReportDimension, fetch_tag_sets_of_campaign, step_keys
+from headwater.reports.engine.groups import ReportDimension, fetch_campaign_tag_sets, step_keys
 from headwater.reports.engine.plan import EventConditions, KeyFilter, Plan, ReportScope
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.engine.time_buckets import ReportPeriod, TimeBuckets, compared_span, cut
@@ -145,7 +145,7 @@ class PlanLoader:
             filters, tag_sets = self._subject.filters, None
             conditions = await self._reader.load_conditions(filters)
             if filters.campaign is not None:
-                tag_sets = await fetch_tag_sets_of_campaign(
+                tag_sets = await fetch_campaign_tag_sets(
                     self._reader.connection, self._reader.space.id, filters.campaign
                 )
             self._selection = conditions, tag_sets
@@ -179,7 +179,7 @@ async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> lis
 
 def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
     columns = dict.fromkeys(column for plan in plans for column in plan.columns)
-    return reader.path_reader(columns, by_company=plans[0].paths_of_companies)
+    return reader.path_reader(columns, by_company=plans[0].reads_company_paths)
 
 
 # June, June by day and June compared with May share one pass; March has its own:
@@ -197,7 +197,7 @@ def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
     passes: list[list[int]] = []
     until = None
     for place in sorted(range(len(plans)), key=lambda place: _sort_key(plans[place])):
-        (first, last), kind = plans[place].days, plans[place].plan.paths_of_companies
+        (first, last), kind = plans[place].days, plans[place].plan.reads_company_paths
         if until is not None and kind == until[0] and (first - until[1]).days <= 1:
             passes[-1].append(place)
             until = (kind, max(until[1], last))
@@ -212,7 +212,7 @@ def _cover_days(plans: Sequence[PeriodPlan]) -> tuple[date, date]:
 
 
 def _sort_key(planned: PeriodPlan) -> tuple[bool, int]:
-    return planned.plan.paths_of_companies, planned.days[0].toordinal()
+    return planned.plan.reads_company_paths, planned.days[0].toordinal()
 
 
 _NONE = np.array([], dtype=np.int64)
@@ -242,7 +242,7 @@ async def load_left_out(
     if not reader.leaves_out_money:
         return ()
     plan = _without_groups(planned.plan)
-    by_company = _is_of_touches(plan) and plan.query.by_company
+    by_company = _is_about_touches(plan) and plan.query.by_company
     paths = reader.path_reader(_columns(plan), by_company=by_company)
     scan = await reader.plan_scan(paths, planned.days)
     amounts = await reader.left_out_amounts(scan)
@@ -268,7 +268,7 @@ def _find_ids(plan: Plan, paths: PathData) -> IntArray:
     paths = _select_left_out(plan.scope.kinds.without_other_amounts(paths))
     events = ChosenEvents.of(plan.scope, paths)
     ids = events.paths[Column.EVENT_IDS]
-    if not _is_of_touches(plan):
+    if not _is_about_touches(plan):
         return ids.astype(np.int64)
     return ids[distinct_values(events.touched.pairs.events)].astype(np.int64)
 
@@ -278,12 +278,12 @@ def _without_groups(plan: Plan) -> Plan:
     return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
 
 
-def _is_of_touches(plan: Plan) -> bool:
+def _is_about_touches(plan: Plan) -> bool:
     return plan.query.date_basis is DateBasis.TOUCH
 
 
 def _columns(plan: Plan) -> tuple[Column, ...]:
-    columns = plan.columns if _is_of_touches(plan) else plan.scope.conditions.columns
+    columns = plan.columns if _is_about_touches(plan) else plan.scope.conditions.columns
     return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 

@@ -98,7 +98,7 @@ class EventConditions:
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
         least, most = self.filters.amount_min, self.filters.amount_max
-        amounts, stored = amounts_of(paths), paths[Column.AMOUNTS]
+        amounts, stored = select_amounts_of_paths(paths), paths[Column.AMOUNTS]
         mask = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
         if least is not None:
             mask &= amounts >= -int(-least.scaleb(4) // 1)
@@ -124,7 +124,7 @@ def touches_in_window(paths: PathData, days: int) -> TouchSlices:
     return TouchSlices(begins, starts + paths[Column.LENGTHS])
 
 
-def amounts_of(paths: PathData) -> IntArray:
+def select_amounts_of_paths(paths: PathData) -> IntArray:
     """Return amounts in ten-thousandths, 0 if missing or left out."""
     stored = paths[Column.AMOUNTS]
     return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
@@ -229,7 +229,7 @@ class Plan:
         return self.query.is_about_touches
 
     @property
-    def paths_of_companies(self) -> bool:
+    def reads_company_paths(self) -> bool:
         """True if events have the paths of their companies."""
         return self.query.by_company and self.is_about_touches
 
@@ -294,7 +294,7 @@ class Plan:
         scope = replace(
             self.scope,
             query=replace(self.scope.query, **of_time),
-            period=self.scope.period if self._is_of_touch_dates else range(0),
+            period=self.scope.period if self._uses_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
         )
         dimensions = tuple(each.timeless if isinstance(each, Step) else each for each in self.dimensions)
@@ -322,5 +322,5 @@ class Plan:
         return None if within == seconds else within, *buckets
 
     @property
-    def _is_of_touch_dates(self) -> bool:
+    def _uses_touch_dates(self) -> bool:
         return self.query.date_basis is DateBasis.TOUCH

@@ -28,7 +28,7 @@ from headwater.reports.engine.report_reader import ReportReader, open_reader, ru
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
-from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, columns_of
+from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, list_columns
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _unattributed_row(
     compared: dict[FigureColumn, Figure] = {}
     for model in query.models:
         single = len(query.models) == 1
-        columns = [column for column in columns_of(query) if single or column.model == model]
+        columns = [column for column in list_columns(query) if single or column.model == model]
         figures |= compute_figures(query, now.unattributed(model, reasons), now.whole, columns)
         if then is not None:
             sums = then.unattributed(model, reasons)
@@ -221,7 +221,7 @@ async def _make_report(
     present = await fetch_present(reader.connection, reader.space.id)
     completeness = query.complete_on and await load_completeness(reader, query, query.complete_on)
     return ReportResult(
-        columns=columns_of(query),
+        columns=list_columns(query),
         rows=tuple(
             make_row(query, keys[place], now.at(place), now.whole, compared.get(place)) for place in places
         ),

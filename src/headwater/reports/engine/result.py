@@ -61,7 +61,7 @@ class PeriodSums:
     @cached_property
     def overall(self) -> Sums:
         """Every event that meets the filters on events."""
-        return sum_groups(self._statuses).with_credit_of_all(self.query.models)
+        return sum_groups(self._statuses).with_total_credit(self.query.models)
 
     @cached_property
     def total(self) -> Sums:
@@ -112,7 +112,7 @@ class PeriodSums:
         parts = [by_status[reason] for reason in reasons if reason in by_status]
         names = {name for part in parts for name in part.by_name}
         sums = {name: sum(part[name] for part in parts) for name in names}
-        return Sums(sums, self._contacts_without(model, reasons)).with_credit_of_all([model])
+        return Sums(sums, self._contacts_without(model, reasons)).with_total_credit([model])
 
     def _contacts_without(self, model: str, reasons: Collection[NoCredit]) -> int:
         group_sums = self.statuses[model]

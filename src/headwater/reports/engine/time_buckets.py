@@ -124,7 +124,7 @@ def name_bucket(place: int, steps: TimeBuckets) -> tuple[str, str]:
     return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
 
 
-def key_of(place: int, steps: TimeBuckets) -> str:
+def name_key(place: int, steps: TimeBuckets) -> str:
     """Return a bucket's key: `2026-05-13` (for a week, its Monday) or `2026-05`."""
     day, name = name_bucket(place, steps)
     return name if steps.group is Group.MONTH else day

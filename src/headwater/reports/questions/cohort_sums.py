@@ -327,7 +327,7 @@ class CohortBuilder:
         if group is None:
             return
         figures = _figures_by_key(group_sums)
-        names, known = self._spent.names_of(group), group not in WITHOUT_SPEND
+        names, known = self._spent.find_names(group), group not in WITHOUT_SPEND
         only_spent = {key for of_month in by_month for key in of_month} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
             number, label = self._keys.get(key, (None, names.get(key or "", key)))

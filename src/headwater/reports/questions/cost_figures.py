@@ -47,7 +47,7 @@ class Credit:
         )
 
     @classmethod
-    def sum_of(cls, several: Iterable[Credit]) -> Credit:
+    def add_up_all(cls, several: Iterable[Credit]) -> Credit:
         total = cls()
         for credit in several:
             total = total.plus(credit)
@@ -262,7 +262,7 @@ class CreditByKey:
         return self._paid()
 
     def _paid(self, *key: Key) -> Credit:
-        total = Credit.sum_of(
+        total = Credit.add_up_all(
             credit
             for keys, credit in self._by_platform.items()
             if keys[-1] in self._platforms and keys[: len(key)] == key
@@ -288,10 +288,10 @@ def _get_keys(row: ReportRow) -> tuple[Key, ...]:
 
 
 def _make_row_credit(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
-    return credit_of(row.figures if row else {}, of_new.figures if of_new else {})
+    return make_credit(row.figures if row else {}, of_new.figures if of_new else {})
 
 
-def credit_of(figures: ReportFigures, of_new: ReportFigures) -> Credit:
+def make_credit(figures: ReportFigures, of_new: ReportFigures) -> Credit:
     """Convert report figures to credit; a missing figure is 0."""
     revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
     new_revenue = round_money(_number(of_new, MEASURES[0]))

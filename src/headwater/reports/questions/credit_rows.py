@@ -216,9 +216,9 @@ class SharesByEvent:
         credited = _get_credit(events)
         self._statuses = credited.statuses
         self._pairs = events.touched.pairs if credit is CreditFilter.TOUCHED else credited.counted
-        of_events, self.unit = credited.shares_of_events()
+        of_events, self.unit = credited.event_shares()
         self._of_events = self._match_shares(credited, of_events)
-        self._of_amounts = self._match_shares(credited, credited.shares_of_amounts())
+        self._of_amounts = self._match_shares(credited, credited.amount_shares())
         self._starts = np.searchsorted(self._pairs.events, np.arange(paths.events + 1))
 
     def reason(self, event: int) -> NoCredit | None:

@@ -56,7 +56,7 @@ class PeriodSpend:
             if row.figures[0] and row.source is None and row.owner is not None
         }
 
-    def names_of(self, group: Group | None) -> Mapping[str, str]:
+    def find_names(self, group: Group | None) -> Mapping[str, str]:
         return _UNNAMED if group is None else self.names.get(group, _UNNAMED)
 
     def by_key(self, group: Group | None, listed: Collection[Key]) -> dict[Key, Figures]:
@@ -65,9 +65,9 @@ class PeriodSpend:
         """
         by_key: dict[Key, Figures] = {}
         for part in self.pieces:
-            key = key_of(group, part)
+            key = name_key(group, part)
             by_key[key] = plus(by_key.get(key, NOTHING), part.row.figures)
-        names = self.names_of(group)
+        names = self.find_names(group)
         for key in [key for key in by_key if key not in listed]:
             name = names.get(key or "")
             if name is not None and name in listed:
@@ -107,7 +107,7 @@ async def fetch_part_names(
     return names
 
 
-def key_of(group: Group | None, part: SpendPart) -> Key:
+def name_key(group: Group | None, part: SpendPart) -> Key:
     """Return the report key of a part of spend, or None."""
     row = part.row
     match group:
@@ -149,7 +149,7 @@ def meets_filters(
             continue
         keys_by_group.setdefault(condition.group, set()).add(condition.key)
     for group, keys in keys_by_group.items():
-        key = key_of(group, part)
+        key = name_key(group, part)
         if keys.isdisjoint({key, names.get(group, _UNNAMED).get(key or "", key)}):
             return False
     return True
@@ -210,7 +210,7 @@ def plus(some: Figures, others: Figures) -> Figures:
     return tuple(a + b for a, b in zip(some, others, strict=True))
 
 
-def sum_of(several: Iterable[Figures]) -> Figures:
+def add_up_all(several: Iterable[Figures]) -> Figures:
     total = NOTHING
     for figures in several:
         total = plus(total, figures)

@@ -42,7 +42,7 @@ from headwater.reports.questions.cost_figures import (
     customers_query,
     spend_problem,
 )
-from headwater.reports.questions.period_spend import Key, PeriodSpend, load_period_spend, sum_of
+from headwater.reports.questions.period_spend import Key, PeriodSpend, add_up_all, load_period_spend
 from headwater.reports.questions.shared import (
     COMPARE,
     CURRENCY,
@@ -219,10 +219,10 @@ def _join(
     group = query.group_by[0] if query.group_by else None
     listed = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, listed)
-    whole = sum_of(by_key.values())
+    whole = add_up_all(by_key.values())
     nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
     unsplit = spent.unsplit(group)
-    names = spent.names_of(group)
+    names = spent.find_names(group)
     keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
     rows = [
