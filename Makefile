@@ -45,12 +45,13 @@ soak: $(VENV)/.dev ## Use everything at once for half an hour, and see whether a
 	HEADWATER_SOAK_SECONDS=$(or $(SECONDS),1800) HEADWATER_SOAK_RATE=$(or $(RATE),1000) \
 	$(BIN)/python -m pytest tests/crash/test_soak.py $(ARGS)
 
-check: $(VENV)/.dev ## Lint, check formatting, types, layers and sizes
+check: $(VENV)/.dev ## Lint, check formatting, types, layers, sizes and prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python tests/support/sizes.py
+	$(BIN)/python -m tests.support.prose
 
 bench: $(VENV)/.dev ## Print the benchmark table
 	$(BIN)/python -m bench $(ARGS)

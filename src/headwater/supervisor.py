@@ -195,13 +195,13 @@ class Supervisor:
 
     def _revive(self) -> float | None:
         """Start due processes. Return the seconds until the next one, or None."""
-        now = time.monotonic()
+        current_time = time.monotonic()
         for process in self.watched:
             if process.running and process.died():
-                process.ended(now)
-            if not process.running and process.due <= now:
-                process.start(now)
-        waiting = [process.due - now for process in self.watched if not process.running]
+                process.ended(current_time)
+            if not process.running and process.due <= current_time:
+                process.start(current_time)
+        waiting = [process.due - current_time for process in self.watched if not process.running]
         return max(0.0, min(waiting)) if waiting else None
 
     def _reload(self) -> None:
@@ -291,10 +291,10 @@ class Supervisor:
             child.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS
         while not all(child.died() for child in children):
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 break
-            self.wakeups.wait(left)
+            self.wakeups.wait(remaining)
         for child in children:
             child.send_signal(signal.SIGKILL)
         if self.embedded is not None:

@@ -70,10 +70,10 @@ def make_rates_duty(settings: Settings) -> Duty:
 
     def waiting(_: Connection[Any]) -> list[int]:
         nonlocal next_fetch
-        now = time.monotonic()
-        if now < next_fetch:
+        current_time = time.monotonic()
+        if current_time < next_fetch:
             return []
-        next_fetch = now + RATES_SECONDS
+        next_fetch = current_time + RATES_SECONDS
         return [INSTALLATION]
 
     return make_process_duty("rates fetch", settings, waiting, WATCH_SECONDS)

@@ -62,7 +62,7 @@ def test_a_visit_under_way_keeps_its_late_page_views(stage: Stage) -> None:
     settle(stage)
     assert views(stage) == 2
     assert len(stage.values("visits", "id")) == 1
-    settle(stage, now=NOW + timedelta(hours=1))
+    settle(stage, current_time=NOW + timedelta(hours=1))
     assert (views(stage), stage.values("visits", "id")) == (0, [])
 
 
@@ -84,7 +84,7 @@ def test_killed_before_it_commits_it_changes_nothing(stage: Stage, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(old_views, "failpoint", die)
         with pytest.raises(OSError, match="killed"):
-            delete_old_views(stage.connection, stage.space_id, now=NOW)
+            delete_old_views(stage.connection, stage.space_id, current_time=NOW)
     assert views(stage) == 4
     settle(stage)
     assert views(stage) == 0
@@ -95,9 +95,9 @@ def test_two_workers_take_turns(database_url: str, stage: Stage) -> None:
     keep_for(stage, 30)
     with connect(database_url) as other, other.transaction():
         assert try_lock(other, stage.space_id)
-        assert not delete_old_views(stage.connection, stage.space_id, now=NOW)
+        assert not delete_old_views(stage.connection, stage.space_id, current_time=NOW)
     assert views(stage) == 4
-    assert delete_old_views(stage.connection, stage.space_id, now=NOW)
+    assert delete_old_views(stage.connection, stage.space_id, current_time=NOW)
     assert views(stage) == 0
 
 

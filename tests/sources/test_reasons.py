@@ -69,7 +69,7 @@ def test_a_direct_visit_by_a_link_that_was_passed_on() -> None:
 
 
 def test_hosts_that_are_no_source() -> None:
-    excluded = Exclusions(own=["mine.example"], also=["partner.example"])
+    excluded = Exclusions(own_hosts=["mine.example"], also=["partner.example"])
 
     def referrer(host: str) -> str:
         return list_findings(PAGE, host, excluded)[-1]

@@ -166,7 +166,7 @@ def test_an_own_domain_that_ships_as_excluded_is_own() -> None:
 @pytest.mark.parametrize("host", ["", "no host", "mailto:a@b.example", "ftp://x.example"])
 def test_hosts_that_are_none_are_refused(host: str) -> None:
     with pytest.raises(ValueError, match="^" + host):
-        Exclusions(own=[host])
+        Exclusions(own_hosts=[host])
 
 
 def test_a_placeholder_that_nobody_filled_in_says_nothing() -> None:

@@ -60,7 +60,7 @@ def read_as_an_upload(kind: str, content: bytes) -> tuple[list[Any], list[dict[s
     survey.add(content)
     survey.finish()
     dialect = judge_file(kind, survey)
-    columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
+    columns, rows = sample_rows(survey.head, dialect, is_whole_file=survey.size <= HEAD_BYTES)
     reading = guess_reading(kind, columns, rows, make_space())
     source = RowSource(io.BytesIO(content), "csv", len(content), b"", dialect)
     run = Import(

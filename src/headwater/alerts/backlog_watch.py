@@ -36,15 +36,15 @@ class BacklogWatch:
             )
         }
         late |= {(space, None): since for space, since in find_late_spaces(connection, LATE).items()}
-        for place in late.keys() - self._known:
-            log.warning("queue behind", **_log_values(place), since=late[place].isoformat())
-        for place in self._known - late.keys():
-            log.warning("queue caught up", **_log_values(place))
+        for late_key in late.keys() - self._known:
+            log.warning("queue behind", **_log_values(late_key), since=late[late_key].isoformat())
+        for late_key in self._known - late.keys():
+            log.warning("queue caught up", **_log_values(late_key))
         self._known = set(late)
         return []
 
 
-def _log_values(place: tuple[int, int | None]) -> dict[str, int]:
-    space_id, destination_id = place
+def _log_values(space: tuple[int, int | None]) -> dict[str, int]:
+    space_id, destination_id = space
     destination = {} if destination_id is None else {"destination_id": destination_id}
     return {"space_id": space_id, **destination}

@@ -118,11 +118,11 @@ class CountTable:
     length: int = field(default=0)
 
     def at_hour(self, end: datetime) -> SpaceCounts:
-        place = (end - self.start) // HOUR
+        hour = (end - self.start) // HOUR
 
         def one(measure: str, subject: str = "") -> CountSeries:
             totals = self.hours.get((measure, subject)) or [0] * (self.length + 1)
-            return CountSeries(totals, place, began=self.began)
+            return CountSeries(totals, hour, began=self.began)
 
         def several(measure: str) -> dict[str, CountSeries]:
             return {subject: one(measure, subject) for (name, subject) in self.hours if name == measure}
@@ -141,11 +141,11 @@ class CountTable:
         )
 
     def at_day(self, end: datetime) -> DayCounts:
-        place, began = (end - self.start) // DAY, -(-self.began // 24)
+        day, began = (end - self.start) // DAY, -(-self.began // 24)
         by_measure: dict[str, dict[str, CountSeries]] = {name: {} for name in OF_DAYS}
         for measure, subject in self.days:
             totals = self.days[measure, subject]
-            by_measure[measure][subject] = CountSeries(totals, place, DAYS, began)
+            by_measure[measure][subject] = CountSeries(totals, day, DAYS, began)
         orders, revenue = (by_measure[name] for name in OF_DAYS)
         sources = orders.keys() & revenue.keys()
         return DayCounts(
@@ -173,12 +173,12 @@ def build_table(
     hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
     counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for measure, subject, hour, number in rows:
-        place = (hour - start) // (DAY if measure in OF_DAYS else HOUR)
+        step = (hour - start) // (DAY if measure in OF_DAYS else HOUR)
         if measure == "touches":
-            counts[measure, ""][place] += number
-            counts["source_touches", sources.get_name(int(subject))][place] += number
+            counts[measure, ""][step] += number
+            counts["source_touches", sources.get_name(int(subject))][step] += number
         else:
-            counts[measure, subject][place] += number
+            counts[measure, subject][step] += number
     sums = {
         key: CountSeries.of(by_place.get(index, 0) for index in range(days if key[0] in OF_DAYS else hours))
         for key, by_place in counts.items()

@@ -52,30 +52,30 @@ class AlertWatch:
     at_once: bool = False
     """True if nothing is in progress, so that events accepted just now count too."""
 
-    async def look(self, space_id: int, now: datetime) -> list[AlertStep]:
+    async def look(self, space_id: int, current_time: datetime) -> list[AlertStep]:
         """Evaluate a Space if it is due; returns the transitions of its alerts."""
         async with self.database.transaction() as connection:
             space = await fetch_space(connection, space_id)
-            first = now if self.at_once else now + watches.LOOK
-            await watches.begin_watch(connection, space, now, _hour(now, space), first)
-            watch = await watches.claim(connection, space_id, now)
+            first = current_time if self.at_once else current_time + watches.LOOK
+            await watches.begin_watch(connection, space, current_time, _hour(current_time, space), first)
+            watch = await watches.claim(connection, space_id, current_time)
             if watch is None:
                 return []
             if self.at_once:
-                watch = replace(watch, settled_id=watch.newest_id, settled_at=now)
+                watch = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
             if watch.timezone != space.timezone:
                 await forget_counts(connection, space_id)
                 watch = replace(
                     watch,
                     counted_id=0,
                     counted_at=datetime.fromtimestamp(0, UTC),
-                    judged_until=_hour(now, space),
+                    judged_until=_hour(current_time, space),
                 )
             problems = await list_problems(connection, space_id)
-        return await self._judge(space, watch, problems, now)
+        return await self._judge(space, watch, problems, current_time)
 
     async def _judge(
-        self, space: Space, watch: SpaceWatch, problems: list[Alert], now: datetime
+        self, space: Space, watch: SpaceWatch, problems: list[Alert], current_time: datetime
     ) -> list[AlertStep]:
         is_late = any(problem.kind is Rule.PROCESSING_LATE for problem in problems)
         until = _hour(watch.settled_at - (timedelta() if self.at_once else SETTLE), space)
@@ -86,10 +86,10 @@ class AlertWatch:
                 figures = await read_figures(connection, space, watch, until)
         async with self.database.transaction() as connection:
             history = AlertHistory(connection, space.id)
-            await history.load(now)
-            for sign in _find_signs(problems, history, local(now, space)):
-                await history.take(sign, now)
-            settled = replace(watch, settled_id=watch.newest_id, settled_at=now)
+            await history.load(current_time)
+            for sign in _find_signs(problems, history, local(current_time, space)):
+                await history.take(sign, current_time)
+            settled = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
             if not is_late and await add_counts(connection, space, watch):
                 settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
                 if figures is not None:
@@ -97,11 +97,11 @@ class AlertWatch:
                     table = await read_counts(connection, space, until)
                     judge = _HourJudge(connection, space, table, history)
                     await judge.run(begun, until)
-                    await forget_history(connection, space.id, now)
+                    await forget_history(connection, space.id, current_time)
                     settled = replace(settled, judged_until=until)
             elif not is_late:  # counted from the same moment, once earlier events are processed
                 settled = replace(settled, settled_id=watch.settled_id, settled_at=watch.settled_at)
-            if not await watches.settle(connection, space, settled, now):
+            if not await watches.settle(connection, space, settled, current_time):
                 return []
             await self.announce(connection, space, select_announced(history.steps))
         return history.steps
@@ -146,9 +146,9 @@ class _HourJudge:
     async def _take(
         self, evidence: CauseEvidence, judged: list[Judgement], end: datetime, step: timedelta
     ) -> None:
-        known = self._history.open
+        open_alerts = self._history.open
         for one in judged:
-            alert = known.get((one.rule, one.subject))
+            alert = open_alerts.get((one.rule, one.subject))
             if alert is None and not one.is_out:
                 continue
             if one.is_out:
@@ -174,14 +174,14 @@ def _off(choices: Mapping[Rule, RuleChoice]) -> frozenset[Rule]:
     return frozenset(rule for rule, choice in choices.items() if not choice.is_on)
 
 
-def _find_signs(problems: list[Alert], history: AlertHistory, now: datetime) -> list[Sign]:
+def _find_signs(problems: list[Alert], history: AlertHistory, current_time: datetime) -> list[Sign]:
     signs = [
         Sign(
             one.kind,
             str(one.destination_id or ""),
             one.title,
             one.detail or "",
-            now,
+            current_time,
             is_out=True,
             is_well=False,
             is_severe=one.count >= SEVERE,

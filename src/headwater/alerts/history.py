@@ -92,9 +92,9 @@ class AlertHistory:
         self._alerts: dict[tuple[Rule, str], StoredAlert] = {}
         self.steps: list[AlertStep] = []
 
-    async def load(self, now: datetime) -> None:
+    async def load(self, current_time: datetime) -> None:
         cursor = self._connection.cursor(row_factory=class_row(StoredAlert))
-        values = {"space_id": self._space_id, "lately": now - REOPEN_WITHIN, "most": MOST}
+        values = {"space_id": self._space_id, "lately": current_time - REOPEN_WITHIN, "most": MOST}
         for alert in await fetch_all(cursor, queries["open"], values):
             self._alerts[alert.key] = alert
 
@@ -106,29 +106,29 @@ class AlertHistory:
     def ended(self) -> dict[tuple[Rule, str], datetime]:
         return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
-    async def take(self, sign: Sign, at: datetime) -> None:
+    async def take(self, sign: Sign, moment: datetime) -> None:
         """Apply a sign: open, reopen, worsen or end an alert, or change nothing."""
         alert = self._alerts.get((sign.rule, sign.subject))
-        if alert is not None and alert.ended_at is not None and at - alert.ended_at > REOPEN_WITHIN:
+        if alert is not None and alert.ended_at is not None and moment - alert.ended_at > REOPEN_WITHIN:
             alert = None
         if alert is None:
             if sign.is_out:
-                await self._open(sign, at)
+                await self._open(sign, moment)
         elif alert.ended_at is not None:
             if sign.is_out:
                 changed = replace(
                     alert, ended_at=None, well=0, title=sign.title, cause=sign.cause, began=sign.began
                 )
-                await self._change(changed, StepKind.RETURNED, sign, at)
+                await self._change(changed, StepKind.RETURNED, sign, moment)
         elif sign.is_well:
-            await self._mend(alert, sign, at)
+            await self._mend(alert, sign, moment)
         else:
-            await self._go_on(alert, sign, at)
+            await self._go_on(alert, sign, moment)
 
-    async def expire(self, at: datetime, off: Collection[Rule]) -> None:
+    async def expire(self, moment: datetime, off: Collection[Rule]) -> None:
         """End alerts whose rule is off, and those about figures that are no longer judged."""
         for alert in list(self.open.values()):
-            is_over = alert.rule in OF_COUNTS and at - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
+            is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in off:
                 sign = Sign(
                     alert.rule,
@@ -139,9 +139,9 @@ class AlertHistory:
                     is_out=False,
                     is_well=True,
                 )
-                await self._mend(alert, sign, at)
+                await self._mend(alert, sign, moment)
 
-    async def _open(self, sign: Sign, at: datetime) -> None:
+    async def _open(self, sign: Sign, moment: datetime) -> None:
         values = {
             "space_id": self._space_id,
             "rule": sign.rule,
@@ -149,7 +149,7 @@ class AlertHistory:
             "title": sign.title,
             "cause": sign.cause,
             "began": sign.began,
-            "at": at,
+            "at": moment,
             "is_severe": sign.is_severe,
         }
         (alert_id,) = await fetch_one(self._connection, queries["insert"], values)
@@ -160,34 +160,34 @@ class AlertHistory:
             sign.title,
             sign.cause,
             sign.began,
-            at,
+            moment,
             None,
             sign.is_severe,
             0,
             None,
         )
         self._alerts[alert.key] = alert
-        await self._note(alert, StepKind.OPENED, sign, at)
+        await self._note(alert, StepKind.OPENED, sign, moment)
 
-    async def _mend(self, alert: StoredAlert, sign: Sign, at: datetime) -> None:
+    async def _mend(self, alert: StoredAlert, sign: Sign, moment: datetime) -> None:
         well = alert.well + 1
         if sign.figures is not None and well < WELL_LOOKS:
-            await self._change(replace(alert, well=well), None, sign, at)
+            await self._change(replace(alert, well=well), None, sign, moment)
             return
-        await self._change(replace(alert, well=0, ended_at=at), StepKind.ENDED, sign, at)
+        await self._change(replace(alert, well=0, ended_at=moment), StepKind.ENDED, sign, moment)
 
-    async def _go_on(self, alert: StoredAlert, sign: Sign, at: datetime) -> None:
-        if sign.figures is not None and at - alert.opened_at > NEW_USUAL:
+    async def _go_on(self, alert: StoredAlert, sign: Sign, moment: datetime) -> None:
+        if sign.figures is not None and moment - alert.opened_at > NEW_USUAL:
             cause = "This has lasted a week and now counts as normal."
-            ended = replace(alert, well=0, ended_at=at, cause=cause)
-            await self._change(ended, StepKind.ENDED, sign, at)
+            ended = replace(alert, well=0, ended_at=moment, cause=cause)
+            await self._change(ended, StepKind.ENDED, sign, moment)
         elif sign.is_out and sign.is_severe and not alert.is_severe:
             worse = replace(alert, well=0, is_severe=True, title=sign.title, cause=sign.cause)
-            await self._change(worse, StepKind.WORSENED, sign, at)
+            await self._change(worse, StepKind.WORSENED, sign, moment)
         elif alert.well:
-            await self._change(replace(alert, well=0), None, sign, at)
+            await self._change(replace(alert, well=0), None, sign, moment)
 
-    async def _change(self, alert: StoredAlert, step: StepKind | None, sign: Sign, at: datetime) -> None:
+    async def _change(self, alert: StoredAlert, step: StepKind | None, sign: Sign, moment: datetime) -> None:
         self._alerts[alert.key] = alert
         values = {
             "space_id": self._space_id,
@@ -201,12 +201,12 @@ class AlertHistory:
         }
         await self._connection.execute(queries["update"], values)
         if step is not None:
-            await self._note(alert, step, sign, at)
+            await self._note(alert, step, sign, moment)
 
-    async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, at: datetime) -> None:
-        values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": at}
+    async def _note(self, alert: StoredAlert, step: StepKind, sign: Sign, moment: datetime) -> None:
+        values = {"space_id": self._space_id, "alert_id": alert.id, "step": step, "at": moment}
         await self._connection.execute(queries["add_step"], values | _figures(sign.figures))
-        transition = AlertStep(alert.id, step, at, alert.rule, alert.subject, alert.title, alert.cause)
+        transition = AlertStep(alert.id, step, moment, alert.rule, alert.subject, alert.title, alert.cause)
         self.steps.append(transition)
 
 
@@ -264,11 +264,11 @@ class AlertRow:
 
 
 async def list_history(
-    connection: AsyncConnection, space_id: int, *, is_open: bool, most: int = MOST
+    connection: AsyncConnection, space_id: int, *, is_open: bool, limit: int = MOST
 ) -> list[AlertRow]:
     """Return the open or the ended alerts, newest first."""
     cursor = connection.cursor(row_factory=class_row(AlertRow))
-    values = {"space_id": space_id, "is_open": is_open, "most": most}
+    values = {"space_id": space_id, "is_open": is_open, "most": limit}
     return await fetch_all(cursor, queries["list"], values)
 
 
@@ -284,14 +284,14 @@ async def list_steps(
 
 
 async def acknowledge(
-    connection: AsyncConnection, space_id: int, alert_id: int, user_id: int, at: datetime
+    connection: AsyncConnection, space_id: int, alert_id: int, user_id: int, moment: datetime
 ) -> bool:
     """Record that a user deals with an open alert. It sends no further messages until it ends."""
     values: dict[str, Any] = {
         "space_id": space_id,
         "id": alert_id,
         "user_id": user_id,
-        "at": at,
+        "at": moment,
         "alert_id": alert_id,
         "step": StepKind.ACKNOWLEDGED,
         **_figures(None),
@@ -302,5 +302,5 @@ async def acknowledge(
     return True
 
 
-async def forget_history(connection: AsyncConnection, space_id: int, now: datetime) -> None:
-    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEEP_ALERTS})
+async def forget_history(connection: AsyncConnection, space_id: int, current_time: datetime) -> None:
+    await connection.execute(queries["forget"], {"space_id": space_id, "before": current_time - KEEP_ALERTS})

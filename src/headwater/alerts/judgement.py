@@ -99,14 +99,14 @@ class _Sum:
     parts: tuple[CountSeries, ...]
 
     def total(self, steps: int, back: int = 0) -> float:
-        return sum(part.total(steps, back) for part in self.parts)
+        return sum(series.total(steps, back) for series in self.parts)
 
     def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        ranges = [part.usual(steps, back) for part in self.parts]
-        known = [each for each in ranges if each is not None]
-        if not known:
+        ranges = [series.usual(steps, back) for series in self.parts]
+        usual_ranges = [range_ for range_ in ranges if range_ is not None]
+        if not usual_ranges:
             return None
-        middle = sum(each.middle for each in known)
+        middle = sum(range_.middle for range_ in usual_ranges)
         return UsualRange(middle, middle, middle)
 
 
@@ -118,15 +118,15 @@ class _Rest:
     part: CountSeries
 
     def total(self, steps: int, back: int = 0) -> float:
-        whole = self.whole.total(steps, back) if self.whole else 0
-        return max(whole - self.part.total(steps, back), 0)
+        total = self.whole.total(steps, back) if self.whole else 0
+        return max(total - self.part.total(steps, back), 0)
 
     def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        whole = self.whole.usual(steps, back) if self.whole else None
-        part = self.part.usual(steps, back)
-        if whole is None or part is None:
+        usual_total = self.whole.usual(steps, back) if self.whole else None
+        usual_part = self.part.usual(steps, back)
+        if usual_total is None or usual_part is None:
             return None
-        middle = max(whole.middle - part.middle, 0.0)
+        middle = max(usual_total.middle - usual_part.middle, 0.0)
         return UsualRange(middle, middle, middle)
 
 
@@ -197,19 +197,19 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
             break
         usual = series.usual(steps, age) or UsualRange(0, 0, 0)
         lately = (series.total(steps, age + back) for back in range(24, 24 * 8, 24))
-        most = max(usual.high, *lately, series.total(168, age + steps) * steps / 168)
+        highest = max(usual.high, *lately, series.total(168, age + steps) * steps / 168)
         observed, fewest = series.total(steps), FEWEST[sensitivity]
-        deviation = _deviation(observed, most)
+        deviation = _deviation(observed, highest)
         is_out = observed >= fewest and deviation >= DEVIATIONS[sensitivity]
         judgement = Judgement(
             rule,
             subject,
             steps,
             observed,
-            UsualRange(0, usual.middle, most),
+            UsualRange(0, usual.middle, highest),
             is_out,
-            observed <= max(most, fewest / 4),
-            observed >= 10 * max(most, fewest),
+            observed <= max(highest, fewest / 4),
+            observed >= 10 * max(highest, fewest),
         )
         if is_out or age:
             return judgement
@@ -218,13 +218,13 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
 
 
 def _share(
-    rule: Rule, subject: str, part: CountSeries | None, total: CountSeries | None, alertness: Alertness
+    rule: Rule, subject: str, numerator: CountSeries | None, total: CountSeries | None, alertness: Alertness
 ) -> Judgement | None:
     """Return whether a share has grown; None without enough data."""
-    if total is None or part is None:
+    if total is None or numerator is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
-    steps = next((each for each in WINDOWS if total.total(each) >= ENOUGH), None)
+    steps = next((window for window in WINDOWS if total.total(window) >= ENOUGH), None)
     if (
         steps is None
         or steps > alertness.longest(rule, subject)
@@ -232,8 +232,8 @@ def _share(
     ):
         return None
     number = total.total(steps)
-    usual = _usual_share(part, total, steps + age)
-    share = part.total(steps) / number
+    usual = _usual_share(numerator, total, steps + age)
+    share = numerator.total(steps) / number
     deviation = sqrt(usual.middle * (1 - usual.middle) / number + (NOISE / 2) ** 2)
     is_out = share - usual.high >= JUMP[sensitivity] / 2 and share - usual.middle >= max(
         JUMP[sensitivity], DEVIATIONS[sensitivity] * deviation
@@ -242,11 +242,11 @@ def _share(
     return Judgement(rule, subject, steps, share, usual, is_out, is_well, share > 0.9)
 
 
-def _usual_share(part: CountSeries, total: CountSeries, back: int) -> UsualRange:
+def _usual_share(numerator: CountSeries, total: CountSeries, back: int) -> UsualRange:
     """Return the share of four weeks, and the extremes of the weeks with enough data."""
-    middle = part.total(672, back) / max(total.total(672, back), 1)
+    middle = numerator.total(672, back) / max(total.total(672, back), 1)
     weeks = [
-        part.total(168, back + 168 * week) / number
+        numerator.total(168, back + 168 * week) / number
         for week in range(4)
         if (number := total.total(168, back + 168 * week)) >= ENOUGH
     ]
@@ -286,4 +286,4 @@ def _deviation(observed: float, expected: float) -> float:
 
 
 def _select_enabled(judged: Iterable[Judgement | None], alertness: Alertness) -> list[Judgement]:
-    return [each for each in judged if each is not None and each.rule not in alertness.off]
+    return [subject for subject in judged if subject is not None and subject.rule not in alertness.off]

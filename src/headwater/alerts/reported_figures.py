@@ -45,13 +45,13 @@ async def read_hour_figures(
     that has read nothing yet.
     """
     columns = Measure.EVENTS, Measure.TOUCHED_EVENTS
-    queries = [_query(*part, columns, (Group.DAY, Group.HOUR), ORDERS) for part in _parts(start, end)]
+    queries = [_query(*span, columns, (Group.DAY, Group.HOUR), ORDERS) for span in _parts(start, end)]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
             day, hour = (key.value for key in row.keys)
             moment = datetime.fromisoformat(f"{day} {hour}:00:00")
-            orders, touched = (_to_integer(row.figures[FigureColumn(each)]) for each in columns)
+            orders, touched = (_to_integer(row.figures[FigureColumn(column)]) for column in columns)
             figures += [
                 ReportedFigure("orders", "", moment, orders),
                 ReportedFigure("untouched", "", moment, orders - touched),
@@ -64,13 +64,13 @@ async def read_day_figures(
 ) -> list[ReportedFigure]:
     """Return the orders and gross revenue of each source by last touch, daily from a midnight on."""
     columns = Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE
-    queries = [_query(*part, columns, (Group.DAY, Group.SOURCE), SALES) for part in _parts(start, end)]
+    queries = [_query(*span, columns, (Group.DAY, Group.SOURCE), SALES) for span in _parts(start, end)]
     figures: list[ReportedFigure] = []
     for report in await _reports(connection, space_id, queries):
         for row in report.rows:
             day, source = (key.value for key in row.keys)
             moment = datetime.fromisoformat(f"{day} 00:00:00")
-            orders, revenue = (row.figures[FigureColumn(each)] for each in columns)
+            orders, revenue = (row.figures[FigureColumn(column)] for column in columns)
             if source is not None:
                 figures += [
                     ReportedFigure("day_orders", source, moment, _to_integer(orders)),

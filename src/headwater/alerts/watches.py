@@ -47,18 +47,22 @@ class RuleChoice:
     sensitivity: Sensitivity = Sensitivity.NORMAL
     muted_until: datetime | None = None
 
-    def is_muted(self, now: datetime) -> bool:
-        return self.muted_until is not None and self.muted_until > now
+    def is_muted(self, current_time: datetime) -> bool:
+        return self.muted_until is not None and self.muted_until > current_time
 
 
 async def begin_watch(
-    connection: AsyncConnection, space: Space, now: datetime, judged_until: datetime, next_at: datetime
+    connection: AsyncConnection,
+    space: Space,
+    current_time: datetime,
+    judged_until: datetime,
+    next_at: datetime,
 ) -> None:
     """Start evaluating a Space at `next_at`, from the hour `judged_until` on, unless it has started."""
     values = {
         "space_id": space.id,
         "zone": space.timezone,
-        "now": now,
+        "now": current_time,
         "judged_until": judged_until,
         "next_at": next_at,
     }
@@ -70,11 +74,11 @@ async def hasten(connection: AsyncConnection, space_id: int) -> None:
     await connection.execute(queries["hasten"], {"space_id": space_id})
 
 
-async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> SpaceWatch | None:
+async def claim(connection: AsyncConnection, space_id: int, current_time: datetime) -> SpaceWatch | None:
     """Lease a due Space; None if another process has it."""
     lease = uuid4()
     cursor = connection.cursor(row_factory=dict_row)
-    values = {"space_id": space_id, "now": now, "lease": lease}
+    values = {"space_id": space_id, "now": current_time, "lease": lease}
     row = await fetch_optional(cursor, queries["claim"], values)
     if row is None:
         return None
@@ -82,7 +86,9 @@ async def claim(connection: AsyncConnection, space_id: int, now: datetime) -> Sp
     return SpaceWatch(**row, **newest, lease=lease)
 
 
-async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, now: datetime) -> bool:
+async def settle(
+    connection: AsyncConnection, space: Space, watch: SpaceWatch, current_time: datetime
+) -> bool:
     """Record a Space's progress and its next pass; returns False if another process has it."""
     values = {
         "space_id": space.id,
@@ -93,7 +99,7 @@ async def settle(connection: AsyncConnection, space: Space, watch: SpaceWatch, n
         "settled_id": watch.settled_id,
         "settled_at": watch.settled_at,
         "judged_until": watch.judged_until,
-        "next_at": now + LOOK,
+        "next_at": current_time + LOOK,
     }
     return await fetch_optional(connection, queries["settle"], values) is not None
 

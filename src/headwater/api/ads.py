@@ -16,9 +16,9 @@ from headwater.spend.ads.catalogue import list_names, put_names
 async def list_ads(call: Call) -> AdNamePage:
     """List the names of campaigns, ad sets, ads and accounts."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
-    per_page, at = inputs.read_list(call.query, cursors)
+    per_page, position = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
-        page = await list_names(connection, call.space_id, per_page, at)
+        page = await list_names(connection, call.space_id, per_page, position)
     return answer_page(AdNamePage, page, per_page, call.page_link(cursors))
 
 

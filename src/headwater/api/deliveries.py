@@ -17,10 +17,10 @@ async def list_deliveries(call: Call) -> DeliveryPage:
     destination_id = call.path_id("destination_id")
     sought = parameters.read_filter(call.query, destination_id)
     cursors = parameters.cursors(call.services.signing_key, call.space_id, sought)
-    per_page, at = parameters.read_page(call.query, cursors)
+    per_page, position = parameters.read_page(call.query, cursors)
     async with call.services.database.connection() as connection:
         await fetch_destination(connection, call.space_id, destination_id)
-        page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, at)
+        page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, position)
     return answer_page(DeliveryPage, page, per_page, call.page_link(cursors))
 
 

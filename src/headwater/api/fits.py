@@ -31,13 +31,13 @@ async def create_fit(call: Call) -> FitAnswer:
     """Train a model: estimate the weights of sources from the journeys of a period, and store them under a
     name. Needs at least 300 conversions with a touchpoint.
     """
-    sent, database = await call.body(), call.services.database
+    body, database = await call.body(), call.services.database
     async with database.connection() as connection:
         space = await fetch_space(connection, call.space_id)
-    wanted = read_fit_request(sent, space)
+    request = read_fit_request(body, space)
     async with database.transaction(MAKING_SECONDS) as connection:
-        fit = await make_fit(connection, call.space_id, wanted.name, wanted.request)
-        if wanted.current:
+        fit = await make_fit(connection, call.space_id, request.name, request.request)
+        if request.current:
             fit = await choose_fit(connection, call.space_id, fit.id)
         weights = await fetch_weights(connection, call.space_id, fit.id)
     return describe_fit(fit, weights)

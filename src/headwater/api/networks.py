@@ -31,10 +31,10 @@ async def put_own_network(call: Call) -> Network:
     """Add a paid network, or change its spellings and platform. Stored visits are reclassified in the
     background.
     """
-    wanted = read_network(await call.body())
+    network = read_network(await call.body())
     async with call.services.database.transaction() as connection:
-        await put_network(connection, call.space_id, wanted)
-    return wanted
+        await put_network(connection, call.space_id, network)
+    return network
 
 
 async def delete_own_network(call: Call) -> Message:

@@ -16,9 +16,9 @@ from headwater.spend.rates.store import list_rates, put_rates
 async def list_own_rates(call: Call) -> RatePage:
     """List the Space's own exchange rates, latest days first."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
-    per_page, at = inputs.read_list(call.query, cursors)
+    per_page, position = inputs.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
-        page = await list_rates(connection, call.space_id, per_page, at)
+        page = await list_rates(connection, call.space_id, per_page, position)
     return answer_page(RatePage, page, per_page, call.page_link(cursors))
 
 

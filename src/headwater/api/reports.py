@@ -61,7 +61,7 @@ Loader = Callable[[AsyncConnection, int, Q], Awaitable[R]]
 
 
 class Reader(Protocol[Q_co]):
-    def __call__(self, query: Input, space: Space, *, now: datetime) -> Q_co: ...
+    def __call__(self, query: Input, space: Space, *, current_time: datetime) -> Q_co: ...
 
 
 async def get_report(call: Call) -> Report | Response:
@@ -119,14 +119,14 @@ async def list_credits(call: Call) -> CreditPage | Response:
     return answer_credits(query, page, call.page_link(cursors), hints)
 
 
-async def _load(call: Call, read: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, Hints]:
+async def _load(call: Call, read_query: Reader[Q], load: Loader[Q, R]) -> tuple[Q, R, Hints]:
     """Return the query with its Space's settings, the report, and hints on its filters. A report needs a new
     transaction.
     """
     database = call.services.database
     async with database.transaction() as connection:
         space = await fetch_space(connection, call.space_id)
-    query = read(call.query, space, now=datetime.now(UTC))
+    query = read_query(call.query, space, current_time=datetime.now(UTC))
     async with database.transaction(CONNECTION_SECONDS) as connection:
         report = await load(connection, call.space_id, query)
     async with database.transaction() as connection:

@@ -22,19 +22,19 @@ from headwater.spend.ledger import count_spend, delete_spend, list_spend, put_re
 async def list_ledger(call: Call) -> SpendPage:
     """List ad spend, latest days first."""
     cursors = parameters.cursors(call.query, call.services.signing_key, call.space_id)
-    choice, per_page, at = parameters.read_list(call.query, cursors)
+    choice, per_page, position = parameters.read_list(call.query, cursors)
     async with call.services.database.connection() as connection:
         await require_platform(connection, await fetch_space(connection, call.space_id), choice)
-        page = await list_spend(connection, call.space_id, choice, per_page, at)
+        page = await list_spend(connection, call.space_id, choice, per_page, position)
     return answer_page(SpendPage, page, per_page, call.page_link(cursors))
 
 
 async def put_ledger(call: Call) -> Message:
     """Store ad spend as reported by a platform. A row with an existing key replaces the old one."""
-    sent = await call.body(MAX_BATCH_BODY)
+    body = await call.body(MAX_BATCH_BODY)
     async with call.services.database.transaction() as connection:
         sources = await fetch_sources(connection, call.space_id)
-        report = read_spend(sent, datetime.now(UTC), sources)
+        report = read_spend(body, datetime.now(UTC), sources)
         await put_report(connection, call.space_id, report.rows, report.as_of)
     count = len(report.rows)
     return Message("1 row is stored." if count == 1 else f"{count} rows are stored.")

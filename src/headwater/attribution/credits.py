@@ -142,17 +142,17 @@ class Crediting:
         rule = MODELS[model]
         if rule.is_fitted:
             weights = self._fitted[model]
-            every = self.select_touches(frozenset(np.flatnonzero(weights).tolist()))
-            return replace(every, worth=SourceWeights(self._sources, weights))
+            touches = self.select_touches(frozenset(np.flatnonzero(weights).tolist()))
+            return replace(touches, worth=SourceWeights(self._sources, weights))
         (counting,) = rule.counting
-        every = self.select_touches(counting.source_ids)
+        touches = self.select_touches(counting.source_ids)
         match rule.share.spread:
             case Spread.BY_AGE:
-                return replace(every, ages=self._ages)
+                return replace(touches, ages=self._ages)
             case Spread.BY_SOURCE:
-                return replace(every, worth=SourceWeights(self._sources, _EQUAL))
+                return replace(touches, worth=SourceWeights(self._sources, _EQUAL))
             case _:
-                return every
+                return touches
 
     def every_touch(self) -> Credited:
         return self.select_touches(ANY.source_ids)
@@ -163,19 +163,19 @@ class Crediting:
             counts = np.maximum(narrowed.lengths, 0)
             events = np.repeat(np.arange(len(counts)), counts)
             offsets = narrowed.begins - np.cumsum(counts) + counts
-            at = np.arange(len(events)) + offsets[events]
-            at = at if touches is None else touches[at]
-            self._each[source_ids] = Credited(events, at, counts)
+            indexes = np.arange(len(events)) + offsets[events]
+            indexes = indexes if touches is None else touches[indexes]
+            self._each[source_ids] = Credited(events, indexes, counts)
         return self._each[source_ids]
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
         """Return each event's first or last touch of some sources, or -1."""
         narrowed, touches = self._narrow(source_ids)
-        at = narrowed.ends - 1 if last else narrowed.begins
+        indexes = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0
         if touches is not None:
-            at = touches[np.where(has, at, 0)] if len(touches) else at
-        return np.where(has, at, -1)
+            indexes = touches[np.where(has, indexes, 0)] if len(touches) else indexes
+        return np.where(has, indexes, -1)
 
     def _narrow(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
         """Return the paths among the touches of some sources, and the indexes of these touches; None means

@@ -31,14 +31,14 @@ class Recipients:
         return np.cumsum(self.counts) - self.counts
 
     def evenly(self, units: IntArray) -> IntArray:
-        each, left_over = np.divmod(units, np.maximum(self.counts, 1))
-        return self._share_evenly(each, left_over)
+        quotient, left_over = np.divmod(units, np.maximum(self.counts, 1))
+        return self._share_evenly(quotient, left_over)
 
-    def _share_evenly(self, each: IntArray, left_over: IntArray) -> IntArray:
+    def _share_evenly(self, units: IntArray, left_over: IntArray) -> IntArray:
         """The first recipients get one more unit, as many as are left over."""
         if not left_over.any():
-            return each[self.events]
-        shares = each[self.events]
+            return units[self.events]
+        shares = units[self.events]
         shares += np.arange(len(shares)) < (self.firsts + left_over)[self.events]
         return shares
 
@@ -53,19 +53,19 @@ class Recipients:
         units, m = units[many], self.counts[many] - 2
         end, middle = 2 * units // 5, units // (5 * m)
         ends, middles = (2 * units - 5 * end) * m, units - 5 * m * middle
-        left = units - 2 * end - m * middle
-        base[many], extra[many] = middle, left + (ends < middles) - (ends > middles)
+        remainder = units - 2 * end - m * middle
+        base[many], extra[many] = middle, remainder + (ends < middles) - (ends > middles)
         shares = self._share_evenly(base, extra)
         firsts = self.firsts[many]
-        shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= left)
-        shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= left)
+        shares[firsts] = end + (np.where(ends < middles, m + 1, 1) <= remainder)
+        shares[firsts + m + 1] = end + (np.where(ends > middles, 2, m + 2) <= remainder)
         return shares
 
 
-def count_before(chosen: NDArray[np.bool_]) -> IntArray:
+def count_before(selection: NDArray[np.bool_]) -> IntArray:
     """Return the number of selected items before each index, and in total."""
-    before = np.zeros(len(chosen) + 1, dtype=np.int32)
-    np.cumsum(chosen, out=before[1:])
+    before = np.zeros(len(selection) + 1, dtype=np.int32)
+    np.cumsum(selection, out=before[1:])
     return before
 
 
@@ -100,26 +100,26 @@ class WeightedRecipients:
     @cached_property
     def _totals(self) -> tuple[IntArray, IntArray]:
         """Each recipient's event weight, and the cumulative weight including that event."""
-        before, of = _cumulate(self._weights), self._recipients
-        starts, ends = before[of.firsts], before[of.firsts + of.counts]
-        return (ends - starts)[of.events], ends[of.events]
+        before, recipients = _cumulate(self._weights), self._recipients
+        starts, ends = before[recipients.firsts], before[recipients.firsts + recipients.counts]
+        return (ends - starts)[recipients.events], ends[recipients.events]
 
     def shares(self, units: IntArray) -> IntArray:
         """Return each recipient's share of its event's units, which have up to 60 bits."""
         if self._equal:
             return self._recipients.evenly(units)
-        of, (totals, places) = self._recipients, self._totals
-        shares, lost = _divide(units, of, self._weights, totals)
-        left_over = units - _sum_shares(shares, of)
-        served = np.flatnonzero((left_over > 0) & (of.counts > 0))
+        recipients, (totals, places) = self._recipients, self._totals
+        shares, lost = _divide(units, recipients, self._weights, totals)
+        left_over = units - _sum_shares(shares, recipients)
+        served = np.flatnonzero((left_over > 0) & (recipients.counts > 0))
         if not len(served):
             return shares
         places = np.subtract(places, lost, out=lost)
-        ordered, next_ones = np.sort(places), of.firsts + left_over
+        ordered, next_ones = np.sort(places), recipients.firsts + left_over
         last = np.full(len(units), -1)
         last[served] = ordered[next_ones[served] - 1]
-        shares += places <= last[of.events]
-        some = served[left_over[served] < of.counts[served]]
+        shares += places <= last[recipients.events]
+        some = served[left_over[served] < recipients.counts[served]]
         tied = some[ordered[next_ones[some]] == last[some]]
         shares[self._find_unserved(tied, places, last, left_over)] -= 1
         return shares
@@ -132,14 +132,14 @@ class WeightedRecipients:
         """
         firsts, counts = self._recipients.firsts[tied], self._recipients.counts[tied]
         events = np.repeat(np.arange(len(tied)), counts)
-        at = np.arange(len(events)) + (firsts - np.cumsum(counts) + counts)[events]
-        places, last = places[at], last[tied][events]
+        indexes = np.arange(len(events)) + (firsts - np.cumsum(counts) + counts)[events]
+        places, last = places[indexes], last[tied][events]
         equal = np.flatnonzero(places == last)
         events_of_equal = events[equal]
         equals = np.bincount(events_of_equal, minlength=len(tied))
         turns = np.arange(len(equal)) - (np.cumsum(equals) - equals)[events_of_equal]
-        left = left_over[tied] - np.bincount(events[places < last], minlength=len(tied))
-        return at[equal[turns >= left[events_of_equal]]]
+        remainder = left_over[tied] - np.bincount(events[places < last], minlength=len(tied))
+        return indexes[equal[turns >= remainder[events_of_equal]]]
 
 
 def _cumulate(values: IntArray) -> IntArray:
@@ -149,25 +149,25 @@ def _cumulate(values: IntArray) -> IntArray:
     return sums
 
 
-def _sum_shares(shares: IntArray, of: Recipients) -> IntArray:
+def _sum_shares(shares: IntArray, recipients: Recipients) -> IntArray:
     """Return the sum of shares per event. Sums may overflow; so may the remainder, which cancels out."""
     before = _cumulate(shares)
-    return before[of.firsts + of.counts] - before[of.firsts]
+    return before[recipients.firsts + recipients.counts] - before[recipients.firsts]
 
 
 def _divide(
-    units: IntArray, of: Recipients, weights: IntArray, totals: IntArray
+    units: IntArray, recipients: Recipients, weights: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return each recipient's units times weight, divided by `totals`, and the remainder. Units have 60 bits,
     weights 30, totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
-        product = units[of.events]
+        product = units[recipients.events]
         product *= weights
         return np.divmod(product, totals, out=(product, np.empty_like(product)))
     shares, lost = np.zeros_like(weights), np.zeros_like(weights)
     for digit in reversed(range(_DIGITS)):
-        digits = (units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1))[of.events]
+        digits = (units >> (digit * _DIGIT_BITS) & ((1 << _DIGIT_BITS) - 1))[recipients.events]
         digits *= weights
         lost <<= _DIGIT_BITS
         lost += digits

@@ -43,17 +43,17 @@ class Mask:
         lengths: dict[str, set[int]] = {}
         for value in self._values:
             lengths.setdefault(value[:_SHORTEST_VALUE], set()).add(len(value))
-        self._lengths = {start: sorted(known, reverse=True) for start, known in lengths.items()}
+        self._lengths = {start: sorted(count, reverse=True) for start, count in lengths.items()}
         """Lengths of values with these first characters. A text is scanned once, with a few look-ups per
         position for any number of values.
         """
 
-    def text(self, text: str, most: int = LONGEST_ERROR) -> str:
+    def text(self, text: str, limit: int = LONGEST_ERROR) -> str:
         """Return the first `most` characters of a text, masked."""
         masked = self.without_values(_PERSONAL.sub(MASKED, mask(text[:_WINDOW])))
         if len(text) > _WINDOW:
             masked = masked[:-_LONGEST_VALUE]  # the cut may have split a value
-        return masked.replace("\0", "")[:most]  # PostgreSQL can't store NUL in a text
+        return masked.replace("\0", "")[:limit]  # PostgreSQL can't store NUL in a text
 
     def answer(self, body: bytes) -> str | None:
         """Return the beginning of an answer's body, masked; None if nothing may be stored. That includes a
@@ -86,15 +86,15 @@ class Mask:
     def without_values(self, text: str) -> str:
         """Return a text of ours with only the values masked; it quotes nothing else."""
         pieces: list[str] = []
-        kept = position = 0
+        start = position = 0
         while position < len(text):
             value = self._value_at(text, position)
             if value is None:
                 position += 1
                 continue
-            pieces += [text[kept:position], MASKED]
-            kept = position = position + len(value)
-        return "".join([*pieces, text[kept:]])
+            pieces += [text[start:position], MASKED]
+            start = position = position + len(value)
+        return "".join([*pieces, text[start:]])
 
     def _value_at(self, text: str, position: int) -> str | None:
         start = text[position : position + _SHORTEST_VALUE]
@@ -107,19 +107,19 @@ class Mask:
         return None
 
 
-def mask_fields(fields: Mapping[str, Any], kept: frozenset[str], urls: frozenset[str]) -> dict[str, Any]:
+def mask_fields(fields: Mapping[str, Any], unmasked: frozenset[str], urls: frozenset[str]) -> dict[str, Any]:
     """Mask a message for display. Values under `kept` stay, URLs under `urls` lose their query, and all
     others are masked, including fields added later.
     """
-    return {name: _mask_field(name, value, kept, urls) for name, value in fields.items()}
+    return {name: _mask_field(name, value, unmasked, urls) for name, value in fields.items()}
 
 
-def _mask_field(name: str, value: Any, kept: frozenset[str], urls: frozenset[str]) -> Any:
+def _mask_field(name: str, value: Any, unmasked: frozenset[str], urls: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return mask_fields(cast("dict[str, Any]", value), kept, urls)
+        return mask_fields(cast("dict[str, Any]", value), unmasked, urls)
     if isinstance(value, list):
-        return [_mask_field(name, item, kept, urls) for item in cast("list[Any]", value)]
-    if name in kept:
+        return [_mask_field(name, item, unmasked, urls) for item in cast("list[Any]", value)]
+    if name in unmasked:
         return value
     return _page(value) if name in urls else MASKED
 

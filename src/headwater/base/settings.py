@@ -202,7 +202,7 @@ def _factor(text: str) -> float:
 
 
 def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+    return tuple(ip_network(network.strip()) for network in text.split(",") if network.strip())
 
 
 def _count(text: str) -> int:
@@ -224,7 +224,7 @@ def _yes_or_no(text: str) -> bool:
 
 
 def _hosts(text: str) -> tuple[str, ...]:
-    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
         if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", host, re.ASCII):
             raise ValueError(f"{host} is no host")
@@ -242,7 +242,7 @@ def _mail_from(text: str) -> str:
 
 
 def _private_hosts(text: str) -> tuple[str, ...]:
-    hosts = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
     for host in hosts:
         if not re.fullmatch(r"[a-z0-9.:-]+", host, re.ASCII):
             raise ValueError(f"{host} is no host")

@@ -144,8 +144,8 @@ class Bucket(Storage):
     @contextmanager
     def open(self, name: str) -> Generator[BinaryIO]:
         with tempfile.TemporaryFile() as file:
-            for piece in obstore.get(self._store, name).stream(BUFFER_BYTES):
-                file.write(piece)
+            for chunk in obstore.get(self._store, name).stream(BUFFER_BYTES):
+                file.write(chunk)
             file.seek(0)
             yield cast("BinaryIO", file)
 

@@ -45,8 +45,8 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
         return
     from headwater.http.inputs.suggestions import Names  # noqa: PLC0415 - hardly any start needs it
 
-    known = Names(READERS)
+    known_names = Names(READERS)
     for name, full in unknown.items():
-        if near := known.near(name):
-            meant = " or ".join(PREFIX + each.upper() for each in near)
+        if near := known_names.near(name):
+            meant = " or ".join(PREFIX + name.upper() for name in near)
             raise SettingError(f"{full}: there is no such setting. Did you mean {meant}?")

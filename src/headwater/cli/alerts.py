@@ -35,7 +35,7 @@ group = CommandGroup()
 @prints
 async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        listed = await list_history(connection, arguments.space, is_open=not arguments.ended)
+        history = await list_history(connection, arguments.space, is_open=not arguments.ended)
     return [
         {
             "id": alert.id,
@@ -46,7 +46,7 @@ async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
             "opened_at": alert.opened_at.isoformat(),
             "ended_at": alert.ended_at and alert.ended_at.isoformat(),
         }
-        for alert in listed
+        for alert in history
     ]
 
 
@@ -54,7 +54,7 @@ async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def list_targets(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        listed = await list_channels(connection, arguments.space)
+        channels = await list_channels(connection, arguments.space)
     return [
         {
             "id": channel.id,
@@ -65,7 +65,7 @@ async def list_targets(settings: Settings, arguments: Namespace) -> Output:
             "rules": ",".join(channel.rules),
             "last_error": channel.error,
         }
-        for channel in listed
+        for channel in channels
     ]
 
 

@@ -143,8 +143,8 @@ async def change_destination(settings: Settings, arguments: Namespace) -> Output
 async def list_destinations(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        listed = await destinations.list_destinations(connection, arguments.space)
-    rows = [msgspec.to_builtins(describe_destination(row)) for row in listed]
+        found_rows = await destinations.list_destinations(connection, arguments.space)
+    rows = [msgspec.to_builtins(describe_destination(row)) for row in found_rows]
     if arguments.json:
         return rows
     return [{name: row[name] for name in _COLUMNS} | {"tested": _tested(row)} for row in rows]
@@ -209,12 +209,12 @@ def _missing_test_codes(settings: Any) -> list[str]:
 
 
 def _change_names(
-    own: dict[str, str | None], changes: dict[str, str], defaults: list[str]
+    new_names: dict[str, str | None], changes: dict[str, str], defaults: list[str]
 ) -> dict[str, str | None]:
     for name in defaults:
-        if name not in own or name in changes:
+        if name not in new_names or name in changes:
             raise Failure(f"{name}: has no name of its own to be given up")
-    return {name: own[name] for name in own if name not in defaults} | changes
+    return {name: new_names[name] for name in new_names if name not in defaults} | changes
 
 
 def read_secrets(texts: list[str]) -> dict[str, str]:
@@ -253,7 +253,7 @@ def _as_text(destination: Row) -> str:
     """Return a destination in sections, from the object that `--json` prints."""
     platform = registry.PLATFORMS[destination["platform"]]
     mapping = destination["mapping"]
-    sent = [
+    names = [
         (event["event_name"], event["sent_as"] + (" (own)" if event["own"] else ""))
         for event in mapping
         if event["sent_as"] is not None
@@ -266,7 +266,7 @@ def _as_text(destination: Row) -> str:
             list_values(_facts(destination, sorted(platform.sources))),
             section("Settings", list_values(list(destination["settings"].items()))),
             section("Deliveries", list_values(list(destination["deliveries"].items()))),
-            section("Sent as", list_values(sent)),
+            section("Sent as", list_values(names)),
             section("Not sent", wrap(", ".join(unsent))),
             section("Warnings", "\n".join(wrap(text) for text in destination["warnings"])),
         ]

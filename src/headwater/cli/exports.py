@@ -173,36 +173,36 @@ def _choose_format(arguments: Namespace) -> FileForm:
     target = Path(arguments.output)
     by_gzip = target.suffix == ".gz"
     ending = target.with_suffix("").suffix if by_gzip else target.suffix
-    named = ending.removeprefix(".") in frozenset(Format)
-    chosen = Format(arguments.format or (ending.removeprefix(".") if named else Format.NDJSON))
-    if chosen is Format.PARQUET and by_gzip:
+    is_format = ending.removeprefix(".") in frozenset(Format)
+    format_ = Format(arguments.format or (ending.removeprefix(".") if is_format else Format.NDJSON))
+    if format_ is Format.PARQUET and by_gzip:
         raise Failure("--output must not end in .gz: Parquet is compressed inside")
-    return FileForm(chosen, by_gzip)
+    return FileForm(format_, by_gzip)
 
 
 def _write(
     connection: psycopg.Connection[Any], space_id: int, request: ExportRequest, target: Path
 ) -> list[int]:
     folder = LocalFolder(target.parent)
-    made: list[str] = []
+    files_written: list[str] = []
 
     @contextmanager
     def open_file(number: int) -> Generator[Sink]:
         name = part_names(target.name, number)[-1]
         with folder.create(name, name) as sink:
             yield sink
-        made.append(name)
+        files_written.append(name)
 
     connection.execute(queries["snapshot"])
     lines = KINDS[request.kind].lines(connection, space_id, request)
     total = connection.execute(lines.count, lines.parameters).fetchone()
     # A credited export has a different number of rows than events.
-    known = total[0] if total and "sources" not in request.body else None
+    total_rows = total[0] if total and "sources" not in request.body else None
     files = FileSet(request.form, request.rows_per_file, open_file)
-    with tqdm(total=known, unit=" rows", unit_scale=True, disable=None) as bar:
+    with tqdm(total=total_rows, unit=" rows", unit_scale=True, disable=None) as bar:
         try:
             return write_files(connection, lines, files, lambda done: bar.update(done - bar.n))
         except BaseException:
-            for name in made:
+            for name in files_written:
                 folder.delete(name)
             raise

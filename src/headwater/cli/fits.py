@@ -78,8 +78,8 @@ async def show(settings: Settings, arguments: Namespace) -> Output:
 @prints
 async def choose(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        chosen = await find_fit(connection, arguments.space, arguments.name)
-        fit = await choose_fit(connection, arguments.space, chosen)
+        found_fit = await find_fit(connection, arguments.space, arguments.name)
+        fit = await choose_fit(connection, arguments.space, found_fit)
     return {"chosen": fit.name, "event_name": fit.event_name}
 
 
@@ -99,7 +99,7 @@ async def monthly(settings: Settings, arguments: Namespace) -> Output:
             await stop_monthly(connection, space.id, arguments.event)
         else:
             await start_monthly(connection, space, arguments.event, datetime.now(UTC))
-        return [asdict(each) for each in await list_monthly(connection, space.id)]
+        return [asdict(fit) for fit in await list_monthly(connection, space.id)]
 
 
 @group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)

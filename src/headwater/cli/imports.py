@@ -153,8 +153,8 @@ def _read_moment(text: str) -> str:
 
 def _modification_time(file: str) -> str:
     """Return a file's modification time; now for standard input."""
-    now = time.time()
-    seconds = now if file == STANDARD_INPUT else min(now, Path(file).stat().st_mtime)
+    current_time = time.time()
+    seconds = current_time if file == STANDARD_INPUT else min(current_time, Path(file).stat().st_mtime)
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
@@ -212,9 +212,13 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 def _explain_local_times(job: Import) -> str:
     """Return the rows' time zone, and the option that changes it."""
-    zone, own = job.zone.key, job.space.timezone
+    zone, space_zone = job.zone.key, job.space.timezone
     many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
-    hint = "" if zone == own else f" The Space's own zone is {own}: --timezone {own} reads them so."
+    hint = (
+        ""
+        if zone == space_zone
+        else f" The Space's own zone is {space_zone}: --timezone {space_zone} reads them so."
+    )
     return f"{many} and {'was' if job.local_times == 1 else 'were'} read as {zone}.{hint}"
 
 

@@ -46,8 +46,8 @@ async def create_key(settings: Settings, arguments: Namespace) -> Noted:
 @prints
 async def list_keys(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        listed = await keys.list_keys(connection, arguments.space)
-    return [asdict(key) if arguments.json else _summarize(key) for key in listed]
+        rows = await keys.list_keys(connection, arguments.space)
+    return [asdict(key) if arguments.json else _summarize(key) for key in rows]
 
 
 @group.command("revoke", "revoke a key at once", Option("key_id", type=row_id, metavar="KEY_ID"), SPACE, JSON)

@@ -33,11 +33,13 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
         networks = (await fetch_sources(connection, arguments.space)).networks
-        left = await list_reclassified_networks(connection, arguments.space)
+        reclassifications = await list_reclassified_networks(connection, arguments.space)
     return [
         {
             **asdict(describe_network(network)),
-            "reclassified": left[network.name].percentage if network.name in left else "all",
+            "reclassified": reclassifications[network.name].percentage
+            if network.name in reclassifications
+            else "all",
         }
         for network in sorted(networks, key=lambda network: network.name)
     ]
@@ -60,12 +62,12 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
 )
 @prints
 async def put(settings: Settings, arguments: Namespace) -> Output:
-    wanted = read_network(
+    network = read_network(
         {"name": arguments.name, "spellings": arguments.spelling, "platform": arguments.platform}
     )
     async with transaction(settings) as connection:
-        await put_network(connection, arguments.space, wanted)
-    return {"name": wanted.name, "spellings": wanted.spellings, "platform": wanted.platform}
+        await put_network(connection, arguments.space, network)
+    return {"name": network.name, "spellings": network.spellings, "platform": network.platform}
 
 
 @group.command("remove", "remove a paid network", NETWORK, SPACE, JSON)

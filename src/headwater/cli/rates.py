@@ -96,12 +96,12 @@ async def _fetch(settings: Settings) -> Row:
     from headwater.spend.rates.download import fetch_reference_rates  # noqa: PLC0415
 
     async with transaction(settings) as connection:
-        known = await fetch_reference_day(connection)
-    own = settings.rates_url != Settings().rates_url
-    hosts = [urlsplit(settings.rates_url).hostname or ""] if own else []
+        latest_day = await fetch_reference_day(connection)
+    is_own_source = settings.rates_url != Settings().rates_url
+    hosts = [urlsplit(settings.rates_url).hostname or ""] if is_own_source else []
     async with Egress(hosts) as egress:
         today = datetime.now(UTC).date()
-        rates = await fetch_reference_rates(egress, settings.rates_url, known, today)
+        rates = await fetch_reference_rates(egress, settings.rates_url, latest_day, today)
     async with transaction(settings) as connection:
         await put_reference_rates(connection, rates)
     return _stored(rates)

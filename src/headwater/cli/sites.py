@@ -65,8 +65,8 @@ async def create_site(settings: Settings, arguments: Namespace) -> Row:
 async def list_sites(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         service = await with_service_addresses(connection, settings)
-        listed = await sites.list_sites(connection, arguments.space)
-    return [_describe(service, site) for site in listed]
+        rows = await sites.list_sites(connection, arguments.space)
+    return [_describe(service, site) for site in rows]
 
 
 @group.command(

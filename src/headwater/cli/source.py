@@ -40,8 +40,8 @@ async def list_names(settings: Settings, arguments: Namespace) -> Output:
     """Return the names, including removed ones still used for past visits."""
     async with transaction(settings) as connection:
         names = (await fetch_space(connection, arguments.space)).source_names
-        left = await list_reclassified_names(connection, arguments.space)
-    under_way = {each.name: each for each in left}
+        reclassifications = await list_reclassified_names(connection, arguments.space)
+    under_way = {name.name: name for name in reclassifications}
     return [
         {
             "name": name,

@@ -45,8 +45,8 @@ async def create_token(settings: Settings, arguments: Namespace) -> Noted:
 async def list_tokens(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        listed = await tokens.list_tokens(connection, arguments.space)
-    return [_describe(token) for token in listed]
+        rows = await tokens.list_tokens(connection, arguments.space)
+    return [_describe(token) for token in rows]
 
 
 @group.command(

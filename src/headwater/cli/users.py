@@ -64,8 +64,8 @@ async def create_user(settings: Settings, arguments: Namespace) -> Noted:
 async def list_members(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         await fetch_space(connection, arguments.space)
-        listed = await members.list_members(connection, arguments.space)
-    return [asdict(member) for member in listed]
+        rows = await members.list_members(connection, arguments.space)
+    return [asdict(member) for member in rows]
 
 
 @group.command("invite", "create a link to log in with", ROLE, EMAIL, SPACE, JSON)

@@ -81,8 +81,8 @@ async def change_webhook(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def list_webhooks(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        listed = await webhooks.list_webhooks(connection, arguments.space)
-    return [_describe(webhook) for webhook in listed]
+        rows = await webhooks.list_webhooks(connection, arguments.space)
+    return [_describe(webhook) for webhook in rows]
 
 
 @group.command("revoke", "end a webhook at once", WEBHOOK_ID, SPACE, JSON)
@@ -104,11 +104,11 @@ async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
 @prints
 async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        listed = await deliveries.list_deliveries(
+        found_rows = await deliveries.list_deliveries(
             connection, arguments.space, arguments.webhook_id, arguments.limit
         )
     hidden = set[str]() if arguments.bodies else {"headers", "body"}
-    rows = [asdict(delivery) for delivery in listed]
+    rows = [asdict(delivery) for delivery in found_rows]
     return [{name: row[name] for name in row if name not in hidden} for row in rows]
 
 

@@ -45,11 +45,13 @@ async def post_password(request: Request) -> Response:
     shared = services(request)
     subject = visitor.user.email
     async with shared.database.transaction() as connection:
-        taken = await take_attempt(connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True)
-    if not taken.admitted:
-        wait = f"Too many attempts. Try again in {wait_text(taken.retry_after)}."
+        is_allowed = await take_attempt(
+            connection, "login to", subject, FAILURES, WINDOW_SECONDS, slowing=True
+        )
+    if not is_allowed.admitted:
+        wait = f"Too many attempts. Try again in {wait_text(is_allowed.retry_after)}."
         page = await _page(request, visitor, {"current": [wait]}, status=429)
-        page.headers["Retry-After"] = str(taken.retry_after)
+        page.headers["Retry-After"] = str(is_allowed.retry_after)
         return page
     verdict = await shared.passwords.verify(visitor.user.password_hash, form.text("current"))
     if not verdict.matches:

@@ -44,7 +44,7 @@ async def post_create(visit: PageVisit) -> Response:
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
     await visit.spend()
-    return await _page(visit, made={"token": token, "name": new.name.strip()})
+    return await _page(visit, secret={"token": token, "name": new.name.strip()})
 
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
@@ -58,11 +58,11 @@ async def post_revoke(visit: PageVisit) -> FlashMessage:
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    listed = await tokens.list_tokens(visit.connection, visit.space.id)
+    rows = await tokens.list_tokens(visit.connection, visit.space.id)
     manages = visit.inside.may(Permission.MANAGE_TOKENS)
     common: dict[str, Any] = {
-        "tokens": listed,
-        "revocable": {token.id for token in listed if manages or token.owner.user_id == visit.user_id},
+        "tokens": rows,
+        "revocable": {token.id for token in rows if manages or token.owner.user_id == visit.user_id},
         "most": MAX_TOKENS,
         "url": f"{visit.services.base_url}/mcp/{visit.space.id}/public-api",
         "name": "",

@@ -124,8 +124,8 @@ def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> No
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
     """Use up a form's `once_token` in this transaction. Raise Forbidden for a used one."""
-    taken = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
-    if not taken.admitted:
+    is_fresh = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
+    if not is_fresh.admitted:
         raise Forbidden(_STALE)
 
 
@@ -183,7 +183,7 @@ async def _read(request: Request, limit: int = MAX_FORM) -> PostedForm:
 
 
 def _checked(pairs: Sequence[tuple[str, str]]) -> PostedForm:
-    if any("\0" in part for pair in pairs for part in pair):
+    if any("\0" in text for pair in pairs for text in pair):
         raise Invalid({"body": ["The form contains a NUL character."]})
     return PostedForm(tuple(pairs))
 
@@ -205,10 +205,10 @@ def refuse_foreign(request: Request) -> None:
         if site is None and shared.base_url.startswith("https://"):
             raise Forbidden("The browser did not report which site sent the form.")
         return
-    own = shared.settings.base_url
-    same = origin == own if own else _parse_host(origin) == request.headers.get("host")
+    base_url = shared.settings.base_url
+    same = origin == base_url if base_url else _parse_host(origin) == request.headers.get("host")
     if not same:
-        raise Forbidden(f"The form was sent from another site than {own or 'this one'}.")
+        raise Forbidden(f"The form was sent from another site than {base_url or 'this one'}.")
 
 
 def _parse_host(origin: str) -> str:

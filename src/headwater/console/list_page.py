@@ -45,10 +45,10 @@ def read_list_page(
     """Return the requested page of a list, or the nearest one. `words` returns a row's searchable text; case
     is ignored.
     """
-    wanted = request.query_params.get(search, "").strip()[:_LONGEST]
-    matching = [row for row in rows if wanted.lower() in words(row).lower()]
+    phrase = request.query_params.get(search, "").strip()[:_LONGEST]
+    matching = [row for row in rows if phrase.lower() in words(row).lower()]
     text = request.query_params.get(PAGE, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 1
     number = min(max(number, 1), max(1, -(-len(matching) // PER_PAGE)))
     first = PER_PAGE * (number - 1)
-    return ListPage(matching[first : first + PER_PAGE], len(matching), number, search, wanted)
+    return ListPage(matching[first : first + PER_PAGE], len(matching), number, search, phrase)

@@ -63,11 +63,11 @@ async def post_login(request: Request) -> Response:
     account = form.text("email").strip().lower()
     subject = _account_subject(request, account)
     async with shared.database.transaction() as connection:
-        taken = await _count_attempt(connection, address, subject)
-    if not taken.admitted:
-        wait = f"Too many attempts to log in. Try again in {wait_text(taken.retry_after)}."
+        is_allowed = await _count_attempt(connection, address, subject)
+    if not is_allowed.admitted:
+        wait = f"Too many attempts to log in. Try again in {wait_text(is_allowed.retry_after)}."
         response = _page(request, next_path, form, wait, status=429)
-        response.headers["Retry-After"] = str(taken.retry_after)
+        response.headers["Retry-After"] = str(is_allowed.retry_after)
         return response
     async with shared.database.connection() as connection:
         user = await find_user(connection, account)
@@ -130,12 +130,12 @@ def _account_subject(request: Request, account: str) -> Subject:
 async def _count_attempt(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
     """Count an attempt against both the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
-    taken = await take_attempt(connection, "login from", address, *limits)
-    if taken.admitted:
-        taken = await take_attempt(connection, *subject, *limits, slowing=True)
-        if not taken.admitted:
+    is_allowed = await take_attempt(connection, "login from", address, *limits)
+    if is_allowed.admitted:
+        is_allowed = await take_attempt(connection, *subject, *limits, slowing=True)
+        if not is_allowed.admitted:
             await give_back(connection, "login from", address)
-    return taken
+    return is_allowed
 
 
 def _page(

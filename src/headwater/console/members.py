@@ -61,8 +61,8 @@ async def post_invite(visit: PageVisit) -> Response:
     link, email = await invitations.invite(
         visit.connection, visit.space.id, visit.form.text("email"), role, visit.user_id
     )
-    made = {"link": visit.services.base_url + link, "email": email, "role": role}
-    return await _page(visit, made=made)
+    invitation = {"link": visit.services.base_url + link, "email": email, "role": role}
+    return await _page(visit, secret=invitation)
 
 
 @ROUTES.action("/role", _managing_form("role"), conflict=_refuse_change)
@@ -116,7 +116,7 @@ async def _fetch_member(visit: PageVisit) -> Member:
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
-    listed = await members.list_members(visit.connection, visit.space.id)
+    rows = await members.list_members(visit.connection, visit.space.id)
     offers = await invitations.list_invitations(visit.connection, visit.space.id)
     keys: dict[int | None, list[str]] = {}
     for key in await list_keys(visit.connection, visit.space.id):
@@ -131,7 +131,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
                 "self": member.user_id == visit.user_id,
                 "managed": visit.inside.may(managing(member.role)),
             }
-            for member in listed
+            for member in rows
         ],
         "invitations": [
             {**asdict(offer), "managed": visit.inside.may(managing(offer.role))} for offer in offers

@@ -53,10 +53,10 @@ class MultipartForm:
         size = 0
         while True:
             while self._parts.pieces:
-                piece = self._parts.pieces.popleft()
-                size += len(piece)
+                chunk = self._parts.pieces.popleft()
+                size += len(chunk)
                 if size <= self._limit:
-                    yield piece
+                    yield chunk
             if not self._more or size > 2 * self._limit:
                 break
             await self._read()

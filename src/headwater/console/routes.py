@@ -136,4 +136,4 @@ def console_routes(shared: Services) -> list[Route]:
     shared_pages = f"{share_links.SHARED}/{{rest:{REST}}}"
     answers = f"{STOP}/{{rest:{REST}}}"
     places = ("/", ICON, LOGIN, "/logout", HOME, f"{HOME}/{{rest:{REST}}}", shared_pages, answers)
-    return [Route(place, console, middleware=COMPRESSED) for place in places]
+    return [Route(page, console, middleware=COMPRESSED) for page in places]

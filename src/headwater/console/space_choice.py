@@ -54,37 +54,39 @@ async def show_spaces(request: Request) -> Response:
     if len(joined) == 1 and "all" not in request.query_params:
         return redirect(request, f"{HOME}/spaces/{joined[0].space_id}")
     query = Query(request.scope["query_string"])
-    wanted = str(query.single("q") or "").strip()
+    search_text = str(query.single("q") or "").strip()
     page = _PAGE.read(query) or 1
     query.finish()
-    chosen = [each for each in joined if wanted.lower() in each.name.lower()]
+    matches = [membership for membership in joined if search_text.lower() in membership.name.lower()]
     first = PER_PAGE * (page - 1)
-    shared, now = services(request), datetime.now(UTC)
-    listed = [await _summarize(shared, each, now) for each in chosen[first : first + PER_PAGE]]
+    shared, current_time = services(request), datetime.now(UTC)
+    summaries = [
+        await _summarize(shared, membership, current_time) for membership in matches[first : first + PER_PAGE]
+    ]
     return render(
         request,
         "spaces.html",
         joined=joined,
-        listed=listed,
-        wanted=wanted,
+        listed=summaries,
+        wanted=search_text,
         number=page,
-        is_last=first + PER_PAGE >= len(chosen),
+        is_last=first + PER_PAGE >= len(matches),
         figures=figures,
         Measure=Measure,
     )
 
 
-async def _summarize(shared: Services, each: SpaceMembership, now: datetime) -> SpaceSummary:
+async def _summarize(shared: Services, membership: SpaceMembership, current_time: datetime) -> SpaceSummary:
     async with shared.database.connection() as connection:
-        space = await fetch_space(connection, each.space_id)
-        alerts = await list_alerts(connection, each.space_id)
-    query, report = ReportView().report(space, now, _MEASURES), None
+        space = await fetch_space(connection, membership.space_id)
+        alerts = await list_alerts(connection, membership.space_id)
+    query, report = ReportView().report(space, current_time, _MEASURES), None
     try:
         async with shared.database.transaction(CONNECTION_SECONDS) as connection:
             report = await query_report(connection, space.id, query)
     except ReportRefused:
         pass
-    return SpaceSummary(each, alerts, report)
+    return SpaceSummary(membership, alerts, report)
 
 
 ROUTES = [Route(HOME, show_spaces, methods=["GET"])]

@@ -130,7 +130,7 @@ class SpacePages:
         return register
 
     def action(
-        self, end: str, sent: SentForm, refuse: Refuse | None = None, conflict: Refuse | None = None
+        self, end: str, form: SentForm, refuse: Refuse | None = None, conflict: Refuse | None = None
     ) -> Callable[[Act], Act]:
         """Register an action on a posted form.
 
@@ -140,22 +140,24 @@ class SpacePages:
         answers = {Invalid: refuse, Conflict: conflict}
 
         def register(act: Act) -> Act:
-            self.add(end, self._handler(act, sent, answers), "POST")
+            self.add(end, self._handler(act, form, answers), "POST")
             return act
 
         return register
 
-    def _handler(self, act: Act, sent: SentForm, answers: Mapping[type[Refusal], Refuse | None]) -> Handler:
+    def _handler(
+        self, act: Act, sent_form: SentForm, answers: Mapping[type[Refusal], Refuse | None]
+    ) -> Handler:
         async def post(request: Request) -> Response:
-            form = await read_sent_form(request, sent)
+            form = await read_sent_form(request, sent_form)
             try:
-                async with open_visit(request, sent, form) as visit:
+                async with open_visit(request, sent_form, form) as visit:
                     answer = await act(visit)
             except (Invalid, Conflict) as refusal:
                 refuse = answers[Invalid if isinstance(refusal, Invalid) else Conflict]
                 if refuse is None:
                     raise
-                async with open_visit(request, sent, form) as visit:
+                async with open_visit(request, sent_form, form) as visit:
                     return await refuse(visit, refusal)
             if isinstance(answer, Response):
                 return answer
@@ -176,16 +178,18 @@ async def _open_visit(
         yield PageVisit(request, connection, inside, form)
 
 
-def open_visit(request: Request, sent: SentForm, form: PostedForm) -> AbstractAsyncContextManager[PageVisit]:
+def open_visit(
+    request: Request, sent_form: SentForm, form: PostedForm
+) -> AbstractAsyncContextManager[PageVisit]:
     """Open a transaction for a member's posted form. Raises the errors of `enter`."""
-    return _open_visit(request, sent.permission, form, sent.lock)
+    return _open_visit(request, sent_form.permission, form, sent_form.lock)
 
 
-async def read_sent_form(request: Request, sent: SentForm) -> PostedForm:
+async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
     """Return a posted form. Raise Forbidden for a foreign or outdated one."""
     visitor = await require_visitor(request)
-    read = forms.read_form_once if sent.once else forms.read_form
-    return await read(request, visitor.form_key, sent.name)
+    read_form = forms.read_form_once if form.once else forms.read_form
+    return await read_form(request, visitor.form_key, form.name)
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:

@@ -120,10 +120,10 @@ def migrate(url: str) -> list[str]:
                 f" with another schema: {TAKE_ALONG}"
             )
         _refuse_drift(own_migrations, applied)
-        missing = [each for each in own_migrations if each.name not in applied]
+        missing = [migration for migration in own_migrations if migration.name not in applied]
         connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{LOCK_SECONDS:.3f}s",))
         for migration in missing:
-            _persist(migration.name, lambda each=migration: _apply(connection, each))
+            _persist(migration.name, lambda migration=migration: _apply(connection, migration))
         _persist("row-level security", lambda: protect(connection))
         return [migration.name for migration in missing]
 
@@ -208,7 +208,7 @@ def split_statements(sql: str) -> list[str]:
     """Split a migration into statements: a cluster's nodes accept only one at a time."""
     ends = [match.end() for match in _END.finditer(sql) if match["end"]]
     pieces = [sql[start:end] for start, end in pairwise([0, *ends, len(sql)])]
-    return [piece for piece in pieces if _WORDS.search(_COMMENT.sub("", piece))]
+    return [statement for statement in pieces if _WORDS.search(_COMMENT.sub("", statement))]
 
 
 def _refuse_drift(own_migrations: Sequence[Migration], applied: dict[str, _Applied]) -> None:
@@ -225,7 +225,7 @@ def _refuse_drift(own_migrations: Sequence[Migration], applied: dict[str, _Appli
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _checksum(sql: str) -> str:

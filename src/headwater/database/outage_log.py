@@ -24,8 +24,8 @@ log = structlog.get_logger()
 
 
 class OutageLog:
-    def __init__(self, part: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._part = part
+    def __init__(self, component: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._part = component
         self._clock = clock
         self._failures = 0
         self._pause = FIRST_SECONDS
@@ -34,17 +34,17 @@ class OutageLog:
 
     def fail(self, error: Exception) -> None:
         """Record a failure, and log it when a line is due."""
-        now = self._clock()
-        if not self._failures or now - self._latest > LONGEST_SECONDS:
+        current_time = self._clock()
+        if not self._failures or current_time - self._latest > LONGEST_SECONDS:
             self._failures, self._pause = 0, FIRST_SECONDS
-            self._began = self._due = now
+            self._began = self._due = current_time
         self._failures += 1
-        self._latest = now
-        if now < self._due:
+        self._latest = current_time
+        if current_time < self._due:
             return
-        self._due, self._pause = now + self._pause, min(2 * self._pause, LONGEST_SECONDS)
+        self._due, self._pause = current_time + self._pause, min(2 * self._pause, LONGEST_SECONDS)
         self._is_open = True
-        log.warning("database_unavailable", **self._figures(now), **_described(error))
+        log.warning("database_unavailable", **self._figures(current_time), **_described(error))
 
     def end(self) -> None:
         """Record a success, and log the recovery after a logged outage."""
@@ -52,8 +52,12 @@ class OutageLog:
             self._is_open = False
             log.warning("database_back", **self._figures(self._clock()))
 
-    def _figures(self, now: float) -> dict[str, object]:
-        return {"part": self._part, "failures": self._failures, "seconds": round(now - self._began, 1)}
+    def _figures(self, current_time: float) -> dict[str, object]:
+        return {
+            "part": self._part,
+            "failures": self._failures,
+            "seconds": round(current_time - self._began, 1),
+        }
 
 
 def _described(error: Exception) -> dict[str, str]:

@@ -27,14 +27,14 @@ class Queries:
 
     def __init__(self, module: str, file: str) -> None:
         text = files(module.rpartition(".")[0]).joinpath(file).read_text(encoding="utf-8")
-        head, *rest = _NAME.split(text)
+        head, *sections = _NAME.split(text)
         if head.strip() and not head.lstrip().startswith("--"):
             raise ValueError(f"{file}: text before the first '-- name:'")
         self._statements = {
             name: SQL(cast("LiteralString", body.strip().rstrip(";")))
-            for name, body in zip(rest[::2], rest[1::2], strict=True)
+            for name, body in zip(sections[::2], sections[1::2], strict=True)
         }
-        if len(self._statements) * 2 != len(rest):
+        if len(self._statements) * 2 != len(sections):
             raise ValueError(f"{file}: a statement name is used twice")
 
     def __getitem__(self, name: str) -> SQL:

@@ -18,13 +18,13 @@ RESTATED = 1.18
 _RESTATED_DAYS = range(10, 14)
 
 
-def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
+def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Payload]]:
     """Return the visits and the customer's order before the report."""
     letter = urlencode({"utm_source": "newsletter", "utm_medium": "email"})
     advert = urlencode({"gclid": f"{shop.slug}-late"})
     visits = [
         {
-            "occurred_at": written(now - timedelta(days=days)),
+            "occurred_at": written(current_time - timedelta(days=days)),
             "trk_token": f"{shop.slug}-{who}",
             "url": f"{shop.origin}/{shop.pages[0]}?{parameters}",
         }
@@ -34,25 +34,25 @@ def earlier(shop: Shop, now: datetime) -> tuple[list[Payload], list[Payload]]:
             ("caller", 13, advert),
         )
     ]
-    sign_up = _event(shop, "customer", "sign_up", now - timedelta(days=16))
-    caller = _event(shop, "caller", "sign_up", now - timedelta(days=13))
-    bought = _event(shop, "customer", "purchase", now - timedelta(days=14), amount=shop.prices[-1])
+    sign_up = _event(shop, "customer", "sign_up", current_time - timedelta(days=16))
+    caller = _event(shop, "caller", "sign_up", current_time - timedelta(days=13))
+    bought = _event(shop, "customer", "purchase", current_time - timedelta(days=14), amount=shop.prices[-1])
     return visits, [sign_up, caller, bought]
 
 
-def later(shop: Shop, now: datetime) -> list[Payload]:
+def later(shop: Shop, current_time: datetime) -> list[Payload]:
     """Return the later events: the caller's order, and the customer's login in the reader's browser."""
-    order = _event(shop, "caller", "purchase", now - timedelta(days=12), amount=shop.prices[0])
-    login = _event(shop, "customer", "custom_event_1", now - timedelta(minutes=1))
+    order = _event(shop, "caller", "purchase", current_time - timedelta(days=12), amount=shop.prices[0])
+    login = _event(shop, "customer", "custom_event_1", current_time - timedelta(minutes=1))
     return [
         {name: value for name, value in order.items() if name != "trk_token"},
         {**login, "trk_token": f"{shop.slug}-reader"},
     ]
 
 
-def restated(rows: list[Payload], now: datetime) -> list[Payload]:
+def restated(rows: list[Payload], current_time: datetime) -> list[Payload]:
     """Return the corrected rows among those that a platform has reported."""
-    days = {f"{now.date() - timedelta(days=day)}" for day in _RESTATED_DAYS}
+    days = {f"{current_time.date() - timedelta(days=day)}" for day in _RESTATED_DAYS}
     first = next(row["campaign_id"] for row in rows if row.get("campaign_id"))
     return [
         row | {"amount": f"{float(row['amount']) * RESTATED:.2f}"}
@@ -61,23 +61,23 @@ def restated(rows: list[Payload], now: datetime) -> list[Payload]:
     ]
 
 
-def question(now: datetime) -> list[tuple[str, str]]:
+def question(current_time: datetime) -> list[tuple[str, str]]:
     """Return the subjects of the reports, in the form of the console's queries."""
-    first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
+    first, last = (f"{current_time.date() - timedelta(days=SPAN[index])}" for index in (-1, 0))
     dates = [("start_date", f"{first} 00:00:00"), ("end_date", f"{last} 23:59:59")]
     return [*dates, *(("event_names", name) for name in SALES_EVENTS)]
 
 
-def view(now: datetime, snapshot: str) -> str:
+def view(current_time: datetime, snapshot: str) -> str:
     """Return the query of a page of changes since a snapshot."""
-    first, last = (f"{now.date() - timedelta(days=SPAN[place])}" for place in (-1, 0))
+    first, last = (f"{current_time.date() - timedelta(days=SPAN[index])}" for index in (-1, 0))
     return urlencode({"start_date": first, "end_date": last, "since": snapshot})
 
 
-def _event(shop: Shop, who: str, name: str, at: datetime, **values: float) -> Payload:
+def _event(shop: Shop, who: str, name: str, moment: datetime, **values: float) -> Payload:
     return {
         "event_name": name,
-        "event_time": written(at),
+        "event_time": written(moment),
         "email": f"{who}@{shop.slug}.example",
         "idempotency_key": f"sample-{shop.slug}-{who}-{name}",
         "trk_token": f"{shop.slug}-{who}",

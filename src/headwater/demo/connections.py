@@ -57,11 +57,11 @@ async def connect_platforms(settings: Settings, space_id: int) -> None:
                 await destinations.create_destination(connection, space_id, read_new(body), key)
 
 
-async def write_notes(settings: Settings, space_id: int, user_id: int, now: datetime) -> None:
+async def write_notes(settings: Settings, space_id: int, user_id: int, current_time: datetime) -> None:
     async with transaction(settings) as connection:
         if not await list_notes(connection, space_id, 1):
             for days, text in NOTES:
-                day = f"{now - timedelta(days=days):%Y-%m-%d}"
+                day = f"{current_time - timedelta(days=days):%Y-%m-%d}"
                 await add_note(connection, space_id, user_id, day, text)
 
 
@@ -89,20 +89,20 @@ async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, s
     return f"{webhooks.PATH}/{token}", secret
 
 
-def deliver_orders(base_url: str, path: str, secret: str, now: datetime) -> None:
+def deliver_orders(base_url: str, path: str, secret: str, current_time: datetime) -> None:
     """Report orders as the shop does: two accepted, one with an ignored status, one without a total, one
     wrongly signed.
     """
     http = HttpClient(base_url)
-    _post(http, path, secret, _order(90001, now))
-    _post(http, path, secret, _order(90002, now, total="129.00"))
-    _post(http, path, secret, _order(90003, now, status="pending"))
-    _post(http, path, secret, _order(90004, now, total="to be agreed"))
-    _post(http, path, "another-secret", _order(90005, now))
+    _post(http, path, secret, _order(90001, current_time))
+    _post(http, path, secret, _order(90002, current_time, total="129.00"))
+    _post(http, path, secret, _order(90003, current_time, status="pending"))
+    _post(http, path, secret, _order(90004, current_time, total="to be agreed"))
+    _post(http, path, "another-secret", _order(90005, current_time))
 
 
-def _order(number: int, now: datetime, status: str = "processing", **fields: str) -> dict[str, Any]:
-    moment = f"{now.astimezone(UTC) - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
+def _order(number: int, current_time: datetime, status: str = "processing", **fields: str) -> dict[str, Any]:
+    moment = f"{current_time.astimezone(UTC) - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
     return {
         "id": number,
         "number": str(number),

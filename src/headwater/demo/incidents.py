@@ -28,21 +28,23 @@ FILLING = timedelta(hours=1)
 """A new Space is checked first within this time."""
 
 
-def visits_seen(visits: list[Payload], now: datetime) -> list[Payload]:
-    return [visit for visit in visits if not _is_lost(visit, now)]
+def visits_seen(visits: list[Payload], current_time: datetime) -> list[Payload]:
+    return [visit for visit in visits if not _is_lost(visit, current_time)]
 
 
-def _is_lost(visit: dict[str, Any], now: datetime) -> bool:
-    age = now - datetime.fromisoformat(visit["occurred_at"])
+def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
+    age = current_time - datetime.fromisoformat(visit["occurred_at"])
     is_google = "gclid=" in visit["url"]
     return NO_TAG[1] < age < NO_TAG[0] or (is_google and age < NO_ADS)
 
 
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
     """Start evaluating the past month of a new Space, once it is filled."""
-    now = datetime.now(UTC)
-    past = (now - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
-    await watches.begin_watch(connection, space, now, past.replace(microsecond=0), now + FILLING)
+    current_time = datetime.now(UTC)
+    past = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
+    await watches.begin_watch(
+        connection, space, current_time, past.replace(microsecond=0), current_time + FILLING
+    )
 
 
 def find_alerts(settings: Settings, space: Space) -> None:

@@ -219,14 +219,14 @@ class Journeys:
     events: list[Payload]
 
 
-def journeys(shop: Shop, now: datetime) -> Journeys:
+def journeys(shop: Shop, current_time: datetime) -> Journeys:
     """Return the journeys of `shop` in the DAYS up to `now`; some events are repeated, like a careful
     client's retries.
     """
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
-    people = [_journey(shop, number, now) for number in range(shop.people)]
-    people += [_newcomer(shop, shop.people + number, now) for number in range(LATEST)]
-    end = written(now)
+    people = [_journey(shop, number, current_time) for number in range(shop.people)]
+    people += [_newcomer(shop, shop.people + number, current_time) for number in range(LATEST)]
+    end = written(current_time)
     visits = [visit for person in people for visit in person.visits if visit["occurred_at"] <= end]
     events = [event for person in people for event in person.events if event["event_time"] <= end]
     events += dice.sample(events, round(len(events) * REPEATED))
@@ -240,10 +240,10 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _newcomer(shop: Shop, number: int, now: datetime) -> SamplePerson:
+def _newcomer(shop: Shop, number: int, current_time: datetime) -> SamplePerson:
     """Create a person who has just visited and bought."""
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
-    start = now - timedelta(minutes=2 + number % LATEST)
+    start = current_time - timedelta(minutes=2 + number % LATEST)
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")
     person.visit()
     person.at += timedelta(seconds=90)
@@ -251,9 +251,9 @@ def _newcomer(shop: Shop, number: int, now: datetime) -> SamplePerson:
     return person
 
 
-def _journey(shop: Shop, number: int, now: datetime) -> SamplePerson:
+def _journey(shop: Shop, number: int, current_time: datetime) -> SamplePerson:
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
-    start = now - timedelta(days=dice.uniform(0.2, DAYS))
+    start = current_time - timedelta(days=dice.uniform(0.2, DAYS))
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")
     unseen = dice.random() < 0.08  # came by word of mouth and ordered by phone
     for _ in range(0 if unseen else dice.choice((1, 1, 2, 2, 3, 4, 6))):

@@ -16,7 +16,7 @@ _DAYS_AHEAD = 1
 """Days after today, which have begun somewhere."""
 
 
-def rates(shop: Shop, now: datetime) -> list[Payload]:
+def rates(shop: Shop, current_time: datetime) -> list[Payload]:
     """Return a rate to the shop's currency for each day and other currency."""
     own_currency = shop.settings["currency"]
     return [
@@ -26,18 +26,18 @@ def rates(shop: Shop, now: datetime) -> list[Payload]:
             "currency": own_currency,
             "rate": f"{_rate(currency, own_currency, day)}",
         }
-        for day in _days(now, ahead=_DAYS_AHEAD)
+        for day in _days(current_time, ahead=_DAYS_AHEAD)
         for currency in WORTH
         if currency != own_currency
     ]
 
 
-def spend(shop: Shop, now: datetime) -> list[Payload]:
+def spend(shop: Shop, current_time: datetime) -> list[Payload]:
     """Return the spend of every day except today, which no platform has reported yet."""
     return [
         row
         for account in shop.accounts
-        for day in _days(now, ahead=-1)
+        for day in _days(current_time, ahead=-1)
         for row in _day(account, day, random.Random(f"{shop.seed}/{account.id}/{day}"))  # noqa: S311
     ]
 
@@ -73,14 +73,14 @@ def _day(account: AdAccount, day: date, dice: random.Random) -> Iterator[Payload
         yield base | {"amount": f"{total + account.fee}"}
 
 
-def _days(now: datetime, ahead: int) -> list[date]:
-    return [now.date() + timedelta(days=day) for day in range(-DAYS - 10, ahead + 1)]
+def _days(current_time: datetime, ahead: int) -> list[date]:
+    return [current_time.date() + timedelta(days=day) for day in range(-DAYS - 10, ahead + 1)]
 
 
-def _rate(currency: str, own: str, day: date) -> Decimal:
+def _rate(currency: str, own_currency: str, day: date) -> Decimal:
     """Return a rate that changes slightly from week to week."""
     drift = Decimal(day.toordinal() // 7 % 5 - 2) / 200
-    return (WORTH[currency] / WORTH[own] * (1 + drift)).quantize(Decimal("0.0001"))
+    return (WORTH[currency] / WORTH[own_currency] * (1 + drift)).quantize(Decimal("0.0001"))
 
 
 def _cents(amount: float) -> Decimal:

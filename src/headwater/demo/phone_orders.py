@@ -33,16 +33,16 @@ _UNREADABLE = (
 )
 
 
-def write_file(events: Sequence[Payload], now: datetime) -> str:
+def write_file(events: Sequence[Payload], current_time: datetime) -> str:
     """Return the file: customers who signed up earlier order again by phone."""
-    before = f"{now - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
-    customers = [each["email"] for each in events if "email" in each and each["event_time"] < before]
+    before = f"{current_time - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
+    customers = [event["email"] for event in events if "email" in event and event["event_time"] < before]
     emails = list(dict.fromkeys(customers))[-ORDERS:]
     rows = [("Bestellnummer", "E-Mail", "Gesamtbetrag", "Bestelldatum")]
     for number, email in enumerate(emails):
-        day = f"{now - timedelta(days=len(emails) - number, hours=1):%d.%m.%Y %H:%M}"
+        day = f"{current_time - timedelta(days=len(emails) - number, hours=1):%d.%m.%Y %H:%M}"
         rows.append((f"T-{2001 + number}", email, _PRICES[number % len(_PRICES)], day))
-    yesterday = f"{now - timedelta(days=1):%d.%m.%Y %H:%M}"
+    yesterday = f"{current_time - timedelta(days=1):%d.%m.%Y %H:%M}"
     rows += [(*row[:3], row[3].format(day=yesterday)) for row in _UNREADABLE]
     return "".join(";".join(row) + "\r\n" for row in rows)
 
@@ -67,7 +67,7 @@ async def _upload(settings: Settings, space: Space, user_id: int, text: str) -> 
         job_id, file = await create_job(connection, space.id, _KIND, _NAME, user_id)
     survey = await store_pieces(open_storage(settings), file, pieces())
     dialect = judge_file(_KIND, survey)
-    columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
+    columns, rows = sample_rows(survey.head, dialect, is_whole_file=survey.size <= HEAD_BYTES)
     async with transaction(settings) as connection:
         await note_upload(connection, space.id, job_id, survey, dialect)
         await check_job(connection, space.id, job_id, guess_reading(_KIND, columns, rows, space))

@@ -98,12 +98,12 @@ def _demonstrate(settings: Settings, server: ServiceProcess) -> int:
     try:
         base_url = server.base_url()
         samples = [asyncio.run(_open(settings, shop)) for shop in SHOPS]
-        now = datetime.now(UTC)
+        current_time = datetime.now(UTC)
         user_id, password = asyncio.run(_make_login(settings, samples))
-        _Filling(settings, base_url, samples, now).fill(user_id)
+        _Filling(settings, base_url, samples, current_time).fill(user_id)
         for sample in samples:
-            print_text(_report(base_url, sample, now))
-        print_text(_invite(base_url, samples, password, now))
+            print_text(_report(base_url, sample, current_time))
+        print_text(_invite(base_url, samples, password, current_time))
         return server.wait()
     except KeyboardInterrupt:
         return server.stop()
@@ -151,23 +151,25 @@ async def _make_login(settings: Settings, samples: list[SampleSpace]) -> tuple[i
 class _Filling:
     """Fills the sample Spaces. The first one has all connections."""
 
-    def __init__(self, settings: Settings, base_url: str, samples: list[SampleSpace], now: datetime) -> None:
-        self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, now
-        self._since = f"{now - RECENT:%Y-%m-%dT%H:%M:%SZ}"
+    def __init__(
+        self, settings: Settings, base_url: str, samples: list[SampleSpace], current_time: datetime
+    ) -> None:
+        self._settings, self._base_url, self._samples, self._now = settings, base_url, samples, current_time
+        self._since = f"{current_time - RECENT:%Y-%m-%dT%H:%M:%SZ}"
 
     def fill(self, user_id: int) -> None:
         """Send everything; the ad platforms are connected before the latest events."""
-        every = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
-        every[0][1].visits[:] = visits_seen(every[0][1].visits, self._now)
-        for sample, sample_journeys in every:
+        filled = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
+        filled[0][1].visits[:] = visits_seen(filled[0][1].visits, self._now)
+        for sample, sample_journeys in filled:
             self._send_money(sample)
             self._send_past(sample, sample_journeys)
         self._wait()
-        first, sample_journeys = every[0]
+        first, sample_journeys = filled[0]
         self._connect(first, user_id)
         orders = write_file(sample_journeys.events, self._now)
         asyncio.run(import_orders(self._settings, first.space, user_id, orders))
-        for sample, sample_journeys in every:
+        for sample, sample_journeys in filled:
             self._send_latest(sample, sample_journeys)
             visits, events = len(sample_journeys.visits), len(sample_journeys.events)
             print_text(f"{sample.space.name}: sent {visits} visits and {events} events")
@@ -191,7 +193,9 @@ class _Filling:
             for batch in _batches(sample_journeys.visits[: len(sample_journeys.visits) - len(recent)]):
                 client.post("/touchpoints/batch", {"touchpoints": batch})
             self._tracker(sample).report_visits(sample.shop, recent, self._now)
-        for batch in _batches([each for each in sample_journeys.events if each["event_time"] < self._since]):
+        for batch in _batches(
+            [event for event in sample_journeys.events if event["event_time"] < self._since]
+        ):
             client.post("/events/batch", {"events": batch})
 
     def _connect(self, sample: SampleSpace, user_id: int) -> None:
@@ -230,7 +234,7 @@ class _Filling:
         rows = afterthoughts.restated(money.spend(shop, self._now), self._now)
         client.put("/spend", {"spend": rows})
         self._wait()
-        views = {page: afterthoughts.view(self._now, each) for page, each in snapshots.items()}
+        views = {page: afterthoughts.view(self._now, reading) for page, reading in snapshots.items()}
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:
@@ -258,15 +262,15 @@ def _batches(items: list[Payload]) -> list[list[Payload]]:
     return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
 
 
-def _has_events(client: ApiClient, space: Space, now: datetime) -> bool:
-    start, end = _period(space, now)
+def _has_events(client: ApiClient, space: Space, current_time: datetime) -> bool:
+    start, end = _period(space, current_time)
     parameters = [("start_date", start), ("end_date", end), ("per_page", "1")]
     return next(client.pages("/events", parameters), None) is not None
 
 
-def _report(base_url: str, sample: SampleSpace, now: datetime) -> str:
+def _report(base_url: str, sample: SampleSpace, current_time: datetime) -> str:
     space = sample.space
-    report = make_report(ApiClient(base_url, sample.key), *_period(space, now))
+    report = make_report(ApiClient(base_url, sample.key), *_period(space, current_time))
     title = (
         f"\n{space.name}, space {space.id}, {space.timezone}: revenue by source, "
         f"last {DAYS} days, {WINDOW_DAYS}-day window"
@@ -274,15 +278,15 @@ def _report(base_url: str, sample: SampleSpace, now: datetime) -> str:
     return f"{title}\n\n{render(report, space.currency)}\n\nall sales: {report.total:,.2f}"
 
 
-def _period(space: Space, now: datetime) -> tuple[str, str]:
-    local = now.astimezone(ZoneInfo(space.timezone))
+def _period(space: Space, current_time: datetime) -> tuple[str, str]:
+    local = current_time.astimezone(ZoneInfo(space.timezone))
     day = timedelta(days=1)
     bounds = (local - (DAYS + 1) * day, local + day)
     return f"{bounds[0]:%Y-%m-%d %H:%M:%S}", f"{bounds[1]:%Y-%m-%d %H:%M:%S}"
 
 
-def _invite(base_url: str, samples: list[SampleSpace], password: str, now: datetime) -> str:
-    start, end = _period(samples[0].space, now)
+def _invite(base_url: str, samples: list[SampleSpace], password: str, current_time: datetime) -> str:
+    start, end = _period(samples[0].space, current_time)
     key = samples[0].key
     api_keys = align([("API key      ", sample.key, f"of {sample.space.name}") for sample in samples])
     return f"""

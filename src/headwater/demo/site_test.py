@@ -30,13 +30,13 @@ def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: s
     """Open the shop by the test's link, log in and order. Events from another address than the site's are
     refused.
     """
-    now, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
+    current_time, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
     tracker.report(
         shop.origin,
         click_id,
         [
-            make_item("page", click_id, now, url=page),
-            make_item("identify", f"{click_id}/login", now, email=_TESTER),
+            make_item("page", click_id, current_time, url=page),
+            make_item("identify", f"{click_id}/login", current_time, email=_TESTER),
         ],
     )
     api.post(
@@ -51,4 +51,4 @@ def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: s
         },
     )
     elsewhere = f"https://staging.{shop.domain}"
-    tracker.report(elsewhere, click_id, [make_item("page", elsewhere, now, url=f"{elsewhere}/")])
+    tracker.report(elsewhere, click_id, [make_item("page", elsewhere, current_time, url=f"{elsewhere}/")])

@@ -41,27 +41,27 @@ class TrackerClient:
         }
         return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
 
-    def report_visits(self, shop: Shop, visits: Sequence[Payload], now: datetime) -> None:
+    def report_visits(self, shop: Shop, visits: Sequence[Payload], current_time: datetime) -> None:
         """Report visits of a shop, each with the pages opened after the first."""
         for visit in visits:
-            self.report(shop.origin, visit["trk_token"], _list_pages(shop, visit, now))
+            self.report(shop.origin, visit["trk_token"], _list_pages(shop, visit, current_time))
 
 
-def is_recent(visit: Payload, now: datetime) -> bool:
+def is_recent(visit: Payload, current_time: datetime) -> bool:
     """Return whether a visit is sent as page views."""
-    return now - _moment(visit) < RECENT
+    return current_time - _moment(visit) < RECENT
 
 
-def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
+def walk_ins(shop: Shop, current_time: datetime) -> list[Payload]:
     """Return visits of the last half hour from new browsers."""
-    dice = random.Random(f"{shop.seed}/{now}")  # noqa: S311 # for variety alone
+    dice = random.Random(f"{shop.seed}/{current_time}")  # noqa: S311 # for variety alone
     people = [
         SamplePerson(
             shop,
             number,
             dice,
-            now - timedelta(minutes=dice.uniform(0.2, 25)),
-            f"{shop.slug}-{now:%Y%m%d%H%M%S}-{number}",
+            current_time - timedelta(minutes=dice.uniform(0.2, 25)),
+            f"{shop.slug}-{current_time:%Y%m%d%H%M%S}-{number}",
         )
         for number in range(WALK_INS)
     ]
@@ -70,22 +70,22 @@ def walk_ins(shop: Shop, now: datetime) -> list[Payload]:
     return [visit for person in people for visit in person.visits]
 
 
-def make_item(kind: str, key: str, at: datetime, **values: str | None) -> Payload:
+def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Payload:
     """Return an item of a report, dated one second early: a page is opened before any action on it."""
-    ago = datetime.now(UTC) - at + timedelta(seconds=1)
+    ago = datetime.now(UTC) - moment + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
     given = {name: value for name, value in values.items() if value is not None}
     return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **given}
 
 
-def _list_pages(shop: Shop, visit: Payload, now: datetime) -> list[Payload]:
+def _list_pages(shop: Shop, visit: Payload, current_time: datetime) -> list[Payload]:
     key = f"{visit['trk_token']}/{visit['occurred_at']}"
     dice = random.Random(key)  # noqa: S311 # repeatable on purpose
     moment, url = _moment(visit), visit["url"]
     items = [make_item("page", key, moment, url=url, referrer=visit.get("referrer"))]
     for number in range(dice.randrange(4)):
         moment += timedelta(seconds=dice.randrange(10, 120))
-        if moment > now:
+        if moment > current_time:
             break
         before, url = url, f"{shop.origin}/{dice.choice(shop.pages)}"
         items.append(make_item("page", f"{key}/{number}", moment, url=url, referrer=before))

@@ -55,7 +55,7 @@ def build_document(
 ) -> dict[str, Any]:
     """Return the document of the operations below `prefix`; their bodies refer to `schemas` by name."""
     operations = [*operations]
-    answers = [answer for each in operations for answer in (each.answer, each.conflict)]
+    answers = [answer for operation in operations for answer in (operation.answer, operation.conflict)]
     components = describe_components(answer for answer in answers if isinstance(answer, type))
     paths: dict[str, dict[str, Schema]] = {}
     for operation in operations:
@@ -76,16 +76,16 @@ def build_document(
     return _copy(document)
 
 
-def _copy(part: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Return an independent copy of a part of the document, without null members. Adding an example to an
     operation must not change another one or the tables.
     """
-    if isinstance(part, Mapping):
-        members = cast("Mapping[str, Any]", part)
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
         return {name: _copy(member) for name, member in members.items() if member is not None}
-    if isinstance(part, list | tuple):
-        return [_copy(item) for item in cast("Sequence[Any]", part)]
-    return part
+    if isinstance(value, list | tuple):
+        return [_copy(item) for item in cast("Sequence[Any]", value)]
+    return value
 
 
 def _describe(operation: Operation) -> Schema:
@@ -118,11 +118,11 @@ def _parameter(parameter: PathParameter) -> Schema:
 
 def _responses(operation: Operation) -> Schema:
     beside = {"headers": operation.headers, "links": operation.links}
-    own = {operation.status: beside | _describe_answer(operation.answer)}
+    responses = {operation.status: beside | _describe_answer(operation.answer)}
     if operation.conflict is not None:
-        own[CONFLICT] = _describe_answer(operation.conflict)
+        responses[CONFLICT] = _describe_answer(operation.conflict)
     shared = sorted({*operation.error_statuses(), *OF_ANY_REQUEST})
-    return {str(status): _limited(response) for status, response in own.items()} | {
+    return {str(status): _limited(response) for status, response in responses.items()} | {
         str(status): {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"} for status in shared
     }
 

@@ -38,14 +38,14 @@ Endpoints = Mapping[tuple[str, str], ASGIApp]
 
 
 def operation_endpoints(
-    operations: Iterable[Operation], prefix: str, own: Mapping[Operation, ASGIApp]
+    operations: Iterable[Operation], prefix: str, own_endpoints: Mapping[Operation, ASGIApp]
 ) -> dict[tuple[str, str], ASGIApp]:
     """Return each operation's endpoint, by method and router path. `own` has the applications of operations
     without a handler.
     """
     return {
         (operation.method, prefix + _router_path(operation)): (
-            own[operation] if operation.handler is None else _endpoint(operation, operation.handler)
+            own_endpoints[operation] if operation.handler is None else _endpoint(operation, operation.handler)
         )
         for operation in operations
     }

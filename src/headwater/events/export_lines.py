@@ -63,21 +63,24 @@ def _credited_lines(
 ) -> Composed:
     parts = fields.line_parts(names, fields.compose_credit(MODELS[attribution.model]))
     amounts = fields.select_amounts(names)
-    shared = [part for part in parts if part.is_per_event]
-    varying = [part for part in parts if not part.is_per_event]
+    shared = [line_part for line_part in parts if line_part.is_per_event]
+    varying = [line_part for line_part in parts if not line_part.is_per_event]
     events = queries["events_in_parts"].format(
-        parts=SQL(", ").join(SQL("{} AS {}").format(part.json, part.column) for part in shared),
-        joins=fields.joins([name for part in shared for name in part.names], {"e"}),
+        parts=SQL(", ").join(
+            SQL("{} AS {}").format(line_part.json, line_part.column) for line_part in shared
+        ),
+        joins=fields.joins([name for line_part in shared for name in line_part.names], {"e"}),
         only=SQL(" AND ").join(conditions),
         order=_NEWEST_EVENTS,
         **compose_exchange("e", with_amount=len(amounts) > 1),
     )
-    also = [SQL("e.{}").format(part.column) for part in shared]
+    also = [SQL("e.{}").format(line_part.column) for line_part in shared]
     return queries["credited_lines"].format(
         line=SQL(" || ").join(
-            SQL("c.{}").format(part.column) if part.is_per_event else part.json for part in parts
+            SQL("c.{}").format(line_part.column) if line_part.is_per_event else line_part.json
+            for line_part in parts
         ),
         rows=credited_rows(attribution, SQL("true"), events, also, amounts),
-        joins=fields.joins([name for part in varying for name in part.names]),
+        joins=fields.joins([name for line_part in varying for name in line_part.names]),
         order=sorted_by(CREDIT_KEY.outside, NEWEST_FIRST),
     )

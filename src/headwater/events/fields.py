@@ -211,7 +211,7 @@ def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
 
 def line(names: Sequence[str], credit: RowCredit) -> Composed:
     """Return the SQL expression of a row's JSON line."""
-    return SQL(" || ").join(part.json for part in line_parts(names, credit))
+    return SQL(" || ").join(line_part.json for line_part in line_parts(names, credit))
 
 
 def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:

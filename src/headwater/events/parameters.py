@@ -123,9 +123,9 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     return Cursors(signing_key, space_id, "/events", [values, list(conditions.values())])
 
 
-def read_list_events(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListEvents:
+def read_list_events(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListEvents:
     """Parse the page to list. Raises Invalid with every broken rule."""
-    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    clock = filters.DateContext(space.zone, current_time.astimezone(space.zone).date())
     time = TIME.read_time(query, space.zone, NEVER)
     selection = read_selection(query, time, space.sources)
     conditions = filters.read_conditions(query, space.field_labels, clock)

@@ -7,9 +7,9 @@ from headwater.http.inputs.parameters import Input, ListParameter
 from headwater.spaces.known_values import SOURCE, refuse_source
 
 
-def sources_parameter(most: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
+def sources_parameter(limit: int, description: str, schema: Schema = SOURCE) -> ListParameter[str]:
     kind = written(schema, str)
-    return ListParameter(name="sources", kind=kind, most=most, description=description)
+    return ListParameter(name="sources", kind=kind, most=limit, description=description)
 
 
 def read_sources(query: Input, parameter: ListParameter[str], existing: tuple[str, ...]) -> tuple[str, ...]:

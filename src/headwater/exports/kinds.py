@@ -82,7 +82,7 @@ class ExportKind:
     def content(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
         """The parameters of the content, without the time."""
         times = {name for names in self.times for name in names}
-        return tuple(each for each in self.own_parameters if each.name not in times)
+        return tuple(parameter for parameter in self.own_parameters if parameter.name not in times)
 
     @property
     def parameters(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
@@ -91,14 +91,14 @@ class ExportKind:
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
         """Parse an export from a body. Raises Invalid with every broken rule."""
         names = {parameter.name for parameter in self.parameters}
-        known = {name: value for name, value in body.items() if name in names}
-        query = JsonInput(known)
+        members = {name: value for name, value in body.items() if name in names}
+        query = JsonInput(members)
         time = self._read_time(query, space)
         self.check(query, space)
         form = read_form(query)
         rows_per_file = ROWS_PER_FILE.read(query)
         query.finish()
-        return ExportRequest(kind, known, time, form, rows_per_file)
+        return ExportRequest(kind, members, time, form, rows_per_file)
 
     def _read_time(self, query: Input, space: Space) -> TimeRange:
         if not WHOLE_RANGE.read(query):

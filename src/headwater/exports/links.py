@@ -24,13 +24,13 @@ class Download:
         query = urlencode({"expires": expires, "signature": self._signature(signing_key, expires)})
         return f"{base_url}{PATH}/{self.file}/{quote(self.download_name)}?{query}"
 
-    def admits(self, signing_key: bytes, query: dict[str, str], now: float) -> bool:
+    def admits(self, signing_key: bytes, query: dict[str, str], current_time: float) -> bool:
         expires = query.get("expires", "")
         if not FILE.fullmatch(self.file) or not _EXPIRES.fullmatch(expires):
             return False
         expected = self._signature(signing_key, int(expires)).encode()
         signature = query.get("signature", "").encode("utf-8", "surrogateescape")
-        return hmac.compare_digest(signature, expected) and now < int(expires)
+        return hmac.compare_digest(signature, expected) and current_time < int(expires)
 
     def _signature(self, signing_key: bytes, expires: int) -> str:
         message = f"download\0{self.file}\0{self.download_name}\0{expires}"

@@ -86,9 +86,9 @@ class _LineFile(_Stream):
         """Return the next bytes, at most `size`; empty at the end."""
         if self._at == len(self._data):
             self._data, self._at = self._next(), 0
-        piece = self._data[self._at : self._at + size]
-        self._at += len(piece)
-        return piece
+        chunk = self._data[self._at : self._at + size]
+        self._at += len(chunk)
+        return chunk
 
     def _next(self) -> bytes:
         try:

@@ -35,33 +35,35 @@ class ScheduleDays:
     """The first day without a complete file."""
     rewritten_days: int
 
-    def last_day(self, now: datetime, zone: ZoneInfo) -> date:
-        today = now.astimezone(zone).date()
+    def last_day(self, current_time: datetime, zone: ZoneInfo) -> date:
+        today = current_time.astimezone(zone).date()
         return today if self.cadence is ExportCadence.HOURLY else today - DAY
 
-    def to_write(self, now: datetime, zone: ZoneInfo) -> list[date]:
-        last = self.last_day(now, zone)
+    def to_write(self, current_time: datetime, zone: ZoneInfo) -> list[date]:
+        last = self.last_day(current_time, zone)
         first = min(self.next_day, last - DAY * self.rewritten_days)
         return list(each_day(max(first, self.first_day), last))
 
-    def next_day_after(self, now: datetime, zone: ZoneInfo) -> date:
+    def next_day_after(self, current_time: datetime, zone: ZoneInfo) -> date:
         """Return the first day without a complete file after a run."""
-        last = self.last_day(now, zone)
+        last = self.last_day(current_time, zone)
         unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
         return max(self.next_day, unfinished)
 
 
-def next_run(cadence: ExportCadence, now: datetime, zone: ZoneInfo) -> datetime:
+def next_run(cadence: ExportCadence, current_time: datetime, zone: ZoneInfo) -> datetime:
     """Return the time of the first run after a moment."""
     if cadence is ExportCadence.HOURLY:
-        hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        hour = current_time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         return next(
-            run_at for run_at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR) if run_at > now
+            run_at
+            for run_at in (hour + AFTER_HOUR, hour + timedelta(hours=1) + AFTER_HOUR)
+            if run_at > current_time
         )
-    day = now.astimezone(zone).date() - DAY  # a clock may go back over midnight
+    day = current_time.astimezone(zone).date() - DAY  # a clock may go back over midnight
     while True:
         due = first_instant(datetime.combine(day, time()), zone) + AFTER_DAY
-        if due > now:
+        if due > current_time:
             return due
         day += DAY
 

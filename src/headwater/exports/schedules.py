@@ -133,10 +133,10 @@ async def rewrite_days(
     connection: AsyncConnection, space: Space, schedule: ExportSchedule, days: tuple[date, date]
 ) -> int:
     """Queue a rewrite of earlier days, or of a table's only folder; returns the number of runs."""
-    now = datetime.now(UTC)
+    current_time = datetime.now(UTC)
     first = max(days[0], schedule.first_day)
-    last = min(days[1], schedule.days.last_day(now, space.zone))
-    values = _runs(space.id, schedule, list(each_day(first, last)), space.zone, now)
+    last = min(days[1], schedule.days.last_day(current_time, space.zone))
+    values = _runs(space.id, schedule, list(each_day(first, last)), space.zone, current_time)
     await connection.execute(queries["queue"], values)
     return len(values["folders"])
 
@@ -147,22 +147,22 @@ def due_spaces(connection: Connection[Any]) -> list[int]:
 
 def queue_runs(connection: Connection[Any], space_id: int) -> bool:
     """Queue the due runs of a Space. Returns whether there were any."""
-    now, queued = datetime.now(UTC), 0
+    current_time, queued = datetime.now(UTC), 0
     with connection.transaction():
         cursor = connection.cursor(row_factory=dict_row)
-        rows = cursor.execute(queries["due"], {"space_id": space_id, "now": now}).fetchall()
+        rows = cursor.execute(queries["due"], {"space_id": space_id, "now": current_time}).fetchall()
         for row in rows:
             zone = ZoneInfo(row.pop("timezone"))
             schedule = ExportSchedule(**row)
-            days = schedule.days.to_write(now, zone)
+            days = schedule.days.to_write(current_time, zone)
             of_schedule = {"space_id": space_id, "schedule_id": schedule.id}
             connection.execute(queries["try_failed_again"], of_schedule)
-            runs = _runs(space_id, schedule, days, zone, now)
+            runs = _runs(space_id, schedule, days, zone, current_time)
             connection.execute(queries["queue"], runs)
             queued += len(runs["folders"])
             following = {
-                "next_at": next_run(schedule.days.cadence, now, zone),
-                "next_day": schedule.days.next_day_after(now, zone),
+                "next_at": next_run(schedule.days.cadence, current_time, zone),
+                "next_day": schedule.days.next_day_after(current_time, zone),
             }
             connection.execute(queries["advance"], of_schedule | following)
     scheduled_runs.inc(queued)
@@ -170,10 +170,10 @@ def queue_runs(connection: Connection[Any], space_id: int) -> bool:
 
 
 def _runs(
-    space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, now: datetime
+    space_id: int, schedule: ExportSchedule, days: Sequence[date], zone: ZoneInfo, current_time: datetime
 ) -> dict[str, Any]:
     folder = build_folder(space_id, schedule.name)
-    runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, now))]
+    runs: list[tuple[str, TimeRange]] = [(folder, TimeRange(EVER.start, current_time))]
     if schedule.kind == "events":
         runs = [(f"{folder}/date={day}", whole_days(day, day, zone)) for day in days]
     return {

@@ -43,11 +43,11 @@ class LineReader:
     def is_at_end(self) -> bool:
         return not self._held
 
-    def read(self, most: int | None) -> Iterator[list[str]]:
+    def read(self, max_bytes: int | None) -> Iterator[list[str]]:
         """Yield at most `most` lines in batches. `progress` receives the number so far after each; its
         exception ends the reading.
         """
-        end = None if most is None else self.done + most
+        end = None if max_bytes is None else self.done + max_bytes
         while self._held and self.done != end:
             room = None if end is None else end - self.done
             lines, self._held = self._held[:room], [] if room is None else self._held[room:]
@@ -76,10 +76,10 @@ def write_files(
 
 
 def _batches(connection: Connection[Any], lines: Lines) -> Generator[list[str]]:
-    for part in lines.parts:
+    for line_part in lines.parts:
         # COPY would send each line as a message, at three times the CPU time here.
         stream = connection.cursor().stream(
-            lines.query, {**lines.parameters, **part}, binary=True, size=LINES_AT_ONCE
+            lines.query, {**lines.parameters, **line_part}, binary=True, size=LINES_AT_ONCE
         )
         # Also closed immediately after an error: until then nothing else can use the connection.
         with closing(cast("Generator[tuple[str]]", stream)) as rows:

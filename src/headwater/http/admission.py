@@ -79,7 +79,7 @@ class BodyShare:
 _current: ContextVar[BodyShare | None] = ContextVar("share", default=None)
 
 
-def admit_stream(held: int, limit: int) -> None:
+def admit_stream(held_bytes: int, limit: int) -> None:
     """Make room for the buffered part of the current request's streamed body. Raise a 413 if its declared
     length exceeds `limit`, and Unavailable without room.
     """
@@ -87,7 +87,7 @@ def admit_stream(held: int, limit: int) -> None:
     if share is not None:
         if share.declared > limit:
             raise plain(413)
-        share.hold(held)
+        share.hold(held_bytes)
 
 
 def admit_body(limit: int) -> BodyShare | None:

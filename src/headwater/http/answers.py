@@ -69,8 +69,8 @@ def describe_answer(kind: type[Struct]) -> Schema:
 
 
 def describe_components(kinds: Iterable[type[Struct]]) -> dict[str, Schema]:
-    _, named = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
-    text = msgspec.json.encode(named).replace(b'"type":"string","format":"decimal"', b'"type":"number"')
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=COMPONENTS + "{name}")
+    text = msgspec.json.encode(schemas).replace(b'"type":"string","format":"decimal"', b'"type":"number"')
     components: dict[str, Schema] = msgspec.json.decode(_SUFFIX.sub(rb'\1"', text))
     for schema in components.values():
         del schema["title"]
@@ -87,16 +87,16 @@ def _refer(kind: type[Struct]) -> Schema:
     return {"$ref": COMPONENTS + kind.__name__.removesuffix("Answer")}
 
 
-def _inline(part: Any, components: dict[str, Schema]) -> Any:
-    if isinstance(part, list):
-        return [_inline(item, components) for item in cast("list[Any]", part)]
-    if not isinstance(part, dict):
-        return part
-    members = cast("Schema", part)
+def _inline(value: Any, components: dict[str, Schema]) -> Any:
+    if isinstance(value, list):
+        return [_inline(item, components) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    members = cast("Schema", value)
     reference = members.get("$ref")
     if isinstance(reference, str):
         component = components[reference.removeprefix(COMPONENTS)]
         # A struct's docstring describes the struct, not the member that holds it.
-        members = {name: part for name, part in component.items() if name != "description"} | members
+        members = {name: value for name, value in component.items() if name != "description"} | members
         del members["$ref"]
     return {name: _inline(member, components) for name, member in members.items()}

@@ -38,8 +38,8 @@ class Disconnected(Problem):
 
 class FileTooLarge(Problem):
     def __init__(self, limit: int) -> None:
-        most = limit // MEGABYTE
-        super().__init__(f"The file has more than {most} MB, which is the most that can be sent.", 413)
+        megabytes = limit // MEGABYTE
+        super().__init__(f"The file has more than {megabytes} MB, which is the most that can be sent.", 413)
 
 
 async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
@@ -53,13 +53,13 @@ async def read_body(receive: Receive, limit: int = MAX_BODY) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        piece = message.get("body", b"")
-        size += len(piece)
+        chunk = message.get("body", b"")
+        size += len(chunk)
         if size > limit:
             raise plain(413)
         if share is not None and size > share.size:  # more than the head declared
             share.hold(size)
-        pieces.append(piece)
+        pieces.append(chunk)
         if not message.get("more_body", False):
             return b"".join(pieces)
 
@@ -105,9 +105,9 @@ async def _pieces(request: Request, limit: int) -> AsyncIterator[bytes]:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        piece = cast("bytes", message.get("body", b""))
+        chunk = cast("bytes", message.get("body", b""))
         more = cast("bool", message.get("more_body", False))
-        size += len(piece)
+        size += len(chunk)
         if size > limit:
             raise FileTooLarge(limit)
-        yield piece
+        yield chunk

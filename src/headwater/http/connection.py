@@ -168,7 +168,7 @@ class Protocol(HttpToolsProtocol):
         except httptools.HttpParserError:
             self._end()
 
-    def _stay(self, rest: bytes) -> None:
+    def _stay(self, remaining_bytes: bytes) -> None:
         """Keep reading after a request that offers a protocol upgrade (Java's client). The parser
         stops there and takes the body for the other protocol, so a new parser reads it, given the headers
         that frame the body.
@@ -178,7 +178,7 @@ class Protocol(HttpToolsProtocol):
         self.resuming = True
         self._parse(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
         self.resuming = False
-        self._parse(rest)
+        self._parse(remaining_bytes)
 
     def on_message_begin(self) -> None:
         if self.resuming:
@@ -245,41 +245,41 @@ class Protocol(HttpToolsProtocol):
                 self.refused = True
                 self.transport.close()
 
-    def overdue(self, now: float) -> bool:
+    def overdue(self, current_time: float) -> bool:
         """Return whether the connection has exceeded a deadline: for the arriving request, for reading its
         refusal, or for reading written data.
         """
-        if self._stalled(now):
+        if self._stalled(current_time):
             return True
         if self.arriving_since is None:
-            return self._is_idle(now)
+            return self._is_idle(current_time)
         if self.discarding:
-            waited = now - self.discarded_at
-            return waited > LINGER_SECONDS or now - self.arriving_since > DISCARD_SECONDS
+            waited = current_time - self.discarded_at
+            return waited > LINGER_SECONDS or current_time - self.arriving_since > DISCARD_SECONDS
         limit = self._seconds_for_body() if self.head_done else HEAD_SECONDS
-        return now - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
+        return current_time - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 
     def _seconds_for_body(self) -> float:
         """Return the seconds for a request to arrive; an endpoint may allow more for a file."""
         return cast("dict[str, Any]", self.scope).get(BODY_SECONDS, REQUEST_SECONDS)
 
-    def _is_idle(self, now: float) -> bool:
+    def _is_idle(self, current_time: float) -> bool:
         """Return whether nothing has arrived for IDLE_SECONDS since the client read all of its answer."""
         cycle = cast("Exchange | None", self.cycle)
         if cycle is None or not cycle.response_complete:
             return False
         if self.transport.get_write_buffer_size():
-            self.idle_since = now
-        return now - self.idle_since > IDLE_SECONDS
+            self.idle_since = current_time
+        return current_time - self.idle_since > IDLE_SECONDS
 
-    def _stalled(self, now: float) -> bool:
+    def _stalled(self, current_time: float) -> bool:
         unsent = self.transport.get_write_buffer_size()
         if unsent == 0 or self.unsent == 0 or unsent <= self.unsent - LEAST_TAKEN:
-            self._note_taken(now)
-        return unsent > 0 and now - self.taken_at > WRITE_SECONDS
+            self._note_taken(current_time)
+        return unsent > 0 and current_time - self.taken_at > WRITE_SECONDS
 
-    def _note_taken(self, now: float) -> None:
-        self.unsent, self.taken_at = self.transport.get_write_buffer_size(), now
+    def _note_taken(self, current_time: float) -> None:
+        self.unsent, self.taken_at = self.transport.get_write_buffer_size(), current_time
 
     def _refuse(self, status: HTTPStatus) -> NoReturn:
         """From a parser callback: stop it with `status`."""

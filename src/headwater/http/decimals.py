@@ -16,9 +16,9 @@ def number_pattern(*, sign: str = "[+-]?", digits: int = 40, exponent: int = 2) 
     """Return the regex of an ASCII number with limited digits before and after the point and in the exponent.
     Computing time grows with all three.
     """
-    whole, fraction = rf"[0-9]{{1,{digits}}}", rf"\.[0-9]{{0,{digits}}}"
+    integer_pattern, fraction = rf"[0-9]{{1,{digits}}}", rf"\.[0-9]{{0,{digits}}}"
     part_alone = rf"\.[0-9]{{1,{digits}}}"
-    return rf"{sign}({whole}({fraction})?|{part_alone})([eE][+-]?[0-9]{{1,{exponent}}})?"
+    return rf"{sign}({integer_pattern}({fraction})?|{part_alone})([eE][+-]?[0-9]{{1,{exponent}}})?"
 
 
 def decimal_text(number: Decimal, limit: Decimal, step: Decimal) -> str:

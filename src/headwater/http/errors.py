@@ -21,22 +21,22 @@ LONGEST_RULE = 1000
 LEFT_OUT = "…"
 
 
-def shorten(text: str, most: int = LONGEST_NAME) -> str:
+def shorten(text: str, limit: int = LONGEST_NAME) -> str:
     """Return outside text, shortened for an answer or a log."""
-    return text if len(text) <= most else text[:most] + LEFT_OUT
+    return text if len(text) <= limit else text[:limit] + LEFT_OUT
 
 
 def bound(errors: Iterable[tuple[str, list[str]]]) -> Errors:
     """Return the first MAX_FAULTS errors, with shortened texts. Reads the iterator no further."""
-    kept: Errors = {}
-    left = MAX_FAULTS
+    bounded: Errors = {}
+    remaining = MAX_FAULTS
     for name, rules in errors:
-        shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:left]]
-        kept.setdefault(shorten(name), []).extend(shortened)
-        left -= len(shortened)
-        if left <= 0:
+        shortened = [shorten(rule, LONGEST_RULE) for rule in rules[:remaining]]
+        bounded.setdefault(shorten(name), []).extend(shortened)
+        remaining -= len(shortened)
+        if remaining <= 0:
             break
-    return kept
+    return bounded
 
 
 @dataclass(eq=False)

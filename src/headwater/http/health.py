@@ -57,8 +57,8 @@ async def read_backlog(database: Database, figures: Sequence[Figures]) -> bytes:
     async with database.connection(SECONDS) as connection:
         row = await fetch_optional(connection, queries["queue"])
         stored.register(_Stored(_queue(row)))
-        for read in figures:
-            stored.register(_Stored(await read(connection)))
+        for value in figures:
+            stored.register(_Stored(await value(connection)))
     return generate_latest(stored)
 
 

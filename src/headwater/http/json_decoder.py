@@ -84,8 +84,8 @@ def refuse_bad_text(value: Any) -> None:
     """Raise Invalid with the fields whose text contains NUL or is not Unicode."""
     faults = list(islice(_bad_texts(value, ()), MAX_FAULTS))
     if faults:
-        named = [(_path_text(path), fault) for path, fault in faults]
-        raise Invalid({path: [f"The {path} holds {fault}."] for path, fault in named})
+        texts = [(_path_text(path), fault) for path, fault in faults]
+        raise Invalid({path: [f"The {path} holds {fault}."] for path, fault in texts})
 
 
 def _check_form(raw: bytes) -> None:
@@ -138,7 +138,7 @@ def _bad_texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:
 
 
 def _path_text(path: _Path) -> str:
-    return shorten(".".join(shorten(str(part)) for part in path)) or "body"
+    return shorten(".".join(shorten(str(step)) for step in path)) or "body"
 
 
 def _fault(value: Any) -> str | None:

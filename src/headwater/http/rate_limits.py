@@ -28,9 +28,9 @@ class RateLimit:
     bucket: str
     per_minute: int
 
-    def for_space(self, own: Mapping[str, int], factor: float) -> int:
+    def for_space(self, own_limits: Mapping[str, int], factor: float) -> int:
         """Return a Space's limit, given its own limits by bucket; `factor` scales all."""
-        return int(own.get(self.bucket, self.per_minute) * factor)
+        return int(own_limits.get(self.bucket, self.per_minute) * factor)
 
 
 class QuotaRequest(msgspec.Struct, frozen=True):
@@ -81,9 +81,9 @@ async def take(connection: AsyncConnection, bucket: str, demands: Iterable[Quota
         statement, columns = _TAKE, (array(spaces), array(allowed), array(granted))
     cursor = AsyncRawCursor(connection)
     await cursor.execute(statement, [bucket, *columns], prepare=True)
-    now = time.time()
+    current_time = time.time()
     return {
-        space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, now)
+        space_id: _quota(allowed, granted, used, int(minute.timestamp()) + 60, current_time)
         for space_id, allowed, granted, used, minute in await cursor.fetchall()
     }
 
@@ -92,11 +92,11 @@ _TAKE_ONE = queries["take"].format(rows=queries["one"]).as_bytes()
 _TAKE = queries["take"].format(rows=queries["many"]).as_bytes()
 
 
-def _quota(allowed: int, granted: int, used: int, reset_at: int, now: float) -> Quota:
+def _quota(allowed: int, granted: int, used: int, reset_at: int, current_time: float) -> Quota:
     """Return a quota. The minute ends by the database's clock, the remaining seconds are by ours and capped
     at a minute, because the clocks may differ.
     """
-    reset_in = min(max(0, math.ceil(reset_at - now)), 60)
+    reset_in = min(max(0, math.ceil(reset_at - current_time)), 60)
     return Quota(allowed, granted, max(0, allowed - used), reset_at, reset_in)
 
 

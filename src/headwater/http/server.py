@@ -57,10 +57,10 @@ class Server(uvicorn.Server):
             self.close_overdue(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
 
-    def close_overdue(self, now: float) -> None:
+    def close_overdue(self, current_time: float) -> None:
         """Close every connection overdue at `now`, on the event loop's clock."""
         connections = cast("set[Protocol]", self.server_state.connections)
-        overdue = [connection for connection in connections if connection.overdue(now)]
+        overdue = [connection for connection in connections if connection.overdue(current_time)]
         for connection in overdue:
             if connection.transport.get_write_buffer_size():
                 connection.transport.abort()  # closing would wait for the client to read it

@@ -14,8 +14,8 @@ Answer = TypeVar("Answer")
 class Shared(Generic[Answer]):
     """Calls `read` once for all concurrent callers, and again once the answer is `seconds` old."""
 
-    def __init__(self, read: Callable[[], Awaitable[Answer]], seconds: float = 0.0) -> None:
-        self._read, self._seconds = read, seconds
+    def __init__(self, load: Callable[[], Awaitable[Answer]], seconds: float = 0.0) -> None:
+        self._read, self._seconds = load, seconds
         self._reading: asyncio.Task[Answer] | None = None
         self._read_at = 0.0
 

@@ -79,8 +79,8 @@ def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) ->
         return False
     failpoint("erasure_after_processing")
     scrub(connection, space_id, job.contact_id)
-    (now,) = connection.execute(queries["clock"]).fetchall()[0]
-    connection.execute(queries["done"], values | {"now": now})
+    (current_time,) = connection.execute(queries["clock"]).fetchall()[0]
+    connection.execute(queries["done"], values | {"now": current_time})
     failpoint("erasure_before_commit")
     return True
 

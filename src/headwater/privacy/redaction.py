@@ -67,7 +67,7 @@ class PayloadMatcher:
         return self._is_mentioned(_normalize_json(text).casefold())
 
     def _is_mentioned(self, text: str) -> bool:
-        return any(all(part in text for part in parts) for parts in self._encoded)
+        return any(all(fragment in text for fragment in parts) for parts in self._encoded)
 
 
 def _read(kind: str, payload: str) -> Accepted | None:
@@ -90,7 +90,7 @@ def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
 def _encode(kind: str, value: str) -> Iterable[str]:
     """Return an identifier as in JSON, case-folded; a fingerprint and its ip are two texts."""
     parts = value.rsplit("|", 1) if kind == FINGERPRINT else [value]
-    return (msgspec.json.encode(part).decode()[1:-1].casefold() for part in parts)
+    return (msgspec.json.encode(text).decode()[1:-1].casefold() for text in parts)
 
 
 def _normalize_json(text: str) -> str:

@@ -52,7 +52,7 @@ class Credits:
         """Return the credit of unlisted touchpoints; all credits add up to the amount."""
         if amount is None:
             return None
-        return amount - sum((part or Decimal() for part in self.listed.values()), Decimal())
+        return amount - sum((credit or Decimal() for credit in self.listed.values()), Decimal())
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,21 @@ async def explain_event(
     amount = (await show_amounts(connection, space_id, [event_id]))[event_id]
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency
-    chosen = await _fit(connection, space_id, fit, event["event_name"])
-    list_path = Attribution("linear", window_days, ALL_IDS, by_company, chosen.weights if chosen else ())
+    chosen_fit = await _fit(connection, space_id, fit, event["event_name"])
+    list_path = Attribution(
+        "linear", window_days, ALL_IDS, by_company, chosen_fit.weights if chosen_fit else ()
+    )
     credited = await _credits(connection, values, list_path)
     touches = {
         "space_id": space_id,
-        "ids": sorted({touch for part in credited.values() for touch in part.listed}),
+        "ids": sorted({touch for credit in credited.values() for touch in credit.listed}),
         "source_names": list((await fetch_sources(connection, space_id)).by_number),
         "paid": sorted(PAID_IDS),
     }
     path = await fetch_all(cursor, queries["touchpoints"], touches)
     within = credited["linear"].touches
     touched = within > 0 or await _is_touched(connection, values, by_company=by_company)
-    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen)
+    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen_fit)
 
 
 async def _fit(

@@ -50,12 +50,12 @@ async def find_hints(connection: AsyncConnection, space_id: int, filters: Filter
     return hints or UNSET
 
 
-async def _hints_on_campaign(connection: AsyncConnection, space_id: int, part: str | None) -> list[Hint]:
-    if part is None or len(await fetch_campaign_tag_sets(connection, space_id, part)):
+async def _hints_on_campaign(connection: AsyncConnection, space_id: int, level: str | None) -> list[Hint]:
+    if level is None or len(await fetch_campaign_tag_sets(connection, space_id, level)):
         return []
     values = await _latest_values(connection, space_id, Group.CAMPAIGN)
     keys_by_text = {name or key: name or key for key, name in values}
-    return [Hint("campaign", part, await _nearest(part, keys_by_text))]
+    return [Hint("campaign", level, await _nearest(level, keys_by_text))]
 
 
 async def _hints_on_key(connection: AsyncConnection, space_id: int, condition: KeyCondition) -> list[Hint]:
@@ -89,9 +89,9 @@ def find_nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
     folded: dict[str, str] = {}
     for word, key in keys_by_text.items():
         folded.setdefault(word.casefold(), key)
-    wanted = text.casefold()
-    parts: Iterable[str] = [word for word in folded if wanted in word or word in wanted]
-    like = get_close_matches(wanted, folded, MOST_NEAREST, _LIKENESS)
+    folded_text = text.casefold()
+    parts: Iterable[str] = [word for word in folded if folded_text in word or word in folded_text]
+    like = get_close_matches(folded_text, folded, MOST_NEAREST, _LIKENESS)
     keys = dict.fromkeys(folded[word] for word in (*parts, *like))
     return list(keys)[:MOST_NEAREST]
 

@@ -21,14 +21,14 @@ class Exclusions:
     """
 
     def __init__(
-        self, own: Collection[str] = (), also: Collection[str] = (), heeded: Collection[str] = ()
+        self, own_hosts: Collection[str] = (), also: Collection[str] = (), heeded: Collection[str] = ()
     ) -> None:
         self._heeded = [_domain(host) for host in heeded]
         self._shipped = HostTable(entry for entry in _SHIPPED if not _is_below(entry[0], self._heeded))
         self._own = HostTable(
             [
                 *((f"*.{_domain(host)}", NothingReason.EXCLUDED_HOST) for host in also),
-                *((f"*.{_domain(host)}", NothingReason.OWN_HOST) for host in own),
+                *((f"*.{_domain(host)}", NothingReason.OWN_HOST) for host in own_hosts),
             ]
         )
 
@@ -65,9 +65,9 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def make_exclusions(own: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
+def make_exclusions(own_hosts: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
     """Return cached exclusions, because the table is slow to build."""
-    return Exclusions(own, also, heeded)
+    return Exclusions(own_hosts, also, heeded)
 
 
 SHIPPED = Exclusions()

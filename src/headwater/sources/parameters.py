@@ -41,13 +41,13 @@ def stated(value: str | None) -> str | None:
     return stated(_MARK.split(value, 1)[0] or None) if "?" in value and _MARK.search(value) else value
 
 
-def read_parameters(url: str, wanted: Collection[str], exact: Collection[str]) -> dict[str, str]:
+def read_parameters(url: str, names: Collection[str], exact: Collection[str]) -> dict[str, str]:
     """Return the `wanted` parameters of a URL by lower-case name; the first non-empty value wins. Values in
     `exact` are only percent-decoded.
     """
     values: dict[str, str] = {}
     for name, raw in read_pairs(url):
-        if name in wanted and name not in values:
+        if name in names and name not in values:
             value = _decode(raw) if name in exact else _decode_text(raw)
             if value:
                 values[name] = value
@@ -70,14 +70,14 @@ def read_pairs(url: str) -> Iterator[tuple[str, str]]:
 def split_pairs(query: str) -> Iterator[tuple[str, str]]:
     """Yield the parameters of a query or a fragment, likewise."""
     # Hand-made links may have a second question mark instead of an ampersand.
-    for part in query.replace("?", "&").split("&"):
-        name, equals, value = part.partition("=")
+    for pair in query.replace("?", "&").split("&"):
+        name, equals, value = pair.partition("=")
         if not equals and "%3" in name:
             # The whole query was percent-encoded once too often.
             for inner in unquote(name).replace("?", "&").split("&"):
                 name, _, value = inner.partition("=")
                 yield _name(name), value
-        elif part:
+        elif pair:
             yield _name(name), value
 
 

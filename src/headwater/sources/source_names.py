@@ -81,9 +81,9 @@ class SourceNames:
             grouped[owner] = (*grouped.get(owner, ()), source)
         return grouped
 
-    def _own_names(self, listed: int) -> list[str | None]:
-        highest = max(self._numbered, default=listed)
-        return [self._numbered.get(number) for number in range(listed + 1, highest + 1)]
+    def _own_names(self, count: int) -> list[str | None]:
+        highest = max(self._numbered, default=count)
+        return [self._numbered.get(number) for number in range(count + 1, highest + 1)]
 
 
 def normal_name(value: str) -> str:

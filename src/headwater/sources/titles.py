@@ -36,5 +36,5 @@ _TITLES = {
 def format_title(key: str) -> str:
     if key in _TITLES:
         return _TITLES[key]
-    first, *others = key.split("_")
-    return " ".join([_WORDS.get(first, first.capitalize()), *others])
+    first, *words = key.split("_")
+    return " ".join([_WORDS.get(first, first.capitalize()), *words])

@@ -73,7 +73,7 @@ class _WordList:
             word in self.whole
             or word.startswith(self.beginnings)
             or word.endswith(self.ends)
-            or any(part in word for part in self.parts)
+            or any(fragment in word for fragment in self.parts)
         )
 
 
@@ -245,7 +245,7 @@ def find_target(text: str | None) -> str | None:
 
 def _find_ad_network(name: str) -> str | None:
     """Return the platform in `google-cpc`, `Reddit Ads` or `ytads`."""
-    parts = [part for part in _BETWEEN_NAMES.split(name) if part]
+    parts = [word for word in _BETWEEN_NAMES.split(name) if word]
     if len(parts) == 1:
         match = _IN_ONE.fullmatch(name)
         is_named = match is not None and (len(match[1]) > 2 or match[0] in _SHORT)
@@ -259,8 +259,8 @@ def _find_ad_network(name: str) -> str | None:
 
 def _are_ad_words(parts: list[str]) -> bool:
     """Return whether the words only mean ads, such as `search ads`."""
-    ads = [part for part in parts if _AD_WORD.fullmatch(part)]
-    return bool(ads) and all(part in ads or part in _BESIDE_ADS for part in parts)
+    ads = [word for word in parts if _AD_WORD.fullmatch(word)]
+    return bool(ads) and all(word in ads or word in _BESIDE_ADS for word in parts)
 
 
 def strip_kind(target: str) -> str:

@@ -41,10 +41,10 @@ class CredentialCache(Generic[Key, Value]):
     `wanted`, and returns a row for each valid one, the credential first; `read` turns a row into a value.
     """
 
-    def __init__(self, database: Database, statement: SQL, read: Callable[[tuple[Any, ...]], Value]) -> None:
+    def __init__(self, database: Database, statement: SQL, load: Callable[[tuple[Any, ...]], Value]) -> None:
         self._database = database
         self._statement = statement
-        self._read = read
+        self._read = load
         self._known: dict[Key, _Entry[Value]] = {}
         self._wanted: set[Key] = set()
         self._lookup: asyncio.Task[dict[Key, _Entry[Value]]] | None = None
@@ -76,9 +76,9 @@ class CredentialCache(Generic[Key, Value]):
     async def _fetch(self) -> dict[Key, _Entry[Value]]:
         """Run one query for all requested credentials, and for used ones that expire soon."""
         async with self._database.connection() as connection:
-            now = time.monotonic()
+            current_time = time.monotonic()
             entries = self._known
-            ageing = [key for key, entry in entries.items() if now - entry.at > FRESH_SECONDS / 2]
+            ageing = [key for key, entry in entries.items() if current_time - entry.at > FRESH_SECONDS / 2]
             requested = self._wanted.union(key for key in ageing if entries[key].used)
             self._wanted = set()
             cursor = await connection.execute(self._statement, {"wanted": list(requested)})
@@ -87,7 +87,7 @@ class CredentialCache(Generic[Key, Value]):
             del entries[key]
         if len(entries) > MAX_KNOWN:
             entries.clear()
-        entries.update((key, _Entry(values.get(key), now)) for key in requested)
+        entries.update((key, _Entry(values.get(key), current_time)) for key in requested)
         return entries
 
 

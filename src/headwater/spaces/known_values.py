@@ -18,8 +18,8 @@ from headwater.sources.vocabulary import choose_source, find_target
 
 def _build_schema(sources: tuple[str, ...]) -> Schema:
     """Return the schema of listed sources and of networks that Spaces may add, which end in `_ads`."""
-    others = "|".join(source for source in sources if not source.endswith("_ads"))
-    return {"type": "string", "pattern": f"^({others}|[a-z0-9_]+_ads)$"}
+    other_sources = "|".join(source for source in sources if not source.endswith("_ads"))
+    return {"type": "string", "pattern": f"^({other_sources}|[a-z0-9_]+_ads)$"}
 
 
 SOURCE, REPORT_SOURCE = _build_schema(LISTED_SOURCES), _build_schema(SOURCES)

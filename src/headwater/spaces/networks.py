@@ -120,23 +120,23 @@ def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
     return read_source_names({}, [(*row[:-1], False) for row in rows])
 
 
-async def put_network(connection: AsyncConnection, space_id: int, wanted: Network) -> None:
+async def put_network(connection: AsyncConnection, space_id: int, network: Network) -> None:
     """Add or change a network. Raises NotFound, and Invalid for spellings in use."""
     names = await _lock(connection, space_id)
     other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
-    _check(names, other_names, wanted)
+    _check(names, other_names, network)
     values = {
         "space_id": space_id,
-        "name": wanted.name,
-        "spellings": list(wanted.spellings),
-        "platform": wanted.platform,
+        "name": network.name,
+        "spellings": list(network.spellings),
+        "platform": network.platform,
     }
-    number = names.numbers.get(wanted.name)
+    number = names.numbers.get(network.name)
     if number is None:
         number = 1 + max(FIRST_NUMBER - 1, *names.numbers.values())
     await connection.execute(queries["put"], values | {"number": number})
     await announce_access(connection, space_id)
-    await request_reclassification(connection, space_id, RECLASSIFIED + wanted.name)
+    await request_reclassification(connection, space_id, RECLASSIFIED + network.name)
 
 
 async def remove_network(connection: AsyncConnection, space_id: int, name: str) -> None:
@@ -159,37 +159,37 @@ async def _lock(connection: AsyncConnection, space_id: int) -> SourceNames:
     return await fetch_sources(connection, space_id)
 
 
-def _check(names: SourceNames, other_names: Mapping[str, str], wanted: Network) -> None:
-    others = [network for network in names.networks if network.name != wanted.name]
+def _check(names: SourceNames, other_names: Mapping[str, str], new_network: Network) -> None:
+    other_networks = [network for network in names.networks if network.name != new_network.name]
     errors: Errors = {}
-    if (listed_source := _listed_as(wanted.name)) is not None:
-        errors["name"] = [f"The name {wanted.name} belongs to the listed source {listed_source}."]
-    elif len(others) >= MAX_NETWORKS:
+    if (listed_source := _listed_as(new_network.name)) is not None:
+        errors["name"] = [f"The name {new_network.name} belongs to the listed source {listed_source}."]
+    elif len(other_networks) >= MAX_NETWORKS:
         errors["name"] = [f"The name cannot be added: a Space has at most {MAX_NETWORKS} networks."]
-    elif wanted.name not in names.numbers and NUMBERS[-1] in names.numbers.values():
+    elif new_network.name not in names.numbers and NUMBERS[-1] in names.numbers.values():
         reason = f"this Space has had {len(NUMBERS)} networks, removed ones included."
         errors["name"] = [f"The name cannot be added: {reason} Add a spelling to another network."]
-    if (rule := _taken_spelling(wanted, others, other_names)) is not None:
-        errors.setdefault("spellings" if wanted.spellings else "name", []).append(rule)
-    owner = LISTED_PLATFORMS.get(wanted.platform) or next(
-        (network.name for network in others if network.platform == wanted.platform), None
+    if (rule := _taken_spelling(new_network, other_networks, other_names)) is not None:
+        errors.setdefault("spellings" if new_network.spellings else "name", []).append(rule)
+    owner = LISTED_PLATFORMS.get(new_network.platform) or next(
+        (network.name for network in other_networks if network.platform == new_network.platform), None
     )
     if owner is not None and "name" not in errors:
-        errors["platform"] = [f"The platform {wanted.platform} belongs to {owner}."]
+        errors["platform"] = [f"The platform {new_network.platform} belongs to {owner}."]
     if errors:
         raise Invalid(errors)
 
 
 def _taken_spelling(
-    wanted: Network, others: Iterable[PaidNetwork], other_names: Mapping[str, str]
+    new_network: Network, other_networks: Iterable[PaidNetwork], other_names: Mapping[str, str]
 ) -> str | None:
     """Return the error for a spelling that means something else."""
-    mine = list_spellings(wanted.name, wanted.spellings)
-    for network in others:
+    mine = list_spellings(new_network.name, new_network.spellings)
+    for network in other_networks:
         shared = set(mine) & set(list_spellings(network.name, network.spellings))
         if shared:
             return f"The spelling {min(shared)} belongs to your network {network.name}."
-    for spelling in (*wanted.spellings, wanted.name.removesuffix("_ads")):
+    for spelling in (*new_network.spellings, new_network.name.removesuffix("_ads")):
         if (listed_source := _listed_as(spelling)) is not None:
             return f"The spelling {spelling} belongs to the listed source {listed_source}."
     for name, source in other_names.items():

@@ -65,14 +65,18 @@ async def list_reclassifications(connection: AsyncConnection, space_id: int) -> 
 
 async def list_reclassified_names(connection: AsyncConnection, space_id: int) -> list[Reclassification]:
     pending = await list_reclassifications(connection, space_id)
-    return [each for each in pending if network_in(each.name) is None]
+    return [reclassification for reclassification in pending if network_in(reclassification.name) is None]
 
 
 async def list_reclassified_networks(
     connection: AsyncConnection, space_id: int
 ) -> dict[str, Reclassification]:
     pending = await list_reclassifications(connection, space_id)
-    return {network: each for each in pending if (network := network_in(each.name)) is not None}
+    return {
+        network: reclassification
+        for reclassification in pending
+        if (network := network_in(reclassification.name)) is not None
+    }
 
 
 def spaces_to_reclassify(connection: Connection[Any]) -> list[int]:

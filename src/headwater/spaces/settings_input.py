@@ -148,18 +148,18 @@ def _choose_from(*choices: str) -> Callable[[str], str]:
 
 
 def _ignored(value: str) -> list[str]:
-    values = sorted({part.strip() for part in value.split(",")} - {""})
+    values = sorted({item.strip() for item in value.split(",")} - {""})
     if len(values) > MAX_IGNORED:
         raise ValueError(f"must not hold more than {MAX_IGNORED} values")
-    return [_text(part) for part in values]
+    return [_text(item) for item in values]
 
 
 def _hosts(value: str) -> list[str]:
     hosts: set[str] = set()
-    for part in filter(None, map(str.strip, value.split(","))):
-        address = read_address(part)
+    for item in filter(None, map(str.strip, value.split(","))):
+        address = read_address(item)
         if address is None or "." not in address.host:
-            raise ValueError(f"{part!r} is no host")
+            raise ValueError(f"{item!r} is no host")
         hosts.add(address.host)
     if len(hosts) > MAX_IGNORED:
         raise ValueError(f"must not hold more than {MAX_IGNORED} hosts")

@@ -132,7 +132,7 @@ def _add_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> Figures:
             for country, figures in countries.items()
         ]
     total = _larger(_larger(total, country_total), broken_down)
-    remainder = tuple(figure - part for figure, part in zip(total, broken_down, strict=True))
+    remainder = tuple(figure - figure_part for figure, figure_part in zip(total, broken_down, strict=True))
     is_broken_down = bool(node.children or countries)
     if not is_broken_down or remainder != NOTHING:
         parts.append(SpendPart(row._replace(figures=remainder), is_remainder=is_broken_down))

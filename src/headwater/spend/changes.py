@@ -84,15 +84,17 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
     by_day: dict[DayKey, list[SpendVersion]] = {}
     for version in versions:
         by_day.setdefault(version.row[:3], []).append(version)
-    for of_day in by_day.values():
-        if all(each.start <= since and each.end > until for each in of_day):
-            same += [each.row for each in of_day]
+    for day_versions in by_day.values():
+        if all(version.start <= since and version.end > until for version in day_versions):
+            same += [version.row for version in day_versions]
         else:
             numbers = range(since + 1, until + 1)
-            work += len(of_day) * len({each.start for each in of_day if each.start in numbers})
+            work += len(day_versions) * len(
+                {version.start for version in day_versions if version.start in numbers}
+            )
             if work > MOST_WORK:
                 raise TooManyChangesError
-            _split_day(changes, of_day, numbers)
+            _split_day(changes, day_versions, numbers)
     pieces = list(break_down(same))
     changes.start += pieces
     changes.end += pieces
@@ -100,19 +102,19 @@ def split_spend(versions: Iterable[SpendVersion], since: int, until: int) -> Spe
 
 
 def _split_day(changes: SpendChanges, versions: Sequence[SpendVersion], numbers: range) -> None:
-    there = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
-    before = list(break_down(there.values()))
+    rows_before = {v.row[:5]: v.row for v in versions if v.start < numbers.start <= v.end}
+    before = list(break_down(rows_before.values()))
     changes.start += before
     for _, cause, rows in _steps(versions, numbers):
         share = changes.causes.setdefault(cause, SpendShare())
         for row in rows:
-            former = there.pop(row[:5], None)
+            former = rows_before.pop(row[:5], None)
             gone = cause is ChangeCause.SPEND_DELETIONS
             if not gone:
-                there[row[:5]] = row
+                rows_before[row[:5]] = row
             difference = _minus(NOTHING if gone else row.figures, former)
             share.rows.append(ChangedSpend(row._replace(figures=difference), not gone))
-        after = list(break_down(there.values()))
+        after = list(break_down(rows_before.values()))
         share.gone += set(before) - set(after)
         share.new += set(after) - set(before)
         before = after

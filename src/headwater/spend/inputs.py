@@ -191,7 +191,7 @@ class SpendReport:
     as_of: datetime
 
 
-def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> SpendReport:
+def read_spend(body: dict[str, Any], current_time: datetime, sources: SourceNames) -> SpendReport:
     """Parse the rows in a body. Raises Invalid with every invalid field. `sources` are the Space's."""
     values = parse_body(BODY, body)
     rules = {
@@ -202,16 +202,18 @@ def read_spend(body: dict[str, Any], now: datetime, sources: SourceNames) -> Spe
     if rules:
         raise Invalid(rules)
     as_of = values.get("as_of")
-    return SpendReport(values["spend"], now if as_of is None else parse_report_time(as_of, now))
+    return SpendReport(
+        values["spend"], current_time if as_of is None else parse_report_time(as_of, current_time)
+    )
 
 
-def parse_report_time(seconds: float, now: datetime) -> datetime:
+def parse_report_time(seconds: float, current_time: datetime) -> datetime:
     """Parse the time of a report, in seconds since 1970. Raises Invalid before 2000 or more than 24 hours
     ahead.
     """
     if seconds < _EARLIEST:
         raise Invalid.of("as_of", f"must not be before {FIRST_YEAR}.")
-    if seconds > (now + _MAX_AHEAD).timestamp():
+    if seconds > (current_time + _MAX_AHEAD).timestamp():
         raise Invalid.of("as_of", "must not be more than 24 hours ahead.")
     return datetime.fromtimestamp(seconds, UTC)
 

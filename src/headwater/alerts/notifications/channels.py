@@ -147,9 +147,15 @@ async def channels_for(connection: AsyncConnection, space_id: int, rule: Rule) -
 
 
 async def note_result(
-    connection: AsyncConnection, space_id: int, channel_id: int, at: datetime, error: str | None
+    connection: AsyncConnection, space_id: int, channel_id: int, moment: datetime, error: str | None
 ) -> None:
-    values = {"space_id": space_id, "id": channel_id, "at": at, "went_well": error is None, "error": error}
+    values = {
+        "space_id": space_id,
+        "id": channel_id,
+        "at": moment,
+        "went_well": error is None,
+        "error": error,
+    }
     await connection.execute(queries["note_result"], values)
 
 

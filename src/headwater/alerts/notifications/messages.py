@@ -24,7 +24,7 @@ queries = Queries(__name__, "messages.sql")
 due_spaces = DueSpaces(queries["due"])
 
 MOST_AT_ONCE = 20
-PAUSES = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 180, 360, 720))
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720))
 """Between attempts: about a day in all."""
 KEPT = timedelta(days=30)
 
@@ -100,12 +100,12 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
 
 
 async def claim(
-    connection: AsyncConnection, space_id: int, now: datetime, lease: UUID
+    connection: AsyncConnection, space_id: int, current_time: datetime, lease: UUID
 ) -> list[ClaimedMessage]:
     """Lease the messages that are due."""
     cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
-    values = {"space_id": space_id, "now": now, "lease": lease, "most": MOST_AT_ONCE}
-    await connection.execute(queries["forget"], {"space_id": space_id, "before": now - KEPT})
+    values = {"space_id": space_id, "now": current_time, "lease": lease, "most": MOST_AT_ONCE}
+    await connection.execute(queries["forget"], {"space_id": space_id, "before": current_time - KEPT})
     return await fetch_all(cursor, queries["claim"], values)
 
 
@@ -138,6 +138,6 @@ class Result:
     is_final: bool = False
 
 
-async def list_messages(connection: AsyncConnection, space_id: int, most: int = 20) -> list[MessageRow]:
+async def list_messages(connection: AsyncConnection, space_id: int, limit: int = 20) -> list[MessageRow]:
     cursor = connection.cursor(row_factory=class_row(MessageRow))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": most})
+    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": limit})

@@ -33,7 +33,7 @@ STOP = "/mail"
 _GONE = (404, 410)
 
 log = structlog.get_logger()
-sent = Counter("headwater_messages", "Attempts to send alerts and reports", ["channel", "outcome"])
+attempts = Counter("headwater_messages", "Attempts to send alerts and reports", ["channel", "outcome"])
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class Outlet:
         return await self._post(space_id, target, notice)
 
     async def _mail(self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str) -> Result:
-        settings, now = self.settings, datetime.now(UTC)
+        settings, current_time = self.settings, datetime.now(UTC)
         if settings.smtp_url is None or settings.mail_from is None:
-            return Result(now, NO_MAIL)
+            return Result(current_time, NO_MAIL)
         if target.address is None:
-            return Result(now, "The channel is removed.", is_final=True)
+            return Result(current_time, "The channel is removed.", is_final=True)
         token = mail_token(self.key, space_id, target.id)
         envelope = Envelope(
             settings.mail_from,
             target.address,
             message_id,
-            now,
+            current_time,
             settings.brand,
             f"{self.base_url}{STOP}/{token}",
         )
@@ -128,10 +128,10 @@ class MessageSender:
     def __init__(self, database: Database, outlet: Outlet) -> None:
         self._database, self._outlet = database, outlet
 
-    async def send_due(self, space_id: int, now: datetime) -> int:
+    async def send_due(self, space_id: int, current_time: datetime) -> int:
         lease = uuid4()
         async with self._database.transaction() as connection:
-            claimed = await messages.claim(connection, space_id, now, lease)
+            claimed = await messages.claim(connection, space_id, current_time, lease)
             targets = {
                 channel_id: await channels.fetch_target(connection, space_id, channel_id)
                 for channel_id in {message.channel_id for message in claimed}
@@ -149,7 +149,7 @@ class MessageSender:
         if target is None:
             return Result(datetime.now(UTC), "The channel is removed.", is_final=True)
         result = await self._outlet.send(space_id, target, message.notice, message.message_id)
-        sent.labels(target.kind, "sent" if result.error is None else "failed").inc()
+        attempts.labels(target.kind, "sent" if result.error is None else "failed").inc()
         if result.error is not None:
             log.warning(
                 "message not sent", space_id=space_id, channel_id=target.id, attempts=message.attempts

@@ -74,14 +74,14 @@ class Watcher:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
 
-    async def work(self, now: datetime) -> int:
+    async def work(self, current_time: datetime) -> int:
         """Run every due task, and return their number."""
         pieces = 0
         for duty in self._duties:
             async with self._database.connection() as connection:
-                due = await duty.find(connection, now)
+                due = await duty.find(connection, current_time)
             due = [one for one in due if self._is_trusted(duty, one)]
-            await asyncio.gather(*(self._attend(duty, space_id, now) for space_id in due))
+            await asyncio.gather(*(self._attend(duty, space_id, current_time) for space_id in due))
             pieces += len(due)
         return pieces
 
@@ -92,14 +92,14 @@ class Watcher:
     def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:
         return time.monotonic() >= self._pauses.get((duty.name, space_id), 0)
 
-    async def _attend(self, duty: WatcherDuty, space_id: int, now: datetime) -> None:
+    async def _attend(self, duty: WatcherDuty, space_id: int, current_time: datetime) -> None:
         async with self._places:
             if self._stopping.is_set():
                 return
             try:
                 attributes = {"headwater.space_id": space_id}
                 with serving(space_id), span(duty.name, attributes):
-                    await duty.attend(space_id, now)
+                    await duty.attend(space_id, current_time)
                     await self._clear(duty, space_id)
             except UNAVAILABLE as error:
                 log.warning("space put off", space_id=space_id, duty=duty.name, error=type(error).__name__)
@@ -136,6 +136,6 @@ async def announce(connection: AsyncConnection, space: Space, steps: Sequence[Al
     for step in steps:
         alert_steps.labels(step.rule, step.step).inc()
     choices = await watches.read_choices(connection, space.id)
-    now = datetime.now(UTC)
-    muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(now))
+    current_time = datetime.now(UTC)
+    muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(current_time))
     await announce_alerts(connection, space, steps, muted)

@@ -65,13 +65,13 @@ class EventChecks:
 
     async def run(self) -> EventFindings:
         sample, orders = await read_orders(self._connection, self._values, self._space.currency)
-        lacking = orders.orders - orders.with_visit, orders.orders - orders.with_email
+        missing = orders.orders - orders.with_visit, orders.orders - orders.with_email
         return EventFindings(
             sample,
             orders,
             (
-                Finding(FindingKind.ORDERS_WITHOUT_VISIT, lacking[0], examples=orders.without_visit),
-                Finding(FindingKind.ORDERS_WITHOUT_EMAIL, lacking[1], examples=orders.without_email),
+                Finding(FindingKind.ORDERS_WITHOUT_VISIT, missing[0], examples=orders.without_visit),
+                Finding(FindingKind.ORDERS_WITHOUT_EMAIL, missing[1], examples=orders.without_email),
                 await self._left_out_money(),
                 await self._counted(FindingKind.DUPLICATE_ORDERS, "repeats"),
                 await self._refunds(),
@@ -86,14 +86,14 @@ class EventChecks:
         return Finding(kind, count, is_bounded, await self._examples(kind, ids or []))
 
     async def _left_out_money(self) -> Finding:
-        own, kind = self._space.currency, FindingKind.LEFT_OUT_MONEY
+        space_currency, kind = self._space.currency, FindingKind.LEFT_OUT_MONEY
         values = self._values | {"zone": self._space.timezone}
         rows = await fetch_all(self._connection, queries["uncertain_amounts"], values)
-        days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {own}
+        days, currencies = {row[1] for row in rows}, {row[0] for row in rows} | {space_currency}
         rates = await load_rates(self._connection, self._space.id, days, currencies)
         left_out: dict[tuple[str, LeftOutReason], list[int]] = {}
         for currency, day, from_page, ids, amounts in rows:
-            rule = AmountRule.for_day(rates, day, currency, own, own)
+            rule = AmountRule.for_day(rates, day, currency, space_currency, space_currency)
             for event_id, counted in zip(ids, rule.count_all(amounts, from_page=from_page), strict=True):
                 if isinstance(counted, LeftOutReason):
                     left_out.setdefault((currency, counted), []).append(event_id)
@@ -105,7 +105,7 @@ class EventChecks:
             )
             for (currency, reason), ids in sorted(left_out.items(), key=lambda item: -len(item[1]))
         ]
-        return Finding(kind, sum(part.count for part in parts), parts=tuple(parts))
+        return Finding(kind, sum(row.count for row in parts), parts=tuple(parts))
 
     async def _refunds(self) -> Finding:
         """Find refunds that have waited too long, in any period."""
@@ -128,13 +128,13 @@ class EventChecks:
         by_id = {row.id: row for row in rows}
         return tuple(
             FindingExample(
-                _text(kind, by_id[each], self._space.currency),
-                by_id[each].event_time,
-                each,
-                by_id[each].contact_id,
+                _text(kind, by_id[event_id], self._space.currency),
+                by_id[event_id].event_time,
+                event_id,
+                by_id[event_id].contact_id,
             )
-            for each in event_ids
-            if each in by_id
+            for event_id in event_ids
+            if event_id in by_id
         )
 
 

@@ -81,14 +81,14 @@ class Setup:
     @property
     def is_delivering(self) -> bool:
         """True if a platform has accepted a conversion, and no destination is held."""
-        return any(each.delivered_at for each in self.destinations) and not any(
-            each.status == "held" for each in self.destinations
+        return any(destination.delivered_at for destination in self.destinations) and not any(
+            destination.status == "held" for destination in self.destinations
         )
 
     @property
     def is_tested(self) -> bool:
         """True if every destination accepted its last test event."""
-        return all(each.test_ok for each in self.destinations)
+        return all(destination.test_ok for destination in self.destinations)
 
     @property
     def is_complete(self) -> bool:
@@ -111,8 +111,8 @@ async def read_setup(connection: AsyncConnection, space: Space) -> Setup:
         "most_keys": MOST_KEYS,
         "sales": list(SALES_EVENTS),
     }
-    now = datetime.now(UTC)
-    period = TimeRange(now - timedelta(days=SHARE_DAYS), now + timedelta(days=1))
+    current_time = datetime.now(UTC)
+    period = TimeRange(current_time - timedelta(days=SHARE_DAYS), current_time + timedelta(days=1))
     cursor = connection.cursor(row_factory=class_row(SetupState))
     state = await fetch_one(cursor, queries["state"], values)
     keys = connection.cursor(row_factory=class_row(KeyState))

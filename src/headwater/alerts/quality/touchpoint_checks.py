@@ -79,8 +79,8 @@ class TouchpointChecks:
 
     async def run(self) -> TouchpointFindings:
         """Return the findings, including those without rows."""
-        whole, *rows = await fetch_all(self._connection, queries["groups"], self._values)
-        _, _, count, _, since, looked_at = whole
+        total_row, *rows = await fetch_all(self._connection, queries["groups"], self._values)
+        _, _, count, _, since, looked_at = total_row
         groups: dict[str, list[_Group]] = defaultdict(list)
         for mark, value, number, ids, *_ in rows:
             groups[mark].append(_Group(value, number, ids))
@@ -97,12 +97,12 @@ class TouchpointChecks:
 
     async def _finding(self, kind: FindingKind, groups: list[_Group]) -> Finding:
         first_groups = groups[:MOST_PARTS]
-        examples = await self._examples([each for group in first_groups for each in group.ids])
+        examples = await self._examples([row_id for group in first_groups for row_id in group.ids])
         parts = tuple(
             FindingPart(
                 group.value,
                 group.count,
-                tuple(examples[each] for each in group.ids if each in examples),
+                tuple(examples[row_id] for row_id in group.ids if row_id in examples),
                 _SUGGESTED[kind](group.value) if kind in _SUGGESTED else None,
             )
             for group in first_groups

@@ -53,10 +53,10 @@ async def read_arrivals(
     counts_all = is_lost and not seen.clicked
     contacts = seen.other_contacts if counts_all else seen.clicked_contacts
     values["contacts"] = contacts
-    known = connection.cursor(row_factory=class_row(_Known))
+    identifier_cursor = connection.cursor(row_factory=class_row(_Known))
     orders = connection.cursor(row_factory=class_row(ArrivedOrder))
     repeated = connection.cursor(row_factory=class_row(RepeatedOrder))
-    visitor = await fetch_one(known, queries["known"], values)
+    visitor = await fetch_one(identifier_cursor, queries["known"], values)
     (waiting,) = await fetch_one(connection, queries["waiting"], values)
     return Arrivals(
         page_views=seen.others if counts_all else seen.clicked,

@@ -39,8 +39,8 @@ def blocking_directive(policies: Sequence[str], address: Wanted) -> str:
 
 def _governing(policy: str, use: Use) -> tuple[str, list[str]]:
     directives: dict[str, list[str]] = {}
-    for part in policy.split(";"):
-        name, *sources = part.split() or [""]
+    for text in policy.split(";"):
+        name, *sources = text.split() or [""]
         directives.setdefault(name.lower(), sources)
     directive = next((name for name in FALLBACKS[use] if name in directives), "")
     return directive, directives.get(directive, [])
@@ -69,12 +69,12 @@ def _matches(source: str, url: SplitResult, page: SplitResult) -> bool:
         return url.scheme in _PORTS
     if source.endswith(":") and "/" not in source:
         return _is_scheme(url.scheme, source[:-1])
-    scheme, separator, rest = source.partition("://")
+    scheme, separator, remainder = source.partition("://")
     if not separator:
-        scheme, rest = page.scheme, source
+        scheme, remainder = page.scheme, source
     if not _is_scheme(url.scheme, scheme):
         return False
-    authority, _, path = rest.partition("/")
+    authority, _, path = remainder.partition("/")
     return _is_host(authority, url) and _is_path(f"/{path}" if path else "", url.path or "/")
 
 

@@ -136,8 +136,8 @@ def _wrong_key(evidence: SiteEvidence, key: str) -> SiteFault:
 
 
 def _blocked(tag: TagFacts) -> SiteFault:
-    directives = [each for each in (tag.script_blocked_by, tag.reports_blocked_by) if each]
-    words = " and ".join(f"`{each}`" for each in dict.fromkeys(directives))
+    directives = [directive for directive in (tag.script_blocked_by, tag.reports_blocked_by) if directive]
+    words = " and ".join(f"`{directive}`" for directive in dict.fromkeys(directives))
     what = "the script" if tag.script_blocked_by else "its reports"
     parts = urlsplit(tag.source)
     origin = f"{parts.scheme}://{parts.netloc}"

@@ -64,8 +64,8 @@ class SiteTest:
     receipt_mark: int
     probe: PageProbe | None
 
-    def is_over(self, now: datetime) -> bool:
-        return now >= self.started_at + LIFETIME
+    def is_over(self, current_time: datetime) -> bool:
+        return current_time >= self.started_at + LIFETIME
 
 
 @dataclass(frozen=True)

@@ -113,12 +113,12 @@ class _Probing:
 
     def _own_tags(self, source: PageSource, page_url: str) -> Sequence[ScriptTag]:
         """Return the tracker's tags, found by key or by address."""
-        own = [
+        own_tags = [
             tag
             for tag in source.scripts
             if tag.site.startswith(KEY_PREFIX) or _resolve(page_url, tag.source) == self._target.script_url
         ]
-        return own[:MOST_TAGS]
+        return own_tags[:MOST_TAGS]
 
     async def _read_tag(
         self, tag: ScriptTag, page_url: str, page: EgressResponse, source: PageSource

@@ -79,9 +79,9 @@ class ReferenceEntry:
 
 def add_tags(document: Schema) -> None:
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
-    known = [tag for tag in _ORDER if tag in used]
+    tags = [tag for tag in _ORDER if tag in used]
     document["tags"] = [
-        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*known, *sorted(used - {*known})]
+        {"name": tag, "description": ABOUT.get(tag, "")} for tag in [*tags, *sorted(used - {*tags})]
     ]
 
 
@@ -184,7 +184,7 @@ def _named(kind: str, schema: Schema, parts: Schema) -> str:
 
 
 def _values(schema: Schema) -> list[Any]:
-    for part in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
-        if "enum" in part:
-            return [value for value in part["enum"] if value is not None]
+    for subschema in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        if "enum" in subschema:
+            return [value for value in subschema["enum"] if value is not None]
     return []

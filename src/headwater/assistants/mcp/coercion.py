@@ -36,8 +36,8 @@ def _coerced(value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _exact(value: Any) -> Any:
     if isinstance(value, float):
-        whole = abs(value) < _EXACT and value.is_integer()
-        return int(value) if whole else Decimal(repr(value))
+        is_whole = abs(value) < _EXACT and value.is_integer()
+        return int(value) if is_whole else Decimal(repr(value))
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
         return {name: _exact(member) for name, member in members.items()}

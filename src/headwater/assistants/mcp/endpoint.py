@@ -86,8 +86,8 @@ class SpaceEndpoint:
             await _answer(Unavailable())(scope, receive, send)
             return
         manager = self._streaming if _may_stream(Headers(scope=scope)) else self._plain
-        kept = [header for header in scope["headers"] if header[0] not in _REPLACED_HEADERS]
-        scope["headers"] = [*kept, *_REPLACED_HEADERS.items()]
+        headers = [header for header in scope["headers"] if header[0] not in _REPLACED_HEADERS]
+        scope["headers"] = [*headers, *_REPLACED_HEADERS.items()]
         await manager.handle_request(scope, _replay(body, receive), send)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:

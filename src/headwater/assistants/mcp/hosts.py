@@ -45,5 +45,5 @@ def _is_loopback(origin: str) -> bool:
     except ValueError:
         return False
     bare = not (parts.path or parts.query or parts.fragment or parts.username)
-    named = parts.hostname in ("127.0.0.1", "localhost", "::1")
-    return bare and named and parts.scheme in _STANDARD_PORTS
+    is_named = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    return bare and is_named and parts.scheme in _STANDARD_PORTS

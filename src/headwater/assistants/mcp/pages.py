@@ -20,9 +20,9 @@ PAGING = (PER_PAGE, NEXT_PAGE)
 def paged(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return arguments with the number of rows per page. Raise Invalid for too many."""
     query = JsonInput({PER_PAGE.name: arguments.get(PER_PAGE.name)})
-    most = PER_PAGE.read(query)
+    per_page = PER_PAGE.read(query)
     query.finish()
-    return {**arguments, PER_PAGE.name: most}
+    return {**arguments, PER_PAGE.name: per_page}
 
 
 def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:

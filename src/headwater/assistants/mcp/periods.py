@@ -17,15 +17,17 @@ DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; 
 PERIODS = (PERIOD, *DATES.parameters)
 
 
-def with_dates(arguments: dict[str, Any], space: Space, now: datetime, default: str = "") -> dict[str, Any]:
+def with_dates(
+    arguments: dict[str, Any], space: Space, current_time: datetime, default: str = ""
+) -> dict[str, Any]:
     """Replace a period in words by dates, using `default` without any. Raise Invalid."""
     dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
-    today = now.astimezone(space.zone).date()
+    today = current_time.astimezone(space.zone).date()
     dates = read_period(query, PERIOD, today, dated=dated, default=default)
     query.finish()
-    rest = {name: value for name, value in arguments.items() if name != PERIOD.name}
-    return rest if dates is None else {**rest, **written(dates)}
+    other_arguments = {name: value for name, value in arguments.items() if name != PERIOD.name}
+    return other_arguments if dates is None else {**other_arguments, **written(dates)}
 
 
 def written(dates: DateSpan) -> dict[str, str]:

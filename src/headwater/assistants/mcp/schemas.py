@@ -52,11 +52,11 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
     if not short.get("required"):
         del short["required"]
     properties = cast("dict[str, Schema]", short.get("properties", {}))
-    for part in properties.values():
-        if part.get("description") in STAND_ELSEWHERE:
-            del part["description"]
+    for member in properties.values():
+        if member.get("description") in STAND_ELSEWHERE:
+            del member["description"]
     if properties and not with_null:
-        short["properties"] = {name: _without_null(part) for name, part in properties.items()}
+        short["properties"] = {name: _without_null(member) for name, member in properties.items()}
     return short
 
 
@@ -76,8 +76,8 @@ def outline(schema: Schema) -> Schema | None:
 def _without_null(schema: Schema) -> Schema:
     if "anyOf" in schema:
         choices = [choice for choice in cast("list[Schema]", schema["anyOf"]) if choice != NULL]
-        rest = {name: part for name, part in schema.items() if name != "anyOf"}
-        return {**choices[0], **rest} if len(choices) == 1 else {**rest, "anyOf": choices}
+        other_members = {name: value for name, value in schema.items() if name != "anyOf"}
+        return {**choices[0], **other_members} if len(choices) == 1 else {**other_members, "anyOf": choices}
     if "type" in schema:
         names = [name for name in _type_names(schema) if name != "null"]
         return {**schema, "type": _one_or_list(names)}
@@ -89,14 +89,14 @@ def _short(schema: Schema) -> Schema:
         return _short_object(schema)
     if (words := _long_list(schema)) is not None:
         return {"type": "string", "description": words}
-    kept = {name: part for name, part in schema.items() if name not in _RULES}
-    if isinstance(kept.get("items"), dict):
-        kept["items"] = _short(kept["items"])
-    if kept.get("enum") == [0, 1]:  # the description says so
-        del kept["enum"]
-    if isinstance(kept.get("anyOf"), list):
-        return _short_choice(kept)
-    return kept
+    members = {name: value for name, value in schema.items() if name not in _RULES}
+    if isinstance(members.get("items"), dict):
+        members["items"] = _short(members["items"])
+    if members.get("enum") == [0, 1]:  # the description says so
+        del members["enum"]
+    if isinstance(members.get("anyOf"), list):
+        return _short_choice(members)
+    return members
 
 
 def _long_list(schema: Schema) -> str | None:
@@ -109,10 +109,10 @@ def _long_list(schema: Schema) -> str | None:
 def _short_choice(schema: Schema) -> Schema:
     """Merge a choice between types into a list of types, if only the type differs."""
     choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
-    rest = {name: part for name, part in schema.items() if name != "anyOf"}
+    other_members = {name: value for name, value in schema.items() if name != "anyOf"}
     if any(choice.keys() != {"type"} for choice in choices):
-        return {**rest, "anyOf": _distinct(choices)}
-    return {"type": _types(choices), **rest}
+        return {**other_members, "anyOf": _distinct(choices)}
+    return {"type": _types(choices), **other_members}
 
 
 def _types(schemas: list[Schema]) -> str | list[str]:
@@ -130,16 +130,16 @@ def _one_or_list(names: list[str]) -> str | list[str]:
 
 
 def _distinct(schemas: list[Schema]) -> list[Schema]:
-    return [schema for place, schema in enumerate(schemas) if schema not in schemas[:place]]
+    return [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
 
 
 def _short_object(schema: Schema) -> Schema:
     members = cast("dict[str, Schema]", schema["properties"])
-    properties = {name: _short(part) for name, part in members.items()}
+    properties = {name: _short(value) for name, value in members.items()}
     plain, patterns = _fold(properties, set(schema.get("required", ())))
-    rest = {name: part for name, part in schema.items() if name not in ("properties", *_RULES)}
+    other_members = {name: value for name, value in schema.items() if name not in ("properties", *_RULES)}
     described = {"properties": plain, "patternProperties": patterns}
-    return {**rest, **{name: part for name, part in described.items() if part}}
+    return {**other_members, **{name: value for name, value in described.items() if value}}
 
 
 def _fold(properties: dict[str, Schema], required: set[str]) -> tuple[dict[str, Schema], Schema]:

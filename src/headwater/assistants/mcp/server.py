@@ -131,8 +131,8 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
     uri = str(params.uri)
     resource = RESOURCES.get(uri)
     if resource is None:
-        known = ", ".join(RESOURCES)
-        message = f"There is no resource {shorten(uri)}. There are: {known}."
+        uris = ", ".join(RESOURCES)
+        message = f"There is no resource {shorten(uri)}. There are: {uris}."
         raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": shorten(uri)})
     text = await resource.read(_tool_context(context))
     contents = TextResourceContents(uri=uri, mime_type=resource.mime_type, text=text)
@@ -146,8 +146,8 @@ async def _list_prompts(_: Context, __: PaginatedRequestParams | None) -> ListPr
 async def _get_prompt(_: Context, params: GetPromptRequestParams) -> GetPromptResult:
     prompt = PROMPTS.get(params.name)
     if prompt is None:
-        known = ", ".join(PROMPTS)
-        message = f"There is no prompt {shorten(params.name)}. There are: {known}."
+        names = ", ".join(PROMPTS)
+        message = f"There is no prompt {shorten(params.name)}. There are: {names}."
         raise MCPError(code=INVALID_PARAMS, message=message)
     try:
         return render_prompt(prompt, params.arguments or {})

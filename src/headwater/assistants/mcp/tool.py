@@ -117,7 +117,7 @@ def _filled(schema: Schema) -> Schema:
     """Return a schema without the blank text that queries allow."""
     if "anyOf" not in schema:
         return schema
-    return schema | {"anyOf": [each for each in schema["anyOf"] if each != BLANK]}
+    return schema | {"anyOf": [choice for choice in schema["anyOf"] if choice != BLANK]}
 
 
 def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
@@ -132,7 +132,7 @@ def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
 
 def without_values(schema: Schema) -> Schema:
     """Return an argument's schema without its values and default, which another tool lists."""
-    short = {name: part for name, part in schema.items() if name not in ("enum", "default")}
+    short = {name: value for name, value in schema.items() if name not in ("enum", "default")}
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
@@ -146,7 +146,7 @@ def partial(row: Schema) -> Schema:
     """Return an object's schema with all members optional."""
     if "anyOf" in row:
         return {"anyOf": [partial(choice) for choice in row["anyOf"]]}
-    return {name: part for name, part in row.items() if name != "required"}
+    return {name: value for name, value in row.items() if name != "required"}
 
 
 def make_schema(answer: type[Struct] | Mapping[str, Any]) -> Schema:
@@ -164,7 +164,7 @@ def without_words(schema: Schema) -> Schema:
     """Return a schema without descriptions, for self-explanatory members."""
     members: dict[str, Schema] = schema["properties"]
     plain = {
-        name: {key: part for key, part in member.items() if key != "description"}
+        name: {key: value for key, value in member.items() if key != "description"}
         for name, member in members.items()
     }
     return {**schema, "properties": plain}

@@ -59,19 +59,19 @@ class HostedClients:
         """Return the client whose id is `url`. Concurrent callers share one request. Raise OAuthError."""
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
-        known = self._known.get(url)
-        if known is None or known.until <= time.monotonic():
-            known = await self._join(url)
-        if isinstance(known.outcome, OAuthError):
-            raise replace(known.outcome)  # a raised error gathers its traceback
-        return known.outcome
+        cached = self._known.get(url)
+        if cached is None or cached.until <= time.monotonic():
+            cached = await self._join(url)
+        if isinstance(cached.outcome, OAuthError):
+            raise replace(cached.outcome)  # a raised error gathers its traceback
+        return cached.outcome
 
     def recall(self, url: str) -> OAuthClient | None:
         """Return a fetched client that is still fresh, or None."""
-        known = self._known.get(url)
-        if known is None or known.until <= time.monotonic() or isinstance(known.outcome, OAuthError):
+        cached = self._known.get(url)
+        if cached is None or cached.until <= time.monotonic() or isinstance(cached.outcome, OAuthError):
             return None
-        return known.outcome
+        return cached.outcome
 
     async def _join(self, url: str) -> _Known:
         task = self._under_way.get(url)
@@ -84,17 +84,17 @@ class HostedClients:
         self._count(url)
         try:
             answer = await self._request(url)
-            known = _Known(
+            client = _Known(
                 read_document(url, _read_json(answer), self._brand),
                 time.monotonic() + fresh_seconds(answer.headers.get("cache-control", "")),
             )
         except OAuthError as error:
-            known = _Known(error, time.monotonic() + FAILURE_SECONDS)
-        self._known[url] = known
+            client = _Known(error, time.monotonic() + FAILURE_SECONDS)
+        self._known[url] = client
         self._known.move_to_end(url)
         while len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
-        return known
+        return client
 
     async def _request(self, url: str) -> EgressResponse:
         try:
@@ -105,9 +105,9 @@ class HostedClients:
 
     def _count(self, url: str) -> None:
         """Raise OAuthError if the URL's host has had its requests for this minute."""
-        now = time.monotonic()
-        if now - self._minute >= 60:
-            self._minute = now
+        current_time = time.monotonic()
+        if current_time - self._minute >= 60:
+            self._minute = current_time
             self._requests.clear()
         host = urlsplit(url).netloc
         if self._requests[host] >= PER_HOST_A_MINUTE:

@@ -84,21 +84,21 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
     name = _name(metadata.get("client_name"), brand)
     _refuse_secrets(metadata, "invalid_client_metadata")
     uris = _addresses(metadata.get("redirect_uris"))
-    kept = tuple(dict.fromkeys(uri for uri in uris if _accepted(uri, hosts)))
-    if not kept:
+    redirects = tuple(dict.fromkeys(uri for uri in uris if _accepted(uri, hosts)))
+    if not redirects:
         refused = {uri[:200]: _refusal(uri, hosts) for uri in uris[:5]}
         refusals = "; ".join(f"{uri} {refusal}" for uri, refusal in refused.items())
         raise OAuthError("invalid_redirect_uri", f"No redirect URI can be used: {refusals or 'none'}.")
-    return Registration(name, kept, _recorded(metadata))
+    return Registration(name, redirects, _recorded(metadata))
 
 
 def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthClient:
     """Return the client of a metadata document at `url`. Raise OAuthError, also if any redirect address is
     bad.
     """
-    own = read_redirect(url)
-    if isinstance(own, RedirectRefusal):
-        raise OAuthError("invalid_client", f"The client_id {own}.", 401)
+    own_redirect = read_redirect(url)
+    if isinstance(own_redirect, RedirectRefusal):
+        raise OAuthError("invalid_client", f"The client_id {own_redirect}.", 401)
     if metadata.get("client_id") != url:
         raise _bad_document("client_id is not the document's own URL")
     if metadata.get("token_endpoint_auth_method") != "none":
@@ -111,10 +111,10 @@ def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthCli
         raise _bad_document(error.description.rstrip(".")) from None
     for uri in uris:
         redirect = read_redirect(uri)
-        why = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own)
+        why = redirect if isinstance(redirect, RedirectRefusal) else refuse_hosted(redirect, own_redirect)
         if why is not None:
             raise _bad_document(f"redirect URI {uri[:200]} {why}")
-    return OAuthClient(url, name, tuple(dict.fromkeys(uris)), own.host)
+    return OAuthClient(url, name, tuple(dict.fromkeys(uris)), own_redirect.host)
 
 
 def _bad_document(why: str) -> OAuthError:
@@ -175,10 +175,10 @@ def _refuse_secrets(metadata: Mapping[str, Any], code: Any) -> None:
 
 
 def _recorded(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
-    kept |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
+    texts = {name: metadata[name] for name in RECORDED_TEXTS if isinstance(metadata.get(name), str)}
+    texts |= {name: metadata[name] for name in RECORDED_LISTS if _is_texts(metadata.get(name))}
     return {
-        name: value for name, value in kept.items() if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
+        name: value for name, value in texts.items() if len(msgspec.json.encode(value)) <= LONGEST_RECORDED
     }
 
 

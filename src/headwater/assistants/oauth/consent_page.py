@@ -147,16 +147,16 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
         if choice is None:
             return _page(request, consent, offer, status=422, problem="Choose a Space.")
         user_id = consent.visitor.user.id
-        wanted = consent.request
+        client_request = consent.request
         new = NewCode(
             space_id=choice.space_id,
             user_id=user_id,
             consent=form.text(TOKEN),
-            client_id=wanted.client.id,
-            client_name=wanted.client.display_name,
-            redirect_uri=wanted.redirect.text,
-            code_challenge=wanted.code_challenge,
-            resource=wanted.resource,
+            client_id=client_request.client.id,
+            client_name=client_request.client.display_name,
+            redirect_uri=client_request.redirect.text,
+            code_challenge=client_request.code_challenge,
+            resource=client_request.resource,
         )
         code = await make_code(connection, new)
     if code is None:

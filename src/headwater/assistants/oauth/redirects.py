@@ -157,8 +157,8 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
     if redirect.scheme == "https":
         on_list = redirect.host in hosts and redirect.port in (None, "443")
         return None if on_list else RedirectRefusal.UNKNOWN_HOST
-    known = redirect.scheme in APPLICATION_SCHEMES or _REVERSE_DNS.fullmatch(redirect.scheme)
-    return None if known else RedirectRefusal.UNKNOWN_SCHEME
+    is_known = redirect.scheme in APPLICATION_SCHEMES or _REVERSE_DNS.fullmatch(redirect.scheme)
+    return None if is_known else RedirectRefusal.UNKNOWN_SCHEME
 
 
 def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
@@ -171,9 +171,12 @@ def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | Non
 
 
 def find_registered(registered: Collection[str], uri: str) -> Redirect | None:
-    wanted = read_redirect(uri)
-    if isinstance(wanted, RedirectRefusal):
+    redirect = read_redirect(uri)
+    if isinstance(redirect, RedirectRefusal):
         return None
-    known = map(read_redirect, registered)
-    same = (isinstance(own, Redirect) and own.is_same_as(wanted) for own in known)
-    return wanted if any(same) else None
+    known_redirects = map(read_redirect, registered)
+    same = (
+        isinstance(known_redirect, Redirect) and known_redirect.is_same_as(redirect)
+        for known_redirect in known_redirects
+    )
+    return redirect if any(same) else None

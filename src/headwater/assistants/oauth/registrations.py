@@ -25,13 +25,13 @@ LONGEST_ID = 128
 
 async def count_registration(connection: AsyncConnection, address: str) -> None:
     """Count a registration from an address. Raise OAuthError over PER_HOUR."""
-    taken = await take_attempt(connection, "registration", address, PER_HOUR, HOUR)
-    if not taken.admitted:
+    is_allowed = await take_attempt(connection, "registration", address, PER_HOUR, HOUR)
+    if not is_allowed.admitted:
         raise OAuthError(
             "temporarily_unavailable",
             f"Too many registrations from your address: at most {PER_HOUR} an hour.",
             429,
-            {"Retry-After": str(taken.retry_after)},
+            {"Retry-After": str(is_allowed.retry_after)},
         )
 
 

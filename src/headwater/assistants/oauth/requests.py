@@ -66,9 +66,9 @@ class ReplyTarget:
 
     def _with(self, answer: Mapping[str, str]) -> str:
         state = {} if self.state is None else {"state": self.state}
-        added = urlencode({**answer, **state, "iss": self.issuer})
+        answer_query = urlencode({**answer, **state, "iss": self.issuer})
         joint = "&" if "?" in self.redirect_uri else "?"
-        return f"{self.redirect_uri}{joint}{added}"
+        return f"{self.redirect_uri}{joint}{answer_query}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def read_parameters(query: bytes) -> AuthorizationParameters:
         )
     except ValueError:
         raise UntrustedRequest("The address cannot be read.") from None
-    if any("\0" in part for pair in pairs for part in pair):
+    if any("\0" in text for pair in pairs for text in pair):
         raise UntrustedRequest("The address holds a NUL character.")
     values: dict[str, list[str]] = {}
     for name, value in pairs:

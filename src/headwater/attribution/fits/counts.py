@@ -30,8 +30,8 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
         sets[members] = sets.get(members, 0) + int(journeys.counts[kind])
     return {
         "transitions": [
-            [names[left], names[entered], int(transitions[left, entered])]
-            for left, entered in np.argwhere(transitions > 0).tolist()
+            [names[origin], names[entered], int(transitions[origin, entered])]
+            for origin, entered in np.argwhere(transitions > 0).tolist()
         ],
         "source_sets": [
             [[name_of(number) for number in journeys.sources if members >> number & 1], count]
@@ -58,8 +58,8 @@ def compute_weights(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
     sources = _list_sources(counts)
     states = {name: state for state, name in enumerate(_name_states(sources))}
     transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)
-    for left, entered, count in counts["transitions"]:
-        transitions[states[left], states[entered]] = count
+    for origin, entered, count in counts["transitions"]:
+        transitions[states[origin], states[entered]] = count
     sets = counts["source_sets"]
     conversions = np.array([count for _, count in sets], dtype=np.float64)
     members = np.array([[name in names for name in sources] for names, _ in sets], dtype=np.bool_)
@@ -76,7 +76,7 @@ def _name_states(sources: Sequence[str]) -> list[str]:
 
 def _list_sources(counts: Mapping[str, Any]) -> list[str]:
     """Return the counted sources: built-in ones by number, then others by name."""
-    met = {name for left, entered, _ in counts["transitions"] for name in (left, entered)}
+    met = {name for origin, entered, _ in counts["transitions"] for name in (origin, entered)}
     met -= {_START, _CONVERSION, _NULL}
     return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))
 
@@ -84,7 +84,10 @@ def _list_sources(counts: Mapping[str, Any]) -> list[str]:
 def _round_to_billionths(sources: Sequence[str], weights: FloatArray) -> dict[str, Decimal]:
     """Round weights down, and add the remaining billionths where most was lost."""
     exact = weights * BILLION
-    whole = np.floor(exact).astype(np.int64)
-    left_over = BILLION - int(whole.sum()) if whole.any() else 0
-    whole[np.argsort(whole - exact, kind="stable")[:left_over]] += 1
-    return {sources[at]: Decimal(int(whole[at])) / BILLION for at in np.flatnonzero(whole).tolist()}
+    whole_parts = np.floor(exact).astype(np.int64)
+    left_over = BILLION - int(whole_parts.sum()) if whole_parts.any() else 0
+    whole_parts[np.argsort(whole_parts - exact, kind="stable")[:left_over]] += 1
+    return {
+        sources[index]: Decimal(int(whole_parts[index])) / BILLION
+        for index in np.flatnonzero(whole_parts).tolist()
+    }

@@ -45,10 +45,10 @@ def estimate(
         low, high = np.percentile(resamples[model], BOUNDS, axis=0)
         estimates[model] = sorted(
             (
-                Estimate(name, float(weights[at]), float(low[at]), float(high[at]))
-                for at, name in enumerate(names)
+                Estimate(name, float(weights[index]), float(low[index]), float(high[index]))
+                for index, name in enumerate(names)
             ),
-            key=lambda each: (-each.weight, each.source),
+            key=lambda item: (-item.weight, item.source),
         )
     return estimates
 
@@ -66,9 +66,9 @@ def _resamples(journeys: JourneyKinds, weighers: Mapping[str, Weigh], seed: int)
     dice = np.random.Generator(np.random.PCG64(seed))
     contacts = int(journeys.contacts.max(initial=-1)) + 1
     weights = {model: np.zeros((RESAMPLES, len(journeys.sources))) for model in weighers}
-    for at in range(RESAMPLES):
+    for index in range(RESAMPLES):
         drawn = dice.poisson(1.0, contacts).astype(np.float64)
         counts = journeys.counted(drawn)
         for model, weigh in weighers.items():
-            weights[model][at] = weigh(counts)
+            weights[model][index] = weigh(counts)
     return weights

@@ -125,7 +125,7 @@ def _steps(
     for kind, (source_ids, converted) in enumerate(kinds):
         end = states + (CONVERSION if converted else NULL)
         path = [START, *(state_of[source] for source in source_ids), end]
-        steps += [left * states + entered for left, entered in pairwise(path)]
+        steps += [previous * states + entered for previous, entered in pairwise(path)]
         step_kinds += [kind] * (len(path) - 1)
     return _column(step_kinds), _column(steps)
 

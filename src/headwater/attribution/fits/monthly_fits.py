@@ -42,9 +42,11 @@ class MonthlyFit:
     """The reason the last attempt failed, if it did."""
 
 
-async def start_monthly(connection: AsyncConnection, space: Space, event_name: str, now: datetime) -> None:
+async def start_monthly(
+    connection: AsyncConnection, space: Space, event_name: str, current_time: datetime
+) -> None:
     """Train monthly for an event name, from next month on."""
-    values = {"event_name": event_name, "next_at": next_after(now, space.zone)}
+    values = {"event_name": event_name, "next_at": next_after(current_time, space.zone)}
     await connection.execute(queries["start"], {"space_id": space.id, **values})
 
 
@@ -78,22 +80,22 @@ class MonthlyFitter:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def run(self, space_id: int, now: datetime) -> int:
+    async def run(self, space_id: int, current_time: datetime) -> int:
         """Make a Space's due fits, and return their number."""
         number = 0
-        while await self._run_next(space_id, now):
+        while await self._run_next(space_id, current_time):
             number += 1
         return number
 
-    async def _run_next(self, space_id: int, now: datetime) -> bool:
+    async def _run_next(self, space_id: int, current_time: datetime) -> bool:
         async with self._database.transaction() as connection:
             space = await fetch_space(connection, space_id)
-            values = {"space_id": space_id, "now": now, "again": now + AGAIN}
+            values = {"space_id": space_id, "now": current_time, "again": current_time + AGAIN}
             row = await fetch_optional(connection, queries["claim"], values)
         if row is None:
             return False
         (event_name,) = row
-        error = await self._make(space, event_name, now)
+        error = await self._make(space, event_name, current_time)
         async with self._database.transaction() as connection:
             await connection.execute(
                 queries["finish"],
@@ -101,15 +103,15 @@ class MonthlyFitter:
                     "space_id": space_id,
                     "event_name": event_name,
                     "error": error,
-                    "next_at": next_after(now, space.zone),
+                    "next_at": next_after(current_time, space.zone),
                 },
             )
         fits.labels("made" if error is None else "refused").inc()
         return True
 
-    async def _make(self, space: Space, event_name: str, now: datetime) -> str | None:
+    async def _make(self, space: Space, event_name: str, current_time: datetime) -> str | None:
         """Make a fit current. Return the reason if it could not be made."""
-        first, last = months_before(now, space.zone)
+        first, last = months_before(current_time, space.zone)
         request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
         name = f"{event_name} to {last:%Y-%m}"
         try:

@@ -76,10 +76,10 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
     )
     if row is None:
         raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
-    made = {"space_id": space_id, "fit_id": row[0]}
+    fit_values = {"space_id": space_id, "fit_id": row[0]}
     rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.get_name)
-    await connection.execute(queries["put_weights"], made | rows)
-    await connection.execute(queries["choose_first"], made)
+    await connection.execute(queries["put_weights"], fit_values | rows)
+    await connection.execute(queries["choose_first"], fit_values)
     return await fetch_fit(connection, space_id, row[0])
 
 
@@ -119,12 +119,13 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
     counted = make_digest(request, count_journeys(journeys, sources.get_name))
-    made = compute_weights(fit.counts)
+    weights = compute_weights(fit.counts)
     stored = await fetch_weights(connection, space_id, fit.id)
     return FitCheck(
         reproduced=make_digest(request, fit.counts) == fit.digest
         and all(
-            abs(each.weight - made[each.model].get(each.source, Decimal())) <= _TOLERANCE for each in stored
+            abs(weight.weight - weights[weight.model].get(weight.source, Decimal())) <= _TOLERANCE
+            for weight in stored
         ),
         same_data=counted == fit.digest,
     )
@@ -158,13 +159,13 @@ def _weigh(
     """Return columns of weights and intervals. The digest seeds the resamples."""
     exact = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
-    rows = [(model, each) for model, of_model in estimates.items() for each in of_model]
+    rows = [(model, weight) for model, of_model in estimates.items() for weight in of_model]
     return {
         "models": array([model for model, _ in rows]),
-        "sources": array([each.source for _, each in rows]),
-        "weights": array([_text(_weight(exact[model], each)) for model, each in rows]),
-        "lows": array([_text(Decimal(each.low)) for _, each in rows]),
-        "highs": array([_text(Decimal(each.high)) for _, each in rows]),
+        "sources": array([weight.source for _, weight in rows]),
+        "weights": array([_text(_weight(exact[model], weight)) for model, weight in rows]),
+        "lows": array([_text(Decimal(weight.low)) for _, weight in rows]),
+        "highs": array([_text(Decimal(weight.high)) for _, weight in rows]),
     }
 
 

@@ -73,14 +73,14 @@ def note_added(
         connection.execute(NOTE_ADDED, values)
 
 
-def make_forgetting_duty(seconds: float = LOOK_SECONDS, kept: timedelta = KEPT) -> Duty:
+def make_forgetting_duty(seconds: float = LOOK_SECONDS, retention: timedelta = KEPT) -> Duty:
 
     def waiting(connection: Connection[Any]) -> list[int]:
-        values = {"before": datetime.now(UTC) - kept}
+        values = {"before": datetime.now(UTC) - retention}
         return [space_id for (space_id,) in connection.execute(queries["outdated"], values)]
 
     def attend(connection: Connection[Any], space_id: int) -> bool:
-        forget(connection, space_id, datetime.now(UTC) - kept)
+        forget(connection, space_id, datetime.now(UTC) - retention)
         return False
 
     return Duty(waiting, attend, pause_seconds=seconds, name="history")

@@ -66,13 +66,13 @@ class PastReader:
         }
 
     async def families(self) -> list[Family]:
-        added = await self._fetch_added()
+        added_rows = await self._fetch_added()
         former_events = await self._fetch("former_events")
         former_touches = await self._fetch("former_touchpoints")
-        contacts = array(await self._find_contacts(added, former_events, former_touches))
+        contacts = array(await self._find_contacts(added_rows, former_events, former_touches))
         merges = [_merge_span(self._span, *row) for row in await self._fetch("merges", contact_ids=contacts)]
         events = await self._fetch("events", contact_ids=contacts)
-        versions = _Versions(self._span, added)
+        versions = _Versions(self._span, added_rows)
         event_versions = list(versions.list_events(events, former_events))
         if not event_versions:
             return []
@@ -81,23 +81,26 @@ class PastReader:
         return gather_families(event_versions, touch_versions, merges)
 
     async def _fetch_added(self) -> _Added:
-        added = _Added({}, {})
+        added_rows = _Added({}, {})
         for revision, event_ids, touch_ids in await self._fetch("added"):
             for event_id in unpack_ids(event_ids).tolist():
-                added.events[event_id] = revision
+                added_rows.events[event_id] = revision
             for touch_id in unpack_ids(touch_ids).tolist():
-                added.touches.setdefault(touch_id, []).append(revision)
-        return added
+                added_rows.touches.setdefault(touch_id, []).append(revision)
+        return added_rows
 
     async def _find_contacts(
-        self, added: _Added, former_events: Sequence[Row], former_touches: Sequence[Row]
+        self, added_rows: _Added, former_events: Sequence[Row], former_touches: Sequence[Row]
     ) -> list[int]:
         """Return the current contacts of all changed rows."""
         contacts = {row[1] for row in (*former_events, *former_touches)}
-        for name, ids in (("contacts_of_events", added.events), ("contacts_of_touchpoints", added.touches)):
+        for name, ids in (
+            ("contacts_of_events", added_rows.events),
+            ("contacts_of_touchpoints", added_rows.touches),
+        ):
             if ids:
                 contacts.update(row[0] for row in await self._fetch(name, ids=array(ids)))
-        contacts.update(part for pair in await self._fetch("merged_since") for part in pair)
+        contacts.update(contact for pair in await self._fetch("merged_since") for contact in pair)
         return [row[0] for row in await self._fetch("survivors", ids=array(contacts))]
 
     async def _fetch(self, name: str, **values: Any) -> list[Row]:
@@ -115,17 +118,17 @@ _RANKS = {
 class _Versions:
     """Makes versions of current and former rows."""
 
-    def __init__(self, span: PastSpan, added: _Added) -> None:
-        self._span, self._added = span, added
+    def __init__(self, span: PastSpan, added_rows: _Added) -> None:
+        self._span, self._added = span, added_rows
 
-    def list_events(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
+    def list_events(self, current_rows: Iterable[Row], former: Collection[Row]) -> Iterable[EventVersion]:
         successors = {(row[10], row[8]) for row in former if row[10] is not None}
         last: dict[int, int] = {}
 
         def version(row: Row, end: int, end_cause: ChangeCause) -> EventVersion:
-            event_id, contact_id, name, at, amount, currency, is_upsell, from_page = row[:8]
+            event_id, contact_id, name, occurred_at, amount, currency, is_upsell, from_page = row[:8]
             revision = self._added.events.get(event_id)
-            cause = ChangeCause.NEW_EVENTS if at >= self._span.taken_at else ChangeCause.LATE_EVENTS
+            cause = ChangeCause.NEW_EVENTS if occurred_at >= self._span.taken_at else ChangeCause.LATE_EVENTS
             if (event_id, revision) in successors:
                 cause = ChangeCause.REPLACEMENTS
             born = ALWAYS if revision is None else make_moment(revision, _RANKS[cause])
@@ -135,7 +138,7 @@ class _Versions:
                 event_id,
                 contact_id,
                 name,
-                at,
+                occurred_at,
                 amount,
                 currency,
                 is_upsell,
@@ -148,7 +151,7 @@ class _Versions:
 
         for row in former:
             yield version(row, make_moment(row[8], Rank.EVENTS_CHANGED), ChangeCause(row[9]))
-        for row in present:
+        for row in current_rows:
             yield version(row, NEVER, ChangeCause.EDITS)
 
     # A touchpoint that was added, withdrawn and added again has a gap; a reclassified one has none:
@@ -156,20 +159,20 @@ class _Versions:
     #     added 3       withdrawn 5      added 8        reclassified 9
     #     ├──── former ──┤               ├─── former ────┼─── present ─────▶
 
-    def list_touches(self, present: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
-        made = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
+    def list_touches(self, current_rows: Iterable[Row], former: Collection[Row]) -> Iterable[TouchVersion]:
+        creations = {touch_id: sorted(times) for touch_id, times in self._added.touches.items()}
         last: dict[int, int] = {}
 
         def find_start(touch_id: int, until: int) -> tuple[int, ChangeCause]:
             if touch_id in last:
                 return last[touch_id], ChangeCause.CLASSIFICATION
-            times = made.get(touch_id, [])
+            times = creations.get(touch_id, [])
             if times and times[0] < until:
                 return make_moment(times.pop(0), Rank.TOUCHES_NEW), ChangeCause.LATE_TOUCHES
             return ALWAYS, ChangeCause.LATE_TOUCHES
 
         for row in former:
-            touch_id, contact_id, at, source_id, tag_set_id, until, why = row
+            touch_id, contact_id, occurred_at, source_id, tag_set_id, until, why = row
             cause = ChangeCause(why)
             start, start_cause = find_start(touch_id, until)
             last.pop(touch_id, None)
@@ -178,14 +181,14 @@ class _Versions:
             if not gone:
                 last[touch_id] = end
             yield TouchVersion(
-                touch_id, contact_id, at, source_id, tag_set_id, start, end, start_cause, cause
+                touch_id, contact_id, occurred_at, source_id, tag_set_id, start, end, start_cause, cause
             )
-        for touch_id, contact_id, at, source_id, tag_set_id in present:
+        for touch_id, contact_id, occurred_at, source_id, tag_set_id in current_rows:
             start, start_cause = find_start(touch_id, NEVER)
             yield TouchVersion(
                 touch_id,
                 contact_id,
-                at,
+                occurred_at,
                 source_id,
                 tag_set_id,
                 start,
@@ -195,8 +198,10 @@ class _Versions:
             )
 
 
-def _merge_span(span: PastSpan, merged_id: int, survivor_id: int, made: int, undone: int | None) -> MergeSpan:
-    start = make_moment(made, Rank.MERGED) if made > span.revision else ALWAYS
+def _merge_span(
+    span: PastSpan, merged_id: int, survivor_id: int, merged_at: int, undone: int | None
+) -> MergeSpan:
+    start = make_moment(merged_at, Rank.MERGED) if merged_at > span.revision else ALWAYS
     return MergeSpan(
         merged_id, survivor_id, start, NEVER if undone is None else make_moment(undone, Rank.MERGED)
     )

@@ -72,8 +72,8 @@ class Latest(NamedTuple):
 async def fetch_latest(connection: AsyncConnection, space_id: int) -> Latest:
     """Return the latest visible revision."""
     row = await fetch_one(connection, queries["latest"], {"space_id": space_id})
-    revision, era, known_from, at = row
-    return Latest(Point(revision, era), known_from, at)
+    revision, era, known_from, taken_at = row
+    return Latest(Point(revision, era), known_from, taken_at)
 
 
 async def fetch_revision_at(connection: AsyncConnection, space_id: int, moment: datetime) -> int | None:

@@ -105,9 +105,9 @@ def gather_families(
     """Return the families with events."""
     merged: dict[int, int] = {}
     for merge in merges:
-        one, other = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
-        if one != other:
-            merged[max(one, other)] = min(one, other)
+        one, another = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
+        if one != another:
+            merged[max(one, another)] = min(one, another)
     families: dict[int, Family] = {}
     for event in events:
         families.setdefault(_find_root(event.contact_id, merged), Family()).events.append(event)
@@ -214,19 +214,19 @@ class FamilyHistory:
 
     def _order_steps(self) -> Iterator[_Step]:
         """A changed order decides whether orders from its second on are first."""
-        added: set[int] = set()
+        seen: set[int] = set()
         for order in self._orders:
             second = order.at - order.at % _SECOND
-            if order.id not in added:
-                added.add(order.id)
+            if order.id not in seen:
+                seen.add(order.id)
                 yield _Step(order.start, order.start_cause, second)
             yield _Step(order.end, order.end_cause, second)
 
     def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
         """Return the moments, in order, at which an event can change, with causes."""
-        born, at = versions[0].start, versions[0].at
+        born, occurred_at = versions[0].start, versions[0].at
         first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
-        steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= at}
+        steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= occurred_at}
         for version in versions:
             steps[version.end] = version.end_cause
         steps[born] = versions[0].start_cause
@@ -278,8 +278,8 @@ class FamilyHistory:
                 firsts[owner] = sorted([*firsts.get(owner, ()), (order.at // _SECOND, order.id)])[:2]
         return firsts
 
-    def _touches_until(self, at: int) -> list[TouchVersion]:
-        end = bisect_left(self._touches, at + 1, key=lambda touch: touch.at)
+    def _touches_until(self, occurred_at: int) -> list[TouchVersion]:
+        end = bisect_left(self._touches, occurred_at + 1, key=lambda touch: touch.at)
         self.work += end
         return self._touches[:end]
 

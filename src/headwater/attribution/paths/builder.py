@@ -159,19 +159,19 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
     the change; `parts` has the events of each segment.
     """
     changed = np.unique(event_ids)
-    waiting = {part: np.sort(ids[are_among(changed, ids)]) for part, ids in parts.items()}
-    known = np.sort(np.concatenate([_NO_IDS, *waiting.values()]))
-    waiting[NEW] = changed[~are_among(known, changed)][:MOST_CHANGES]
+    waiting = {value: np.sort(ids[are_among(changed, ids)]) for value, ids in parts.items()}
+    known_ids = np.sort(np.concatenate([_NO_IDS, *waiting.values()]))
+    waiting[NEW] = changed[~are_among(known_ids, changed)][:MOST_CHANGES]
     oldest = event_ids[0]
 
-    def rank(part: int) -> tuple[bool, int]:
-        return oldest not in waiting[part], -len(waiting[part])
+    def rank(part_number: int) -> tuple[bool, int]:
+        return oldest not in waiting[part_number], -len(waiting[part_number])
 
     selected: dict[int, IntArray] = {}
-    for part in sorted((part for part, ids in waiting.items() if len(ids)), key=rank):
+    for value in sorted((value for value, ids in waiting.items() if len(ids)), key=rank):
         if sum(map(len, selected.values())) >= MOST_CHANGES or len(selected) == MOST_PARTS:
             break
-        selected[part] = waiting[part]
+        selected[value] = waiting[value]
     return selected
 
 
@@ -215,10 +215,10 @@ class _Day:
         numbers, event_ids = np.array(changes_rows, dtype=np.int64).T
         parts = self._event_ids()
         selected = select_changes(event_ids, parts)
-        every = np.sort(np.concatenate([*selected.values()]))
-        count = self._write_parts(selected, parts, self._live(every))
+        all_ids = np.sort(np.concatenate([*selected.values()]))
+        count = self._write_parts(selected, parts, self._live(all_ids))
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": count})
-        done = {"ids": numbers[are_among(every, event_ids)].tolist()}
+        done = {"ids": numbers[are_among(all_ids, event_ids)].tolist()}
         self._connection.execute(queries["delete_changes"], self._values | done)
         return BuildResult(len(done["ids"]), len(selected))
 
@@ -231,19 +231,21 @@ class _Day:
         new, last = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(parts) - 1
         has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
         home = last if has_room else last + 1
-        for part in {*selected, *([home] if new.events else [])} - {NEW}:
-            ids = selected.get(part, _NO_IDS)
-            kept = [self._read_segment(part, without=ids)] if part in parts else []
-            added = [new] if part == home else []
-            self._write_segment(part, PathData.join([*kept, _select_by_ids(fresh, ids), *added]))
+        for part_number in {*selected, *([home] if new.events else [])} - {NEW}:
+            ids = selected.get(part_number, _NO_IDS)
+            old_paths = [self._read_segment(part_number, without=ids)] if part_number in parts else []
+            new_paths = [new] if part_number == home else []
+            self._write_segment(
+                part_number, PathData.join([*old_paths, _select_by_ids(fresh, ids), *new_paths])
+            )
         return max(len(parts), home + 1 if new.events else 0)
 
     def reset(self) -> BuildResult:
         """Drop the day's segments, and record all its events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
-        every = changes.queries["every_event"].format(only=OF_DAY)
-        self._connection.execute(every, self._values)
+        statement = changes.queries["every_event"].format(only=OF_DAY)
+        self._connection.execute(statement, self._values)
         return NOTHING
 
     def _event_ids(self) -> dict[int, IntArray]:
@@ -254,10 +256,10 @@ class _Day:
         values = self._values | {"first_day": self.day, "last_day": self.day, "days": [self.day]}
         rows = self._cursor.execute(read_query("read", columns), values).fetchall()
         parts = [unpacked(row, columns) for row in rows]
-        known = self._connection.execute(segments.queries["days"], values).fetchone()
-        if [segment.part for segment in parts] != list(range(known[1] if known else 0)):
+        segment_ids = self._connection.execute(segments.queries["days"], values).fetchone()
+        if [segment.part for segment in parts] != list(range(segment_ids[1] if segment_ids else 0)):
             raise DamagedSegment
-        if known is None and self._has_unnoted():
+        if segment_ids is None and self._has_unnoted():
             raise DamagedSegment
         return {segment.part: segment.paths[Column.EVENT_IDS] for segment in parts}
 
@@ -272,14 +274,14 @@ class _Day:
         assert record is not None
         return assemble(record)
 
-    def _read_segment(self, part: int, *, without: IntArray) -> PathData:
+    def _read_segment(self, part_number: int, *, without: IntArray) -> PathData:
         """Return a segment without some ascending event ids."""
         query = read_query("read_part", ALL_COLUMNS)
-        record = self._cursor.execute(query, self._values | {"part": part}).fetchone()
+        record = self._cursor.execute(query, self._values | {"part": part_number}).fetchone()
         assert record is not None
         paths = unpacked(record, ALL_COLUMNS).paths
         return paths.select(~are_among(without, paths[Column.EVENT_IDS]))
 
-    def _write_segment(self, part: int, paths: PathData) -> None:
-        segment = Segment(self.day, part, paths.without_unused())
+    def _write_segment(self, part_number: int, paths: PathData) -> None:
+        segment = Segment(self.day, part_number, paths.without_unused())
         self._connection.execute(write_query(), write_values(self._space_id, segment))

@@ -67,14 +67,14 @@ def estimate_size(value: object) -> int:
     """Return the approximate bytes of plain data and arrays."""
     if isinstance(value, np.ndarray):
         array = cast("NDArray[Any]", value)
-        whole = array if array.base is None else array.base
-        size = int(getattr(whole, "nbytes", array.nbytes))
+        base = array if array.base is None else array.base
+        size = int(getattr(base, "nbytes", array.nbytes))
         return _OBJECT_BYTES + (5 * size if array.dtype == object else size)
     if isinstance(value, bytes):
         return _OBJECT_BYTES + len(value)
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
-        return _OBJECT_BYTES + sum(estimate_size(part) for entry in entries.items() for part in entry)
+        return _OBJECT_BYTES + sum(estimate_size(element) for entry in entries.items() for element in entry)
     if isinstance(value, list | tuple):
         return _OBJECT_BYTES + sum(map(estimate_size, cast("tuple[object, ...]", value)))
     if is_dataclass(value) or isinstance(value, NumberMap):

@@ -46,10 +46,10 @@ class CreditedEvents:
     @classmethod
     def join(cls, several: Sequence[Self]) -> CreditedEvents:
         return CreditedEvents(
-            np.concatenate([_NONE, *(each.event_ids for each in several)]),
-            np.concatenate([_NONE, *(each.seconds for each in several)]),
-            sum(each.touches for each in several),
-            sum(each.passed for each in several),
+            np.concatenate([_NONE, *(item.event_ids for item in several)]),
+            np.concatenate([_NONE, *(item.seconds for item in several)]),
+            sum(item.touches for item in several),
+            sum(item.passed for item in several),
         )
 
 
@@ -59,13 +59,13 @@ def read_all_postings(
     """Return the credited events by segment version, from postings with version, day and source. Raises
     DamagedPostings.
     """
-    read: dict[int, list[CreditedEvents]] = {}
+    events_by_part: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
         ids, seconds, count = read_postings(data, source, model, window_days)
         midnight = (day.toordinal() - _1970) * 86_400
         credited = CreditedEvents(ids, seconds + midnight, len(ids), count)
-        read.setdefault(stamp, []).append(credited)
-    return {stamp: CreditedEvents.join(several) for stamp, several in read.items()}
+        events_by_part.setdefault(stamp, []).append(credited)
+    return {stamp: CreditedEvents.join(several) for stamp, several in events_by_part.items()}
 
 
 # With one change, its number determines the event's state, because a later state has another change. With
@@ -102,24 +102,26 @@ class CachedCredit:
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the changed events, ascending, their seconds or NO_CREDIT, and a mask of the cached ones."""
         events, numbers, single = changes.find_single()
-        places, known = find_positions(self.changes, numbers)
+        places, is_known = find_positions(self.changes, numbers)
         seconds = self.seconds[places] if len(self.seconds) else places
-        return events, seconds, known & single
+        return events, seconds, is_known & single
 
-    def with_segments(self, read: Mapping[int, CreditedEvents], now: Collection[int]) -> Self:
+    def with_segments(
+        self, new_segments: Mapping[int, CreditedEvents], current_segments: Collection[int]
+    ) -> Self:
         """Add segments. If there are too many, keep only current ones."""
-        segments = {**self.segments, **read}
+        segments = {**self.segments, **new_segments}
         if len(segments) > MOST_SEGMENTS:
-            segments = {stamp: segments[stamp] for stamp in now if stamp in segments}
+            segments = {stamp: segments[stamp] for stamp in current_segments if stamp in segments}
         return replace(self, segments=segments)
 
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
         """Add the seconds, or NO_CREDIT, of changed events, ascending. Only the latest changes are kept."""
         _, numbers, single = changes.find_single()
         joined = np.concatenate([self.changes, numbers[single]])
-        kept, places = np.unique(joined, return_index=True)
+        unique_ids, places = np.unique(joined, return_index=True)
         values = np.concatenate([self.seconds, seconds[single]])[places]
-        return replace(self, changes=kept[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])
+        return replace(self, changes=unique_ids[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])
 
 
 def recall(key: Key) -> CachedCredit:
@@ -127,5 +129,5 @@ def recall(key: Key) -> CachedCredit:
     return cache.get(key) if key in cache else CachedCredit()
 
 
-def remember(key: Key, known: CachedCredit) -> None:
-    cache.put(key, known)
+def remember(key: Key, credit: CachedCredit) -> None:
+    cache.put(key, credit)

@@ -23,9 +23,9 @@ NOTE_CONTACTS = queries["contacts"]
 
 def note_new_events(connection: Connection[Any], space_id: int, events: Iterable[tuple[int, int]]) -> None:
     """Record new events by id and time in Unix microseconds."""
-    noted = [{"id": event_id, "event_time": at} for event_id, at in events]
-    if noted:
-        values = {"space_id": space_id, "events": rows(noted)}
+    event_rows = [{"id": event_id, "event_time": event_time} for event_id, event_time in events]
+    if event_rows:
+        values = {"space_id": space_id, "events": rows(event_rows)}
         connection.execute(queries["new_events"], values)
 
 
@@ -40,9 +40,11 @@ def note_touches(connection: Connection[Any], space_id: int, touches: Iterable[t
     microseconds.
     """
     earliest: dict[int, int] = {}
-    for contact_id, at in touches:
-        earliest[contact_id] = min(at, earliest.get(contact_id, at))
+    for contact_id, occurred_at in touches:
+        earliest[contact_id] = min(occurred_at, earliest.get(contact_id, occurred_at))
     if earliest:
-        noted = [{"contact_id": contact, "occurred_at": at} for contact, at in earliest.items()]
-        values = {"space_id": space_id, "touches": rows(noted)}
+        touch_rows = [
+            {"contact_id": contact, "occurred_at": occurred_at} for contact, occurred_at in earliest.items()
+        ]
+        values = {"space_id": space_id, "touches": rows(touch_rows)}
         connection.execute(queries["after_touches"], values)

@@ -155,9 +155,9 @@ class CreditScan:
         if count > max(least, MOST_LIVE_EVENTS):  # all in one second
             self.stop()
             return []
-        chosen, self._ids = self._ids[:count], self._ids[count:]
+        next_ids, self._ids = self._ids[:count], self._ids[count:]
         self._seconds = self._seconds[count:]
-        return chosen.tolist()
+        return next_ids.tolist()
 
     async def _load_cache(self) -> None:
         """Load the cached credit."""
@@ -239,20 +239,20 @@ class CreditScan:
         seconds. Raises DamagedPostings, DamagedColumn or DamagedSegment.
         """
         credit = self._credit
-        read = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)
+        events_by_part = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)
         if days_range.unread:
-            read |= await self._read_paths(days_range)
+            events_by_part |= await self._read_paths(days_range)
         stamps = read_numbers(days_range.all_stamps).tolist()
         cached = self._credit_cache.segments
         credited = CreditedEvents.join(
             [
-                read[stamp] if stamp in read else cached[stamp]
+                events_by_part[stamp] if stamp in events_by_part else cached[stamp]
                 for stamp in stamps
-                if stamp in read or stamp in cached
+                if stamp in events_by_part or stamp in cached
             ]
         )
-        if read:
-            self._store_cache(self._credit_cache.with_segments(read, stamps))
+        if events_by_part:
+            self._store_cache(self._credit_cache.with_segments(events_by_part, stamps))
         self._passed += credited.passed
         self._credited += len(credited.event_ids)
         self._touches += credited.touches
@@ -264,13 +264,13 @@ class CreditScan:
         """Add changed events from the tables, and return each event once."""
         changes = EventChanges(read_numbers(days_range.changed), read_numbers(days_range.changes))
         changed, seconds_now = await self._find_changed(changes)
-        believed, now = ~are_among(changed, ids), seconds_now != NO_CREDIT
+        believed, has_credit_now = ~are_among(changed, ids), seconds_now != NO_CREDIT
         ids, places = np.unique(
-            np.concatenate([ids[believed], changed[now], read_numbers(days_range.live_ids)]),
+            np.concatenate([ids[believed], changed[has_credit_now], read_numbers(days_range.live_ids)]),
             return_index=True,
         )
         live_seconds = _whole_seconds(days_range.live_times)
-        return ids, np.concatenate([seconds[believed], seconds_now[now], live_seconds])[places]
+        return ids, np.concatenate([seconds[believed], seconds_now[has_credit_now], live_seconds])[places]
 
     async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
         """Return the changed events, ascending, and their seconds or NO_CREDIT."""
@@ -297,12 +297,12 @@ class CreditScan:
         days = {"first_day": days_range.first_day, "last_day": days_range.last_day}
         cursor = self._connection.cursor(binary=True)
         query = read_query("read_common", columns)
-        read: dict[int, CreditedEvents] = {}
+        events_by_part: dict[int, CreditedEvents] = {}
         for stamp, *record in await fetch_all(cursor, query, self._values() | days):
             paths = unpacked(record, columns).paths
             counts = count_credited(paths, credit.source_ids, credit.model, credit.window_days)
-            read[stamp] = CreditedEvents.from_paths(paths, counts)
-        return read
+            events_by_part[stamp] = CreditedEvents.from_paths(paths, counts)
+        return events_by_part
 
     def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
         """Append the events of a range, without those outside the time range."""

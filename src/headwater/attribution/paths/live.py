@@ -55,12 +55,12 @@ def assemble(record: Sequence[Any]) -> PathData:
         np.stack([event_times + 1, *(event_times - days * _DAY for days in OLDER)]),
     )
     event_names = tuple(dict.fromkeys(names or ()))
-    place = {name: number for number, name in enumerate(event_names)}
+    name_numbers = {name: number for number, name in enumerate(event_names)}
     columns = {
         Column.EVENT_IDS: read_numbers(ids),
         Column.CONTACTS: read_numbers(contacts),
         Column.COMPANIES: read_numbers(companies),
-        Column.NAMES: np.array([place[name] for name in names or ()], dtype=np.int64),
+        Column.NAMES: np.array([name_numbers[name] for name in names or ()], dtype=np.int64),
         Column.SECONDS: event_times // _MICROSECONDS + _2000,
         Column.AMOUNTS: read_numbers(amounts),
         Column.STARTS: starts,

@@ -60,21 +60,21 @@ class NumberMap:
     def __init__(self, numbers: IntArray, values: IntArray, nothing: int) -> None:
         self._numbers, self._values, self._nothing = numbers, values, nothing
         self._before, self._table = 0, None
-        least, most = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (1, 0)
+        least, greatest = (int(numbers[0]), int(numbers[-1])) if len(numbers) else (1, 0)
         longest = max(_SPARSE * len(numbers), _SHORT)
-        if least <= 0 or most > longest:
+        if least <= 0 or greatest > longest:
             self._before = least - 1
-        if most - self._before <= longest:
-            self._table = np.full(most - self._before + 2, nothing, dtype=np.int64)
+        if greatest - self._before <= longest:
+            self._table = np.full(greatest - self._before + 2, nothing, dtype=np.int64)
             self._table[numbers - self._before] = values
             self._numbers = self._values = _NONE  # the table has everything
 
-    def find(self, wanted: IntArray) -> IntArray:
+    def find(self, values: IntArray) -> IntArray:
         if self._table is None:
-            places, known = find_positions(self._numbers, wanted)
-            return np.where(known, self._values[places], self._nothing)
-        at = np.subtract(wanted, self._before, dtype=np.int64) if self._before else wanted
-        return self._table.take(at, mode="clip")
+            places, is_known = find_positions(self._numbers, values)
+            return np.where(is_known, self._values[places], self._nothing)
+        indexes = np.subtract(values, self._before, dtype=np.int64) if self._before else values
+        return self._table.take(indexes, mode="clip")
 
 
 _BITS = 63
@@ -85,11 +85,11 @@ _DENSE = 16
 
 def distinct_values(values: IntArray) -> IntArray:
     """Return distinct values, ascending."""
-    least, most = _ends(values)
-    if most - least >= _DENSE * len(values):
+    least, greatest = _ends(values)
+    if greatest - least >= _DENSE * len(values):
         ordered = np.sort(values)
         return ordered[_begins(ordered)]
-    once = _marked([values - least if least else values], most - least + 1)
+    once = _marked([values - least if least else values], greatest - least + 1)
     once += least
     return once
 
@@ -97,11 +97,11 @@ def distinct_values(values: IntArray) -> IntArray:
 def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     """Return the distinct pairs of two columns, in order, from several parts."""
     # One part at a time and in place: with millions of pairs, new arrays would cost more than the work.
-    (least, most), (second_least, second_most) = (
-        _find_ends([part[place] for part in parts]) for place in (0, 1)
+    (least, greatest), (second_least, second_most) = (
+        _find_ends([array[column] for array in parts]) for column in (0, 1)
     )
     bits = (second_most - second_least).bit_length()
-    if (most - least).bit_length() + bits > _BITS:
+    if (greatest - least).bit_length() + bits > _BITS:
         first, second = zip(*parts, strict=True)
         return _sorted_pairs(np.concatenate(first), np.concatenate(second))
 
@@ -114,12 +114,12 @@ def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
         return pairs
 
     count = sum(len(first) for first, _ in parts)
-    if (most - least + 1) << bits < _DENSE * count:
-        once = _marked((codes(*part) for part in parts), (most - least + 1) << bits)
+    if (greatest - least + 1) << bits < _DENSE * count:
+        once = _marked((codes(*array) for array in parts), (greatest - least + 1) << bits)
     else:
-        ordered = np.sort(np.concatenate([_NONE, *(codes(*part) for part in parts)]))
+        ordered = np.sort(np.concatenate([_NONE, *(codes(*array) for array in parts)]))
         once = ordered[_begins(ordered)]
-    kind = np.min_scalar_type(most) if least >= 0 else np.dtype(np.int64)
+    kind = np.min_scalar_type(greatest) if least >= 0 else np.dtype(np.int64)
     first_once = np.empty(len(once), dtype=kind)
     np.right_shift(once, bits, out=first_once, casting="unsafe")
     first_once += kind.type(least)
@@ -162,5 +162,5 @@ def _ends(values: IntArray) -> tuple[int, int]:
 
 
 def _find_ends(parts: Sequence[IntArray]) -> tuple[int, int]:
-    ends = [_ends(part) for part in parts if len(part)]
-    return (min(least for least, _ in ends), max(most for _, most in ends)) if ends else (0, 0)
+    ends = [_ends(array) for array in parts if len(array)]
+    return (min(least for least, _ in ends), max(greatest for _, greatest in ends)) if ends else (0, 0)

@@ -61,10 +61,10 @@ def unpack(column: PackedColumn, count: int) -> IntArray:
 def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
     """Return the values in the narrowest type, not for calculations."""
     numbers = _numbers(column, count)
-    base, most = column.base, column.base + (0 if numbers is None else int(numbers.max()))
-    if numbers is None or base < 0 or most >= _WIDE:
+    base, greatest = column.base, column.base + (0 if numbers is None else int(numbers.max()))
+    if numbers is None or base < 0 or greatest >= _WIDE:
         return unpack(column, count)
-    kind = np.min_scalar_type(most)
+    kind = np.min_scalar_type(greatest)
     return numbers.astype(kind) + kind.type(base)
 
 
@@ -91,8 +91,8 @@ def _narrow(numbers: IntArray) -> bytes:
 
 def _numbers(column: PackedColumn, count: int) -> IntArray | None:
     """Return the numbers without the base; None if none are stored."""
-    width, rest = divmod(len(column.data), count) if count else (0, len(column.data))
-    if rest or width not in WIDTHS:
+    width, remainder = divmod(len(column.data), count) if count else (0, len(column.data))
+    if remainder or width not in WIDTHS:
         raise DamagedColumn
     kind = WIDTHS[width]
     return None if kind is None else np.frombuffer(column.data, dtype=kind)

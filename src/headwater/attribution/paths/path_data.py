@@ -129,13 +129,13 @@ class PathData:
         """Concatenate parts with the same columns."""
         if len(parts) == 1:
             return parts[0]
-        event_names = tuple(dict.fromkeys(name for part in parts for name in part.event_names))
-        first = [0, *np.cumsum([part.touches for part in parts[:-1]]).tolist()]
+        event_names = tuple(dict.fromkeys(name for sums in parts for name in sums.event_names))
+        first = [0, *np.cumsum([sums.touches for sums in parts[:-1]]).tolist()]
         columns = {
             column: np.concatenate(
                 [
-                    _adapt_column(part, column, start, event_names)
-                    for part, start in zip(parts, first, strict=True)
+                    _adapt_column(sums, column, start, event_names)
+                    for sums, start in zip(parts, first, strict=True)
                 ]
             )
             for column in (parts[0].columns if parts else ())
@@ -143,10 +143,10 @@ class PathData:
         events, touches = (sum(getattr(p, size) for p in parts) for size in ("events", "touches"))
         return PathData(columns, event_names, events, touches)
 
-    def select(self, chosen: BoolArray | IntArray) -> PathData:
+    def select(self, selection: BoolArray | IntArray) -> PathData:
         """Select events, keeping all touches."""
-        places = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
-        if chosen.dtype == np.bool_ and len(places) == self.events:
+        places = np.flatnonzero(selection) if selection.dtype == np.bool_ else selection
+        if selection.dtype == np.bool_ and len(places) == self.events:
             return self
         columns = {
             column: values[places] if column in _OF_EVENTS else values
@@ -187,8 +187,8 @@ class PathData:
 
     def only(self, columns: Iterable[Column]) -> PathData:
         """Keep some columns."""
-        kept = {column: self[column] for column in dict.fromkeys(columns)}
-        return PathData(kept, self.event_names, self.events, self.touches)
+        column_values = {column: self[column] for column in dict.fromkeys(columns)}
+        return PathData(column_values, self.event_names, self.events, self.touches)
 
     def without_unused(self) -> PathData:
         """Remove touches that aren't on any path."""
@@ -230,12 +230,12 @@ class PathData:
 _OF_EVENTS = frozenset(EVENT_COLUMNS)
 
 
-def _adapt_column(part: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
+def _adapt_column(paths: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
     """Return a column of a part, with indexes adapted to the concatenation."""
-    values = part[column]
+    values = paths[column]
     if column is Column.STARTS:
         return values + start
-    if column is Column.NAMES and part.event_names != event_names:
-        places = np.array([event_names.index(name) for name in part.event_names], dtype=np.int64)
+    if column is Column.NAMES and paths.event_names != event_names:
+        places = np.array([event_names.index(name) for name in paths.event_names], dtype=np.int64)
         return places[values] if len(places) else values
     return values

@@ -81,7 +81,7 @@ def make_postings(paths: PathData) -> Postings:
     return Postings(
         common_sources=source_mask(np.flatnonzero((often > 0) & ~rare).tolist()),
         sources=sources,
-        ends=np.cumsum([len(each) for each in slices], dtype=np.int64).tolist(),
+        ends=np.cumsum([len(slice_) for slice_ in slices], dtype=np.int64).tolist(),
         data=b"".join(slices),
     )
 
@@ -94,10 +94,10 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
     if len(body) < _HEADER.size or _CHECKSUM.pack(zlib.crc32(body, source)) != data[:4]:
         raise DamagedPostings
     count, base = _HEADER.unpack_from(body)
-    at = len(body) - 8 * count
-    marks = np.frombuffer(body[at:], dtype=_MARK)
+    start = len(body) - 8 * count
+    marks = np.frombuffer(body[start:], dtype=_MARK)
     has_credit = (marks & _model_bits(model)[WINDOWS.index(window_days)]) != 0
-    event_ids = unpack(PackedColumn(base, bytes(body[_HEADER.size : at])), count)
+    event_ids = unpack(PackedColumn(base, bytes(body[_HEADER.size : start])), count)
     return event_ids[has_credit], marks[has_credit] >> _SECONDS_FROM, count
 
 
@@ -137,10 +137,10 @@ def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
     seconds, event_ids = few[Column.SECONDS] % _SECONDS_A_DAY, few[Column.EVENT_IDS]
     stored: list[bytes] = []
     for source in sources:
-        chosen = np.flatnonzero(of_source == source)
-        events, firsts = np.unique(pairs.events[chosen], return_index=True)
+        indexes = np.flatnonzero(of_source == source)
+        events, firsts = np.unique(pairs.events[indexes], return_index=True)
         marks = seconds[events] << _SECONDS_FROM
-        marks |= np.bitwise_or.reduceat(bits[chosen], firsts)
+        marks |= np.bitwise_or.reduceat(bits[indexes], firsts)
         stored.append(_pack_postings(source, event_ids[events], marks))
     return stored
 
@@ -149,10 +149,10 @@ def _select_events(sources: list[int], paths: PathData) -> PathData:
     """Return the events with a touch of some sources, with their whole paths."""
     starts = paths[Column.STARTS]
     before = count_before(are_sources_among(sources, paths[Column.SOURCES]))
-    chosen = before[starts] < before[starts + paths[Column.LENGTHS]]
+    has_touches = before[starts] < before[starts + paths[Column.LENGTHS]]
     columns = {column: paths[column] for column in _READ}
     some = PathData(columns, paths.event_names, paths.events, paths.touches)
-    return some.select(chosen).without_unused()
+    return some.select(has_touches).without_unused()
 
 
 def _pack_postings(source: int, event_ids: IntArray, marks: IntArray) -> bytes:

@@ -84,8 +84,8 @@ class PathReader:
         """
         event_ids: list[IntArray] = []
         damaged: set[date] = set()
-        wanted = [block for block in scan.blocks() if not is_cached(block)]
-        async for block, paths in self._blocks(scan, wanted, damaged):
+        blocks = [block for block in scan.blocks() if not is_cached(block)]
+        async for block, paths in self._blocks(scan, blocks, damaged):
             if self._by_company:
                 event_ids.append(_find_company_events(paths))
             yield block, self._own(paths)
@@ -115,15 +115,15 @@ class PathReader:
         """Yield the valid paths of some blocks of segments, in order. Days with damaged segments are added to
         `damaged`.
         """
-        at, gathered = 0, list[PathData]()
+        row_count, pending_paths = 0, list[PathData]()
         async for day, records in self._records(scan, blocks):
-            if day > blocks[at].last_day:
-                if gathered:
-                    yield _make_batch(scan, blocks[at], gathered, damaged)
-                at, gathered = at + 1, []
-            gathered += self._unpack_day(day, records, damaged)
-        if gathered:
-            yield _make_batch(scan, blocks[at], gathered, damaged)
+            if day > blocks[row_count].last_day:
+                if pending_paths:
+                    yield _make_batch(scan, blocks[row_count], pending_paths, damaged)
+                row_count, pending_paths = row_count + 1, []
+            pending_paths += self._unpack_day(day, records, damaged)
+        if pending_paths:
+            yield _make_batch(scan, blocks[row_count], pending_paths, damaged)
 
     async def _records(
         self, scan: ScanPlan, blocks: Sequence[Block]
@@ -136,14 +136,14 @@ class PathReader:
             cursor.itersize = SEGMENTS_AT_ONCE
             values = {"space_id": self._space_id, "days": days}
             await cursor.execute(read_query("read", self._columns), values)
-            of_day: list[Sequence[Any]] = []
+            day_records: list[Sequence[Any]] = []
             async for record in cursor:
-                if of_day and of_day[0][0] != record[0]:
-                    yield of_day[0][0], of_day
-                    of_day = []
-                of_day.append(record)
-            if of_day:
-                yield of_day[0][0], of_day
+                if day_records and day_records[0][0] != record[0]:
+                    yield day_records[0][0], day_records
+                    day_records = []
+                day_records.append(record)
+            if day_records:
+                yield day_records[0][0], day_records
 
     def _unpack_day(self, day: date, records: list[Sequence[Any]], damaged: set[date]) -> list[PathData]:
         """Return the paths of a day, including pending events."""
@@ -180,30 +180,30 @@ class PathReader:
         paths = [cache.get(keys[day]) for day in days if day not in missing]
         if missing:
             ids_by_day = [scan.pending[day].event_ids for day in missing]
-            read = await self.read_live(np.concatenate(ids_by_day))
-            paths.append(read)
+            live_paths = await self.read_live(np.concatenate(ids_by_day))
+            paths.append(live_paths)
             if scan.has_versions:
-                for day, paths_of_day in zip(missing, _split(ids_by_day, read), strict=True):
+                for day, paths_of_day in zip(missing, _split(ids_by_day, live_paths), strict=True):
                     cache.put(keys[day], paths_of_day)
         return PathData.join(paths)
 
 
-def _split(parts: Sequence[IntArray], read: PathData) -> list[PathData]:
+def _split(parts: Sequence[IntArray], paths: PathData) -> list[PathData]:
     """Split paths by groups of event ids; deleted events have none."""
     event_ids = np.concatenate(parts)
     order = np.argsort(event_ids)
-    numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
-    part_of = numbers[np.searchsorted(event_ids[order], read[Column.EVENT_IDS])]
+    numbers = np.repeat(np.arange(len(parts)), [len(section) for section in parts])[order]
+    part_of = numbers[np.searchsorted(event_ids[order], paths[Column.EVENT_IDS])]
     by_part = np.argsort(part_of, kind="stable")
     edges = np.searchsorted(part_of[by_part], np.arange(len(parts) + 1))
-    return [read.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())]
+    return [paths.select(by_part[start:end]).cut_to_window(0) for start, end in pairwise(edges.tolist())]
 
 
 def _make_batch(
-    scan: ScanPlan, block: Block, gathered: Sequence[PathData], damaged: Collection[date]
+    scan: ScanPlan, block: Block, pending_paths: Sequence[PathData], damaged: Collection[date]
 ) -> Batch:
     """Return the paths of a block without pending events; without a version if a day is missing."""
-    paths = PathData.join(gathered)
+    paths = PathData.join(pending_paths)
     pending = scan.pending_in(block)
     if len(pending):
         paths = paths.select(~are_among(pending, paths[Column.EVENT_IDS]))

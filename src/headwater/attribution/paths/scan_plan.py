@@ -123,7 +123,7 @@ class ScanPlan:
 
     def pending_block(self, days: Sequence[date]) -> Block:
         """Return the pending events of some days as a block."""
-        parts = [part for day in days for part in (str(day).encode(), self.pending[day].changes)]
+        parts = [field for day in days for field in (str(day).encode(), self.pending[day].changes)]
         version = _digest([b"pending", *parts]) if self.has_versions else None
         return Block(version, days[0], days[-1])
 
@@ -175,9 +175,9 @@ def _get_day(segmented: SegmentedDay) -> date:
 
 def _digest(parts: Iterable[bytes]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(len(part).to_bytes(8))
-        digest.update(part)
+    for field in parts:
+        digest.update(len(field).to_bytes(8))
+        digest.update(field)
     return digest.digest()
 
 

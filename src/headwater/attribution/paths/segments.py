@@ -31,7 +31,7 @@ for numpy.
 """
 
 ALL_COLUMNS = tuple(Column)
-_PLACE = {column: place for place, column in enumerate(Column)}
+_PLACE = {column: index for index, column in enumerate(Column)}
 _COMMA = SQL(", ")
 
 
@@ -56,20 +56,20 @@ def read_query(name: str, columns: Sequence[Column]) -> Composed:
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
     """Return the segment of a binary row of `read_query`. Raises DamagedSegment."""
-    day, part, events, touches, event_names, bases, checksums, *packed = record
+    day, part_number, events, touches, event_names, bases, checksums, *packed = record
     values: dict[Column, IntArray] = {}
     try:
         for column, data in zip(columns, packed, strict=True):
-            at = _PLACE[column]
-            stored = checked(bases[at], data, checksums[at])
+            column_index = _PLACE[column]
+            stored = checked(bases[column_index], data, checksums[column_index])
             if column in TOUCH_COLUMNS:
                 values[column] = unpack_narrow(stored, touches)
             else:
-                read = unpack_amounts if column is Column.AMOUNTS else unpack
-                values[column] = read(stored, events)
+                unpack_column = unpack_amounts if column is Column.AMOUNTS else unpack
+                values[column] = unpack_column(stored, events)
     except (DamagedColumn, IndexError):
         raise DamagedSegment from None
-    return Segment(day, part, PathData(values, tuple(event_names), events, touches))
+    return Segment(day, part_number, PathData(values, tuple(event_names), events, touches))
 
 
 def write_query() -> Composed:

@@ -85,8 +85,8 @@ def forget_space(connection: Connection[Any], space_id: int) -> bool:
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):
             connection.execute(queries[name], values)
-        every = changes.queries["every_event"].format(only=SQL("true"))
-        connection.execute(every, values)
+        statement = changes.queries["every_event"].format(only=SQL("true"))
+        connection.execute(statement, values)
     return True
 
 
@@ -96,16 +96,16 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
     record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
     assert record is not None
     live = assemble(record)
-    noted = cursor.execute(queries["pending"], span).fetchone()
-    pending = np.unique(read_numbers(noted[1] if noted else None))
-    known = connection.execute(queries["days"], span).fetchone()
+    pending_row = cursor.execute(queries["pending"], span).fetchone()
+    pending = np.unique(read_numbers(pending_row[1] if pending_row else None))
+    stored_row = connection.execute(queries["days"], span).fetchone()
     rows = cursor.execute(read_query("read", ALL_COLUMNS), span).fetchall()
     try:
         segments = [unpacked(row, ALL_COLUMNS) for row in rows]
     except DamagedSegment:
         segments = []
     unnoted = ~np.isin(live[Column.EVENT_IDS], pending)
-    missing = len(segments) != (known[1] if known else 0) or (known is None and unnoted.any())
+    missing = len(segments) != (stored_row[1] if stored_row else 0) or (stored_row is None and unnoted.any())
     if missing or not _have_right_postings(cursor, span, segments):
         return DayReport(day, live.events, len(pending), 0, damaged=True)
     stored = PathData.join(
@@ -143,7 +143,7 @@ def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
         if column not in (Column.STARTS, Column.NAMES)
     }
     places: list[int] = paths[Column.NAMES].tolist()
-    names = [paths.event_names[place] for place in places]
+    names = [paths.event_names[row] for row in places]
     starts: list[int] = paths[Column.STARTS].tolist()
     of_touches: list[list[int]] = [paths[column].tolist() for column in TOUCH_COLUMNS]
     touches = list(zip(*of_touches, strict=True))
@@ -151,10 +151,10 @@ def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
         (
             event_id,
             (
-                names[at],
-                *(values[at] for values in events.values()),
-                *touches[starts[at] : starts[at] + events[Column.LENGTHS][at]],
+                names[index],
+                *(values[index] for values in events.values()),
+                *touches[starts[index] : starts[index] + events[Column.LENGTHS][index]],
             ),
         )
-        for at, event_id in enumerate(events[Column.EVENT_IDS])
+        for index, event_id in enumerate(events[Column.EVENT_IDS])
     ]

@@ -139,8 +139,8 @@ class Egress:
             )
             headers = dict(fields)
             body = BoundedBody(headers.get("content-encoding", ""), most_bytes)
-            async for piece in response.aiter_stream():
-                if not body.feed(piece):
+            async for chunk in response.aiter_stream():
+                if not body.feed(chunk):
                     break
             return EgressResponse(
                 status=response.status, headers=headers, fields=fields, body=body.bytes, cut=body.cut

@@ -11,10 +11,10 @@ _PACKED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 class BoundedBody:
     """Collects a body of at most `most` bytes; `cut` is True if there was more, or unpacking failed."""
 
-    def __init__(self, encoding: str, most: int) -> None:
+    def __init__(self, encoding: str, max_bytes: int) -> None:
         bits = _PACKED.get(encoding.strip().lower())
         self._unpacker = None if bits is None else zlib.decompressobj(bits)
-        self._most = most
+        self._most = max_bytes
         self._kept = bytearray()
         self.cut = False
 
@@ -22,16 +22,16 @@ class BoundedBody:
     def bytes(self) -> bytes:
         return bytes(self._kept)
 
-    def feed(self, piece: bytes) -> bool:
+    def feed(self, chunk: bytes) -> bool:
         """Add a chunk of the body. Return whether to continue."""
         room = self._most - len(self._kept) + 1
         if self._unpacker is not None:
             try:
-                piece = self._unpacker.decompress(piece, room)
+                chunk = self._unpacker.decompress(chunk, room)
             except zlib.error:
                 self.cut = True
                 return False
-        self._kept += piece[:room]
+        self._kept += chunk[:room]
         if len(self._kept) > self._most:
             del self._kept[self._most :]
             self.cut = True

@@ -179,5 +179,5 @@ class _Dialogue:
 
 def _reply(text: bytes | str) -> str:
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    plain = "".join(each if each.isprintable() else " " for each in words)
+    plain = "".join(word if word.isprintable() else " " for word in words)
     return " ".join(plain.split())[:LONGEST_REPLY]

@@ -34,8 +34,8 @@ def keep_directory(folder: Path) -> dict[str, str]:
 
 
 def child_variables(name: str) -> dict[str, str]:
-    own = os.environ.get(PROCESS)
-    return {PROCESS: f"{own}-{name}" if own else name}
+    directory = os.environ.get(PROCESS)
+    return {PROCESS: f"{directory}-{name}" if directory else name}
 
 
 def take_name() -> str | None:
@@ -50,8 +50,8 @@ def take_name() -> str | None:
         return None
     name = os.environ[PROCESS]
     names = chain([name], (f"{name}.{number}" for number in count(2)))
-    os.environ[PROCESS] = own = next(one for one in names if _lock(one))
-    return own
+    os.environ[PROCESS] = free_name = next(one for one in names if _lock(one))
+    return free_name
 
 
 def find_beginning() -> int:

@@ -71,8 +71,8 @@ def _read(family: Family, time: _Period) -> Iterator[Metric]:
         data = Sum(points, _TEMPORALITY, is_monotonic=True)
         yield Metric(family.name, family.documentation, "1", data)
     elif family.type == "histogram":
-        gathered = _gather(family.samples)
-        points = [_point(labels, buckets, time) for labels, buckets in gathered.items()]
+        samples = _gather(family.samples)
+        points = [_point(labels, buckets, time) for labels, buckets in samples.items()]
         yield Metric(family.name, family.documentation, "s", Histogram(points, _TEMPORALITY))
 
 
@@ -96,7 +96,7 @@ def _point(labels: Labels, buckets: _Buckets, time: _Period) -> HistogramDataPoi
     """
     bounds = sorted(buckets.up_to)
     up_to = [int(buckets.up_to[bound]) for bound in bounds]
-    between = [here - before for here, before in zip(up_to, [0, *up_to], strict=False)]
+    between = [count - before for count, before in zip(up_to, [0, *up_to], strict=False)]
     return HistogramDataPoint(
         dict(labels),
         time.began,

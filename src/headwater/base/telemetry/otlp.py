@@ -48,15 +48,15 @@ def _wants(signal: str, environment: Mapping[str, str]) -> bool:
     SettingError.
     """
     variable = f"OTEL_{signal}_EXPORTER"
-    own = f"OTEL_EXPORTER_OTLP_{signal}_"
-    named = _ENDPOINT in environment or f"{own}ENDPOINT" in environment
-    exporter = environment.get(variable, "").strip() or ("otlp" if named else "none")
+    prefix = f"OTEL_EXPORTER_OTLP_{signal}_"
+    is_named = _ENDPOINT in environment or f"{prefix}ENDPOINT" in environment
+    exporter = environment.get(variable, "").strip() or ("otlp" if is_named else "none")
     if exporter not in ("otlp", "none"):
         raise SettingError(f"{variable}: must be otlp or none")
-    protocols = (f"{own}PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-    chosen = next((name for name in protocols if environment.get(name, "").strip()), None)
-    if exporter == "otlp" and chosen and environment[chosen].strip() != PROTOCOL:
-        raise SettingError(f"{chosen}: must be {PROTOCOL}")
+    protocols = (f"{prefix}PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    protocol = next((name for name in protocols if environment.get(name, "").strip()), None)
+    if exporter == "otlp" and protocol and environment[protocol].strip() != PROTOCOL:
+        raise SettingError(f"{protocol}: must be {PROTOCOL}")
     return exporter == "otlp"
 
 

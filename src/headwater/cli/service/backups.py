@@ -71,7 +71,7 @@ def backup(settings: Settings, arguments: Namespace) -> int:
 
 async def _list(settings: Settings) -> list[dict[str, Any]]:
     async with transaction(settings) as connection:
-        return [asdict(each) for each in await records.list_backups(connection, LISTED)]
+        return [asdict(backup) for backup in await records.list_backups(connection, LISTED)]
 
 
 def _find_target(settings: Settings, arguments: Namespace) -> Path:

@@ -22,12 +22,12 @@ def distribute(settings: Settings, arguments: Namespace) -> int:
         try:
             if arguments.check or arguments.dry_run:
                 places = distribution.list_places(connection)
-                moved = [place for place in places if not place.is_placed]
+                moved = [table for table in places if not table.is_placed]
             else:
                 moved = distribution.distribute(connection)
         except DistributionError as error:
             raise Failure(str(error)) from None
-    rows = [{"table": place.table, "place": place.place} for place in moved]
+    rows = [{"table": table.table, "place": table.place} for table in moved]
     print_output(rows, as_json=arguments.json)
     return 1 if arguments.check and moved else 0
 

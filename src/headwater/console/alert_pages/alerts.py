@@ -98,8 +98,8 @@ async def show_alerts(visit: PageVisit) -> Response:
 
 @ROUTES.action("/acknowledge", SentForm("acknowledge alert", Permission.CHANGE_SETTINGS))
 async def post_acknowledge(visit: PageVisit) -> FlashMessage:
-    alert_id, now = visit.form.number("alert"), datetime.now(UTC)
-    is_new = await acknowledge(visit.connection, visit.space.id, alert_id, visit.user_id, now)
+    alert_id, current_time = visit.form.number("alert"), datetime.now(UTC)
+    is_new = await acknowledge(visit.connection, visit.space.id, alert_id, visit.user_id, current_time)
     return FlashMessage.ALERT_ACKNOWLEDGED if is_new else FlashMessage.NOTHING_CHANGED
 
 
@@ -130,9 +130,9 @@ async def alerts_page(
     test: tuple[int, str | None] | None = None,
 ) -> Response:
     """Return the page; `test` is a tested channel and its error."""
-    connection, space, now = visit.connection, visit.space, datetime.now(UTC)
+    connection, space, current_time = visit.connection, visit.space, datetime.now(UTC)
     history = [
-        await list_history(connection, space.id, is_open=is_open, most=LISTED) for is_open in (True, False)
+        await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)
     ]
     steps = await list_steps(connection, space.id, [row.id for rows in history for row in rows])
     opened, ended = ([ListedAlert(row, steps[row.id]) for row in rows] for rows in history)
@@ -144,7 +144,7 @@ async def alerts_page(
         "alerts_path": visit.path("/alerts"),
         "opened": opened,
         "ended": ended,
-        "now": now,
+        "now": current_time,
         "fresh": _fresh(visit.inside, opened),
         "no_errors": defaultdict[str, list[str]](list),
         "choices": await read_choices(connection, space.id),
@@ -170,9 +170,9 @@ async def alerts_page(
 
 
 def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
-    known = {(each.row.rule, each.row.subject) for each in opened}
+    opened_keys = {(alert.row.rule, alert.row.subject) for alert in opened}
     return [
         alert
         for alert in inside.alerts
-        if not alert.is_about_figures and (alert.kind, str(alert.destination_id or "")) not in known
+        if not alert.is_about_figures and (alert.kind, str(alert.destination_id or "")) not in opened_keys
     ]

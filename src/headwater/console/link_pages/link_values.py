@@ -35,7 +35,7 @@ class LatestValues:
 async def fetch_latest_values(connection: AsyncConnection, space_id: int) -> LatestValues:
     values = {"space_id": space_id, "most": MOST_SETS}
     rows = await fetch_all(connection, queries["tag_sets"], values)
-    by_field = {name: _different(row[at] for row in rows) for at, name in enumerate(_FIELDS)}
+    by_field = {name: _different(row[index] for row in rows) for index, name in enumerate(_FIELDS)}
     values = {"space_id": space_id, "most": MOST_TOUCHPOINTS}
     tags = [
         read_parameters(url, _TAGS, ()) for (url,) in await fetch_all(connection, queries["urls"], values)

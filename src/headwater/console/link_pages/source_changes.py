@@ -15,7 +15,10 @@ from headwater.spaces.spaces import change_space
 
 HOST_LISTS = ("own_domains", "excluded_referrers", "heeded_referrers")
 GROUPED_SOURCES = [
-    (format_title(channel), [(each, format_title(each)) for each in SOURCES if find_channel(each) == channel])
+    (
+        format_title(channel),
+        [(source, format_title(source)) for source in SOURCES if find_channel(source) == channel],
+    )
     for channel in CHANNELS
 ]
 """Every source with its title, by channel title."""
@@ -101,7 +104,7 @@ async def _change_name(visit: PageVisit, name: str, source: str) -> None:
         await change_space(visit.connection, visit.space.id, read_changes({f"{SOURCE_NAME}.{name}": source}))
     except Invalid as error:
         # The key contains what was typed, truncated, followed by the rule.
-        rules = [rule.rpartition(": ")[2] for each in error.errors.values() for rule in each]
+        rules = [rule.rpartition(": ")[2] for message in error.errors.values() for rule in message]
         raise Invalid(without_keys({"name": rules})) from None
 
 

@@ -74,12 +74,14 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
         "test": test,
         "findings": findings,
         "notes": note_address(form.url) if test and form.url else [],
-        "names": read_list_page(request, sorted(space.source_names.items()), lambda each: each[0], "own"),
+        "names": read_list_page(
+            request, sorted(space.source_names.items()), lambda network: network[0], "own"
+        ),
         "typed": _prefilled(request) | typed_hosts(space) | typed,
         "networks": read_list_page(
             request,
-            sorted(space.sources.networks, key=lambda each: each.name),
-            lambda each: each.name,
+            sorted(space.sources.networks, key=lambda network: network.name),
+            lambda network: network.name,
             "networks",
         ),
         "networks_under_way": await list_reclassified_networks(connection, space.id),

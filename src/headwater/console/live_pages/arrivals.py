@@ -80,8 +80,8 @@ class ArrivalsSnapshot:
     def of(self, choice: str) -> list[Arrival]:
         """Return the latest arrivals of a choice of KINDS; all for an unknown one."""
         kinds = KINDS.get(choice)
-        chosen = [each for each in self.arrivals if kinds is None or each.kind in kinds]
-        return chosen[:MOST]
+        arrivals = [arrival for arrival in self.arrivals if kinds is None or arrival.kind in kinds]
+        return arrivals[:MOST]
 
 
 @dataclass
@@ -99,20 +99,20 @@ class ArrivalsFeed:
     async def fetch(self, connection: AsyncConnection, space_id: int) -> ArrivalsSnapshot:
         """Return a Space's snapshot, at most FRESH_SECONDS old. Concurrent callers wait for one build."""
         async with self._locks.setdefault(space_id, asyncio.Lock()):
-            kept, now = self._kept.get(space_id), time.monotonic()
-            if kept is not None and now - kept.checked_at < FRESH_SECONDS:
-                return kept.snapshot
+            cached, current_time = self._kept.get(space_id), time.monotonic()
+            if cached is not None and current_time - cached.checked_at < FRESH_SECONDS:
+                return cached.snapshot
             until = datetime.now(UTC)
             tag = await _fetch_tag(connection, space_id, until)
-            is_same = kept is not None and kept.snapshot.tag == tag
-            if kept is not None and is_same and now - kept.made_at < OLDEST_SECONDS:
-                kept.checked_at = now
-                return kept.snapshot
+            is_same = cached is not None and cached.snapshot.tag == tag
+            if cached is not None and is_same and current_time - cached.made_at < OLDEST_SECONDS:
+                cached.checked_at = current_time
+                return cached.snapshot
             snapshot = await fetch_snapshot(connection, space_id, until, tag)
             if len(self._kept) >= MOST_SPACES:
                 self._kept.clear()
                 self._locks = {space_id: self._locks[space_id]}
-            self._kept[space_id] = _Kept(snapshot, now, now)
+            self._kept[space_id] = _Kept(snapshot, current_time, current_time)
             return snapshot
 
 
@@ -142,11 +142,11 @@ async def fetch_snapshot(
                 Arrival(kind, row["id"], row["at"], row)
                 for row in await fetch_all(cursor, queries[kind], values)
             ]
-    counts = {ago: rest for ago, *rest in await fetch_all(connection, queries["minutes"], values)}
+    counts = {ago: counts for ago, *counts in await fetch_all(connection, queries["minutes"], values)}
     arrivals.sort(key=attrgetter("at"), reverse=True)
     minutes = [
         Minute(until - timedelta(minutes=ago + 1), *counts.get(ago, (0, 0)))
         for ago in reversed(range(MINUTES))
     ]
-    most = max(sum(each.views for each in minutes), sum(each.events for each in minutes))
-    return ArrivalsSnapshot(until, tag, arrivals, minutes, most < MOST_COUNTED)
+    highest = max(sum(minute.views for minute in minutes), sum(minute.events for minute in minutes))
+    return ArrivalsSnapshot(until, tag, arrivals, minutes, highest < MOST_COUNTED)

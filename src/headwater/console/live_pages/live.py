@@ -100,7 +100,7 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
         "page_path": f"{base}/live",
         "choice": choice,
         "snapshot": snapshot,
-        "lines": [describe(each, space, base) for each in snapshot.of(choice)],
+        "lines": [describe(arrival, space, base) for arrival in snapshot.of(choice)],
         "zone": space.timezone,
         "most": MOST,
         "window": MINUTES,
@@ -115,9 +115,9 @@ def _heights(minute: Minute, highest: int) -> tuple[int, int]:
     """Return the heights of a minute's stacked bars: page views, then events."""
     if not highest:
         return 0, 0
-    whole = round(BAR_HEIGHT * minute.total / highest)
+    height = round(BAR_HEIGHT * minute.total / highest)
     views = round(BAR_HEIGHT * minute.views / highest)
-    return views, whole - views
+    return views, height - views
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/live"

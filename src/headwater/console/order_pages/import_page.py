@@ -143,20 +143,20 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     sample = FileHead()
     if job.file and job.status in ("uploaded", "checking", "checked"):
         sample = await asyncio.to_thread(_read_sample, visit.services.storage, job)
-    chosen = Reading(**job.reading) if job.reading else None
+    reading = Reading(**job.reading) if job.reading else None
     typed: Reading | None = values.get("reading")
     guessed = guess_reading(job.kind, sample.columns, sample.rows, space)
     is_edited = job.status == "uploaded" or "edit" in visit.request.query_params or status != 200
     is_edited = is_edited and job.status in ("uploaded", "checking", "checked")
     errors: Errors = values.get("errors", {})
     preview = []
-    if chosen is not None and not is_edited:
-        preview = preview_rows(space, job, chosen, sample.rows[:PREVIEWED])
+    if reading is not None and not is_edited:
+        preview = preview_rows(space, job, reading, sample.rows[:PREVIEWED])
     common: dict[str, Any] = {
         "job": job,
         "sample": sample,
         "errors": errors,
-        "reading": typed or chosen or guessed,
+        "reading": typed or reading or guessed,
         "guessed": guessed,
         "is_edited": is_edited,
         "preview": preview,
@@ -171,7 +171,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "known": _known(job, sample),
         "has_amount": bool(KINDS[job.kind].numbers),
         "separator": DELIMITERS.get(job.delimiter, ""),
-        "notation": _unclear(job, typed or chosen or guessed, sample),
+        "notation": _unclear(job, typed or reading or guessed, sample),
         "kept": REFUSED_KEPT.days,
         "former": await fetch_former(connection, space.id, job) if job.status == "checked" else None,
         "reasons": await count_reasons(connection, space.id, job.id) if job.refused else [],
@@ -185,7 +185,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
 def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
     try:
         head = storage.read_head(job.file or "", min(HEAD_BYTES, job.bytes))
-        columns, rows = sample_rows(head, job.dialect, whole=job.bytes <= HEAD_BYTES)
+        columns, rows = sample_rows(head, job.dialect, is_whole_file=job.bytes <= HEAD_BYTES)
     except (OSError, BaseError):
         return FileHead(problem=GONE)
     except UnreadableError as error:

@@ -25,12 +25,12 @@ async def show_orders(visit: PageVisit) -> Response:
     names = await list_webhook_names(connection, space_id)
     deleted = [name for name in names if name.revoked_at is not None]
     active = [name for name in names if name.revoked_at is None]
-    listed = read_list_page(visit.request, active, lambda webhook: webhook.name)
-    listed_ids = [webhook.id for webhook in listed.rows]
+    webhooks = read_list_page(visit.request, active, lambda webhook: webhook.name)
+    listed_ids = [webhook.id for webhook in webhooks.rows]
     keys, key_used_at = await fetch_key_use(connection, space_id)
     values: dict[str, Any] = {
         "webhooks": await list_webhooks(connection, space_id, listed_ids),
-        "listed": listed,
+        "listed": webhooks,
         "summaries": await summarize_deliveries(connection, space_id, listed_ids),
         "deleted": deleted[: -PER_PAGE - 1 : -1],
         "deleted_before": len(deleted) - PER_PAGE,

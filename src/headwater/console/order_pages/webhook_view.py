@@ -52,7 +52,7 @@ class OutcomeView:
 
 def list_senders() -> list[tuple[str, Provider]]:
     """Return the webhook types by name, the generic one last."""
-    return sorted(PROVIDERS.items(), key=lambda each: (each[0] == GENERIC.type, each[1].guide.title))
+    return sorted(PROVIDERS.items(), key=lambda webhook: (webhook[0] == GENERIC.type, webhook[1].guide.title))
 
 
 async def fetch_active_webhook(visit: PageVisit) -> Webhook:

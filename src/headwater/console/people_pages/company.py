@@ -82,10 +82,10 @@ async def show_company(request: Request) -> Response:
     company_id = read_id(request, "company_id")
     query = Query(request.scope["query_string"])
     cursors = Cursors(shared.signing_key, space.id, path, [])
-    at, after_id = cursors.read_from(query), CONTACTS_AFTER.read(query) or 0
+    position, after_id = cursors.read_from(query), CONTACTS_AFTER.read(query) or 0
     query.finish()
     async with shared.database.transaction() as connection:
-        content = await _load(connection, space, company_id, at, after_id)
+        content = await _load(connection, space, company_id, position, after_id)
     return render(
         request,
         "company.html",
@@ -97,7 +97,7 @@ async def show_company(request: Request) -> Response:
         statuses=STATUSES,
         skipped=SKIPPED,
         senders=SENDERS,
-        at=at,
+        at=position,
         after_id=after_id,
         links=page_links(content.timeline, path, cursors),
         more=f"{path}?{urlencode({CONTACTS_AFTER.name: content.more_after})}#contacts",
@@ -107,7 +107,7 @@ async def show_company(request: Request) -> Response:
 
 
 async def _load(
-    connection: AsyncConnection, space: Space, company_id: int, at: Position | None, after_id: int
+    connection: AsyncConnection, space: Space, company_id: int, position: Position | None, after_id: int
 ) -> CompanyContent:
     await connection.execute(contact_queries["snapshot"])
     values = {
@@ -127,13 +127,13 @@ async def _load(
         connection.cursor(row_factory=class_row(CompanyTotals)), queries["totals"], values
     )
     ids = [row[0] for row in await fetch_all(connection, queries["contacts"], values)]
-    listed = ids[:PER_PAGE]
+    listed_ids = ids[:PER_PAGE]
     return CompanyContent(
         head,
         totals,
-        await fetch_people(connection, space.id, listed),
-        listed[-1] if len(ids) > PER_PAGE else None,
-        await list_company_timeline(connection, space, company_id, at),
+        await fetch_people(connection, space.id, listed_ids),
+        listed_ids[-1] if len(ids) > PER_PAGE else None,
+        await list_company_timeline(connection, space, company_id, position),
     )
 
 

@@ -82,7 +82,7 @@ class ContactHead:
     @property
     def device(self) -> str:
         parts = (self.browser, self.os, self.device_type, self.city, self.state, self.country)
-        return ", ".join(part for part in parts if part)
+        return ", ".join(field for field in parts if field)
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,10 @@ async def contact_page(
     path = contact_path(space.id, contact_id)
     query = Query(request.scope["query_string"])
     cursors = Cursors(shared.signing_key, space.id, path, [])
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
     async with shared.database.transaction() as connection:
-        content = await load_contact(connection, space, contact_id, at)
+        content = await load_contact(connection, space, contact_id, position)
     return render(
         request,
         "contact.html",
@@ -172,7 +172,7 @@ async def contact_page(
         statuses=STATUSES,
         skipped=SKIPPED,
         links=page_links(content.timeline, path, cursors),
-        at=at,
+        at=position,
         base=f"{HOME}/spaces/{space.id}",
         may_write=inside.may("write_data"),
     )
@@ -188,7 +188,7 @@ def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, 
 
 
 async def load_contact(
-    connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
+    connection: AsyncConnection, space: Space, contact_id: int, position: Position | None
 ) -> ContactContent:
     """Return a contact with all details, in one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
@@ -212,7 +212,7 @@ async def load_contact(
         identifiers,
         await list_merges(connection, space.id, contact_id, MOST_MERGES),
         await fetch_erasure(connection, space.id, contact_id),
-        await list_contact_timeline(connection, space, contact_id, at),
+        await list_contact_timeline(connection, space, contact_id, position),
     )
 
 

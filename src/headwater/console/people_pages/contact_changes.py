@@ -115,8 +115,8 @@ async def _is_confirmed(
     typed = form.text(CONFIRM).strip().lower()
     if typed == str(contact_id):
         return True
-    held = await find_holders(connection, inside.space.id, [typed])
-    return contact_id in {holder for _, holder in held}
+    holders = await find_holders(connection, inside.space.id, [typed])
+    return contact_id in {holder for _, holder in holders}
 
 
 async def _refuse(request: Request, inside: SpaceVisitor, contact_id: int, field: str) -> Response:

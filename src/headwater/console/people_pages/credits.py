@@ -65,12 +65,12 @@ class ModelColumn:
     @property
     def total(self) -> Decimal:
         parts = (*(cell.amount for cell in self.cells), self.left_out_amount)
-        return sum((part for part in parts if part is not None), Decimal())
+        return sum((credit for credit in parts if credit is not None), Decimal())
 
 
 def exclusions_in(space: Space) -> Exclusions:
-    own = tuple(host for host in space.own_domains if read_address(host) is not None)
-    return make_exclusions(own, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
+    hosts = tuple(host for host in space.own_domains if read_address(host) is not None)
+    return make_exclusions(hosts, tuple(space.excluded_referrers), tuple(space.heeded_referrers))
 
 
 def build_path(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
@@ -95,8 +95,8 @@ def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
 
 def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return a touchpoint's ad account levels, by name or else id."""
-    named = ((level, touch.get(name) or touch.get(number)) for level, name, number in _AD)
-    return tuple((level, value) for level, value in named if value)
+    levels = ((level, touch.get(name) or touch.get(number)) for level, name, number in _AD)
+    return tuple((level, value) for level, value in levels if value)
 
 
 def build_columns(explanation: EventExplanation) -> list[ModelColumn]:

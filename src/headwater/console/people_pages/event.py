@@ -174,14 +174,14 @@ async def load_event(
 async def _deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[dict[str, Any]]:
     lines = await list_event_deliveries(connection, space_id, event_id)
     deliveries = [json.loads(line) for line in lines]
-    values = {"space_id": space_id, "ids": [each["destination_id"] for each in deliveries]}
+    values = {"space_id": space_id, "ids": [delivery["destination_id"] for delivery in deliveries]}
     cursor = connection.cursor(row_factory=dict_row)
-    listed = await fetch_all(cursor, queries["destinations"], values) if deliveries else []
-    by_id = {row["id"]: row for row in listed}
-    for each in deliveries:
-        each["destination"] = by_id[each["destination_id"]]
+    destinations = await fetch_all(cursor, queries["destinations"], values) if deliveries else []
+    by_id = {row["id"]: row for row in destinations}
+    for delivery in deliveries:
+        delivery["destination"] = by_id[delivery["destination_id"]]
         for name in ("created_at", "due_at", "finished_at"):
-            each[name] = datetime.fromisoformat(each[name]) if each[name] else None
+            delivery[name] = datetime.fromisoformat(delivery[name]) if delivery[name] else None
     return deliveries
 
 

@@ -108,9 +108,12 @@ def _untouched(
         )
     sentences.append(_explain_browser(explanation, around))
     if around.company_touched and not view.by_company:
-        other = PathView(view.window_days, "company")
+        other_view = PathView(view.window_days, "company")
         return OriginAnswer(
-            "Why unattributed?", tuple(sentences), other, "Other contacts of its company have touchpoints"
+            "Why unattributed?",
+            tuple(sentences),
+            other_view,
+            "Other contacts of its company have touchpoints",
         )
     return OriginAnswer("Why unattributed?", tuple(sentences))
 

@@ -70,11 +70,11 @@ class SearchResult:
 
 
 async def list_newest(
-    connection: AsyncConnection, space: Space, at: Position | None
+    connection: AsyncConnection, space: Space, position: Position | None
 ) -> tuple[Page, list[PersonRow]]:
     """Return a page of all contacts, newest first."""
-    every = ContactSelection(EVER, (), ())
-    page = await list_contacts(connection, space, ListContacts(every, ContactRow(), PER_PAGE, at))
+    selection = ContactSelection(EVER, (), ())
+    page = await list_contacts(connection, space, ListContacts(selection, ContactRow(), PER_PAGE, position))
     ids = [msgspec.json.decode(line)["id"] for line in page.lines]
     return page, await fetch_people(connection, space.id, ids)
 
@@ -110,13 +110,13 @@ async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence
 
 async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
     """Return the contact with this id, and contacts with exactly this value."""
-    wanted = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
+    identifiers = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
     phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
-    wanted += [("phone", phone) for phone in sorted(phones)]
+    identifiers += [("phone", phone) for phone in sorted(phones)]
     values = {
         "space_id": space.id,
-        "kinds": [kind for kind, _ in wanted],
-        "values": [value for _, value in wanted],
+        "kinds": [kind for kind, _ in identifiers],
+        "values": [value for _, value in identifiers],
         "limit": PER_PAGE,
     }
     ids = [row[0] for row in await fetch_all(connection, queries["exact"], values)]

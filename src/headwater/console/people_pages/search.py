@@ -27,7 +27,7 @@ async def show_people(request: Request) -> Response:
     space, query, path = inside.space, Query(request.scope["query_string"]), request.url.path
     text = (query.single("q") or "").strip()
     cursors = Cursors(shared.signing_key, space.id, path, [])
-    at = None if text else cursors.read_from(query)
+    position = None if text else cursors.read_from(query)
     query.finish()
     companies, links = [], {}
     async with shared.database.transaction() as connection:
@@ -35,7 +35,7 @@ async def show_people(request: Request) -> Response:
             result = await search(connection, space, text)
             people, companies = result.people, result.companies
         else:
-            page, people = await list_newest(connection, space, at)
+            page, people = await list_newest(connection, space, position)
             links = page_links(page, path, cursors)
     return render(
         request,
@@ -47,7 +47,7 @@ async def show_people(request: Request) -> Response:
         figures=figures,
         revenue=Measure.REVENUE,
         longest=LONGEST,
-        first=at is None,
+        first=position is None,
         event_title=partial(conversion_title, space),
         base=f"{HOME}/spaces/{space.id}",
     )

@@ -52,7 +52,7 @@ class Timeline:
 
 
 async def list_contact_timeline(
-    connection: AsyncConnection, space: Space, contact_id: int, at: Position | None
+    connection: AsyncConnection, space: Space, contact_id: int, position: Position | None
 ) -> Timeline:
     """Return a page of a contact's activity and its deliveries to ad platforms."""
     values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
@@ -63,15 +63,15 @@ async def list_contact_timeline(
         "members": members,
         "source_names": list(space.sources.by_number),
     }
-    page = await _page(connection, _OF_CONTACT, "contact_id", bound, at)
+    page = await _page(connection, _OF_CONTACT, "contact_id", bound, position)
     return await _timeline(connection, space, page)
 
 
 async def list_company_timeline(
-    connection: AsyncConnection, space: Space, company_id: int, at: Position | None
+    connection: AsyncConnection, space: Space, company_id: int, position: Position | None
 ) -> Timeline:
     bound = {"space_id": space.id, "owner_id": company_id, "source_names": list(space.sources.by_number)}
-    page = await _page(connection, _OF_COMPANY, "company_id", bound, at)
+    page = await _page(connection, _OF_COMPANY, "company_id", bound, position)
     return await _timeline(connection, space, page)
 
 
@@ -80,34 +80,34 @@ async def _page(
     parts: Sequence[str],
     owner: str,
     bound: Mapping[str, Any],
-    at: Position | None,
+    position: Position | None,
 ) -> Page:
-    order = _OLDEST_FIRST if at is not None and at.backward else _NEWEST_FIRST
-    selects = [queries[part].format(owner=Identifier(owner), order=order) for part in parts]
+    order = _OLDEST_FIRST if position is not None and position.backward else _NEWEST_FIRST
+    selects = [queries[row].format(owner=Identifier(owner), order=order) for row in parts]
     joined = _UNION.join(SQL("({})").format(select) for select in selects)
-    values = {**bound, **_places(at), "limit": PER_PAGE + 1}
+    values = {**bound, **_places(position), "limit": PER_PAGE + 1}
     # Not prepared: a generic plan, without the limit and position, may not stop early.
     cursor = await connection.execute(
         queries["page"].format(parts=joined, order=order), values, prepare=False
     )
-    return make_page(await cursor.fetchall(), PER_PAGE, at, to_key)
+    return make_page(await cursor.fetchall(), PER_PAGE, position, to_key)
 
 
-def _places(at: Position | None) -> dict[str, Any]:
+def _places(position: Position | None) -> dict[str, Any]:
     """Return the parameters that bound a page in (time, rank, id) order. At the position's time they select
     items of its rank beyond its id, and all or no items of other ranks.
     """
     values: dict[str, Any] = {"after_time": EVER.start, "before_time": EVER.end}
     for rank in _RANKS:
         values |= {f"after_{rank}": 0, f"before_{rank}": 0}
-    if at is None:
+    if position is None:
         return values
-    moment, own_rank, number = from_key(at.key[:1])[0], at.key[1], at.key[2]
-    side = "after" if at.backward else "before"
+    moment, own_rank, number = from_key(position.key[:1])[0], position.key[1], position.key[2]
+    side = "after" if position.backward else "before"
     values[f"{side}_time"] = moment
     for rank in _RANKS:
-        others = _BEYOND_ALL if rank < own_rank else 0
-        values[f"{side}_{rank}"] = number if rank == own_rank else others
+        other_rank = _BEYOND_ALL if rank < own_rank else 0
+        values[f"{side}_{rank}"] = number if rank == own_rank else other_rank
     return values
 
 

@@ -114,7 +114,7 @@ def _setup(row: DestinationRow, space: Space) -> dict[str, Any]:
     names = effective(platform, row.event_names, space.event_labels)
     return {
         "platform": platform,
-        "settings": [each for each in fields if each.value and each.group is not FieldGroup.ADVANCED],
+        "settings": [field for field in fields if field.value and field.group is not FieldGroup.ADVANCED],
         "sent": [name for name in names if name.sent_as],
         "unsent": [name for name in names if not name.sent_as],
     }
@@ -137,9 +137,9 @@ def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
         query.refuse(LAST.name if choice.first else FIRST.name, "is required too.")
     elif choice.first and choice.last and not earliest <= choice.first <= choice.last:
         query.refuse(FIRST.name, f"must be one of the last {MOST_DAYS} days, and not after `to`.")
-    at = _cursors(visit, choice).read_from(query)
+    position = _cursors(visit, choice).read_from(query)
     query.finish()
-    return choice, at
+    return choice, position
 
 
 def _cursors(visit: PageVisit, choice: DeliveryChoice) -> Cursors:

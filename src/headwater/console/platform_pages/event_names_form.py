@@ -24,30 +24,30 @@ class NameField:
     """The platform's default name; empty without one."""
 
 
-def name_fields(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[NameField]:
+def name_fields(platform: Platform, own_names: OwnNames, labels: Mapping[str, str]) -> list[NameField]:
     """Return a line for every standard event, and for custom ones that the Space has labelled or mapped."""
     return [
         NameField(
-            FIELD + each.event_name,
-            each.event_name,
-            labels.get(each.event_name) or each.event_name.replace("_", " "),
-            each.sent_as or "",
-            platform.sent_as(each.event_name, {}, labels.get(each.event_name)) or "",
+            FIELD + name.event_name,
+            name.event_name,
+            labels.get(name.event_name) or name.event_name.replace("_", " "),
+            name.sent_as or "",
+            platform.sent_as(name.event_name, {}, labels.get(name.event_name)) or "",
         )
-        for each in effective(platform, own, labels)
+        for name in effective(platform, own_names, labels)
     ]
 
 
 def read_names(
-    form: PostedForm, platform: Platform, own: OwnNames, labels: Mapping[str, str]
+    form: PostedForm, platform: Platform, own_names: OwnNames, labels: Mapping[str, str]
 ) -> dict[str, str | None]:
     """Return the destination's own names: those that differ from the platform's. Names missing from the form
     stay.
     """
-    names = dict(own)
-    present = {key for key, _ in form.pairs}
+    names = dict(own_names)
+    keys = {key for key, _ in form.pairs}
     for event_name in (*STANDARD_NAMES, *CUSTOM_NAMES):
-        if FIELD + event_name not in present:
+        if FIELD + event_name not in keys:
             continue
         text = form.text(FIELD + event_name).strip()
         names.pop(event_name, None)

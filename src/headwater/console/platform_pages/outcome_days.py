@@ -48,9 +48,9 @@ class OutcomeDays:
     @property
     def statuses(self) -> list[str]:
         """The three main statuses, and others that occurred."""
-        every = [status for statuses in OUTCOMES.values() for status in statuses]
+        all_statuses = [status for statuses in OUTCOMES.values() for status in statuses]
         always = ("delivered", "failed", "skipped")
-        return [status for status in every if status in always or self.total(status)]
+        return [status for status in all_statuses if status in always or self.total(status)]
 
     @property
     def highest(self) -> int:
@@ -61,7 +61,7 @@ class OutcomeDays:
         """Return the segments of every bar, each at least a unit high."""
         scale = HEIGHT / self.highest if self.highest else 0.0
         bars: list[Bar] = []
-        for place, day in enumerate(self.days):
+        for index, day in enumerate(self.days):
             top = float(HEIGHT)
             for outcome, statuses in OUTCOMES.items():
                 number = sum(self.of(day, status) for status in statuses)
@@ -70,11 +70,11 @@ class OutcomeDays:
                 height = max(1.0, round(number * scale, 1))
                 top -= height
                 text = f"{day:%a} {day.day} {day:%b}: {number:,} {outcome}"
-                bars.append(Bar(outcome, place * STEP + 3, round(top, 1), height, text))
+                bars.append(Bar(outcome, index * STEP + 3, round(top, 1), height, text))
         return bars
 
     def _sum(self, day: date) -> int:
-        return sum(self.of(day, each) for statuses in OUTCOMES.values() for each in statuses)
+        return sum(self.of(day, status) for statuses in OUTCOMES.values() for status in statuses)
 
 
 async def read_outcome_days(
@@ -84,12 +84,15 @@ async def read_outcome_days(
     days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     start = whole_days(days[0], today, space.zone).start
     counts = await count_by_day(connection, space.id, destination_ids, start, space.timezone)
-    return {each: OutcomeDays(days, _counts(counts, each)) for each in destination_ids}
+    return {
+        destination_id: OutcomeDays(days, _counts(counts, destination_id))
+        for destination_id in destination_ids
+    }
 
 
-def _counts(every: Sequence[DayCount], destination_id: int) -> dict[tuple[date, str], int]:
+def _counts(counts: Sequence[DayCount], destination_id: int) -> dict[tuple[date, str], int]:
     return {
         (count.day, count.status): count.deliveries
-        for count in every
+        for count in counts
         if count.destination_id == destination_id
     }

@@ -59,8 +59,8 @@ def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[Settin
     schema = settings_schema(platform)
     required = set(schema.get("required", ()))
     return [
-        _field(platform, name, each, values, name in required)
-        for name, each in cast("dict[str, dict[str, Any]]", schema["properties"]).items()
+        _field(platform, name, member, values, name in required)
+        for name, member in cast("dict[str, dict[str, Any]]", schema["properties"]).items()
     ]
 
 
@@ -128,7 +128,7 @@ def _field(
         _group(platform, name, needed),
         needed,
         _YES if value is True else "" if value is None or value is False else str(value),
-        tuple((each, _CHOICES.get((name, each), str(each))) for each in allowed),
+        tuple((value, _CHOICES.get((name, value), str(value))) for value in allowed),
         is_switch,
     )
 

@@ -181,21 +181,21 @@ class ChoiceLinks:
     also: Mapping[str, str | Sequence[str]]
 
     def menu(self, name: str, title: str, options: Mapping[Any, str]) -> Menu:
-        chosen: str = getattr(self.view, name)
+        choice: str = getattr(self.view, name)
         choices = tuple(
-            Choice(text, self._to(self.view.changed(**{name: str(option)})), option == chosen)
+            Choice(text, self._to(self.view.changed(**{name: str(option)})), option == choice)
             for option, text in options.items()
         )
-        return Menu(name, title, options.get(chosen) or chosen, choices)
+        return Menu(name, title, options.get(choice) or choice, choices)
 
-    def own_menu(self, name: str, title: str, options: Mapping[Any, str], chosen: str, usual: str) -> Menu:
+    def own_menu(self, name: str, title: str, options: Mapping[Any, str], choice: str, usual: str) -> Menu:
         choices: list[Choice] = []
         for option, text in options.items():
             also = {key: value for key, value in self.also.items() if key != name}
             if option != usual:
                 also[name] = str(option)
-            choices.append(Choice(text, self.view.link(self.path, **also), option == chosen))
-        return Menu(name, title, options.get(chosen) or chosen, tuple(choices))
+            choices.append(Choice(text, self.view.link(self.path, **also), option == choice))
+        return Menu(name, title, options.get(choice) or choice, tuple(choices))
 
     def periods(self) -> Menu:
         view = self.view
@@ -216,7 +216,7 @@ class ChoiceLinks:
         return tuple(
             Filter(
                 filter_text(space, *text.split(":", 1)),
-                self._to(self.view.changed(only=tuple(each for each in only if each != text))),
+                self._to(self.view.changed(only=tuple(condition for condition in only if condition != text))),
             )
             for text in only
             if ":" in text

@@ -51,22 +51,22 @@ class Breakdown:
     def wanted(self) -> list[Place]:
         """Return open rows whose parents are open, outer rows first."""
         opened: list[Place] = [()]
-        for place in sorted(self.opened, key=len):
-            if 0 < len(place) < len(LEVELS) and place[:-1] in opened:
-                opened.append(place)
+        for opened_place in sorted(self.opened, key=len):
+            if 0 < len(opened_place) < len(LEVELS) and opened_place[:-1] in opened:
+                opened.append(opened_place)
         return opened[1:]
 
-    def filters(self, place: Place) -> tuple[str, ...]:
-        own = (f"{group}:{key or ''}" for group, key in zip(LEVELS, place, strict=False))
-        return self._view.narrowed(*own).only
+    def filters(self, path: Place) -> tuple[str, ...]:
+        conditions = (f"{group}:{key or ''}" for group, key in zip(LEVELS, path, strict=False))
+        return self._view.narrowed(*conditions).only
 
     def rows(self, outermost: ReportResult, within: Mapping[Place, ReportResult]) -> list[BreakdownRow]:
         """Return all rows in order; `within` has the reports of open rows."""
 
-        def below(place: Place, report: ReportResult) -> list[BreakdownRow]:
+        def below(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []
             for row in report.rows:
-                inside = (*place, row.keys[0].value)
+                inside = (*path, row.keys[0].value)
                 inner = within.get(inside)
                 rows.append(self._row(inside, row, inner))
                 rows += below(inside, inner) if inner else []
@@ -74,16 +74,16 @@ class Breakdown:
 
         return below((), outermost)
 
-    def _row(self, place: Place, row: ReportRow, inner: ReportResult | None) -> BreakdownRow:
-        others = [each for each in self.opened if each[: len(place)] != place]
+    def _row(self, path: Place, row: ReportRow, inner: ReportResult | None) -> BreakdownRow:
+        other_places = [opened_place for opened_place in self.opened if opened_place[: len(path)] != path]
         return BreakdownRow(
-            place,
-            title(LEVELS[len(place) - 1], row.keys[0]),
+            path,
+            title(LEVELS[len(path) - 1], row.keys[0]),
             row,
-            self.filters(place),
-            opens=len(place) < len(LEVELS),
+            self.filters(path),
+            opens=len(path) < len(LEVELS),
             is_open=inner is not None,
-            toggled=tuple(map(written, [*others, place] if inner is None else others)),
+            toggled=tuple(map(written, [*other_places, path] if inner is None else other_places)),
             left_out=inner.left_out if inner else 0,
         )
 
@@ -98,8 +98,8 @@ def title(group: Group, key: GroupKey) -> str:
     return key.label or key.value
 
 
-def written(place: Place) -> str:
-    return "/".join(quote(key or "", safe="") for key in place)
+def written(path: Place) -> str:
+    return "/".join(quote(key or "", safe="") for key in path)
 
 
 def _read(text: str) -> Place:

@@ -146,9 +146,9 @@ class CampaignTable:
     def column_title(self, column: CostColumn, conversion: str) -> str:
         return conversion if column.title == "Orders" else column.title
 
-    def written(self, column: CostColumn, of: CostFigures) -> str:
+    def written(self, column: CostColumn, cost_figures: CostFigures) -> str:
         """Return a formatted figure with its exact value."""
-        return figures.figure(column.written_as, _figure(column, of))
+        return figures.figure(column.written_as, _figure(column, cost_figures))
 
     def credit(self, column: CostColumn) -> str:
         """Return the kind of credit behind a column. Rows outside touchpoint groups count the customers of
@@ -157,25 +157,25 @@ class CampaignTable:
         counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
-    def change(self, column: CostColumn, now: CostFigures, then: CostFigures | None) -> Change | None:
-        if then is None:
+    def change(self, column: CostColumn, current: CostFigures, previous: CostFigures | None) -> Change | None:
+        if previous is None:
             return None
-        return figures.written_change(now.change(column.figure, then))
+        return figures.written_change(current.change(column.figure, previous))
 
     @property
     def sums(self) -> tuple[str, str, str]:
         """The spend in rows, outside rows and in the ledger, in all digits."""
-        now = self.now
-        of_rows = now.total.spend - now.without_place.spend
+        report = self.now
+        of_rows = report.total.spend - report.without_place.spend
         return (
             figures.digits(of_rows),
-            figures.digits(now.without_place.spend),
-            figures.digits(now.total.spend),
+            figures.digits(report.without_place.spend),
+            figures.digits(report.total.spend),
         )
 
 
-def _figure(column: CostColumn, of: CostFigures) -> Figure:
-    value: Figure = getattr(of, column.figure)
+def _figure(column: CostColumn, cost_figures: CostFigures) -> Figure:
+    value: Figure = getattr(cost_figures, column.figure)
     is_part = isinstance(value, Decimal) and column.written_as is Measure.CREDITED_CONVERSIONS
     return Fraction(value) if is_part and value is not None else value
 
@@ -194,9 +194,9 @@ class CampaignReports:
         """Return the page's report. Raise Invalid and ReportRefused."""
         space_id = self._page.space.id
         query = self.query(limit=str(MOST_LISTED))
-        now = await query_spend(connection, space_id, query)
+        report = await query_spend(connection, space_id, query)
         ledger = await count_spend(connection, space_id, SpendChoice())
-        return CampaignTable(self.group, now, [self._row(row, now.span) for row in now.rows], ledger)
+        return CampaignTable(self.group, report, [self._row(row, report.span) for row in report.rows], ledger)
 
     def _row(self, row: CostRow, span: DateTimeSpan) -> CampaignRow:
         name = title(self.group, GroupKey(row.key, row.label))
@@ -232,7 +232,7 @@ async def show_campaigns(request: Request) -> Response:
     except REFUSED as error:
         problem = error
     has_rate = page.space.cost_rate is not None
-    columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
+    columns = [column for column in COLUMNS if has_rate or column.figure != "contribution"]
     also = {"group": str(group)} if group is not Group.PLATFORM else {}
     menu = ChoiceLinks(view, path, also).own_menu("group", "Rows", GROUPS, group, Group.PLATFORM)
     return page.render(

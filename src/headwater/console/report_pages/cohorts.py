@@ -131,9 +131,9 @@ class CohortReports:
     async def load(self, connection: AsyncConnection) -> CohortTable:
         """Return the page's report. Raise Invalid and ReportRefused."""
         report = await query_cohorts(connection, self._page.space.id, self.query())
-        most = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
-        rows = tuple(self._row(cohort, Fraction(most)) for cohort in report.total.cohorts)
-        return CohortTable(report, rows, tuple(self._key(of) for of in report.groups))
+        highest = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
+        rows = tuple(self._row(cohort, Fraction(highest)) for cohort in report.total.cohorts)
+        return CohortTable(report, rows, tuple(self._key(group) for group in report.groups))
 
     def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:
         """Return the cells that set the colour scale. The first month is excluded: all customers buy in it,
@@ -153,9 +153,9 @@ class CohortReports:
             case name:
                 return getattr(cohort, name)[since]
 
-    def _row(self, cohort: Cohort, most: Fraction) -> CohortRow:
+    def _row(self, cohort: Cohort, highest: Fraction) -> CohortRow:
         cells = tuple(
-            self._cell(cohort, since, most) if cohort.new_customers else None
+            self._cell(cohort, since, highest) if cohort.new_customers else None
             for since in range(len(cohort.revenue))
         )
         new = self._behind(cohort, 0, only="customer:new") if cohort.new_customers else ""
@@ -163,13 +163,13 @@ class CohortReports:
             cohort, f"{cohort.month:%b %Y}", new, tuple(cell for cell in cells if cell is not None)
         )
 
-    def _cell(self, cohort: Cohort, since: int, most: Fraction) -> CohortCell:
+    def _cell(self, cohort: Cohort, since: int, highest: Fraction) -> CohortCell:
         value = self._value(cohort, since)
         of_people = self.figure in ("customers", "retention")
         measure = Measure.EVENTS if of_people else Measure.REVENUE
         if self.figure == "retention":
             measure = Measure.SHARE
-        shade = min(SHADES, round(SHADES * Fraction(value) / most)) if value and most > 0 else 0
+        shade = min(SHADES, round(SHADES * Fraction(value) / highest)) if value and highest > 0 else 0
         made_of = {"amount_min": _SMALLEST_ORDER} if of_people else {}
         has_events = bool(cohort.revenue[since] or cohort.customers[since])
         return CohortCell(
@@ -201,11 +201,11 @@ class CohortReports:
             **made_of,
         )
 
-    def _key(self, of: CohortGroup) -> KeyRow:
+    def _key(self, group: CohortGroup) -> KeyRow:
         may_open = self.group in (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
-        narrowed = self._view.narrowed(f"{self.group}:{of.key or ''}")
+        narrowed = self._view.narrowed(f"{self.group}:{group.key or ''}")
         opens = narrowed.link(self._page.path, **self.also) if may_open else ""
-        return KeyRow(of, title(self.group, GroupKey(of.key, of.label)), opens)
+        return KeyRow(group, title(self.group, GroupKey(group.key, group.label)), opens)
 
     @property
     def also(self) -> dict[str, str]:
@@ -237,14 +237,14 @@ async def show_cohorts(request: Request) -> Response:
     except REFUSED as error:
         problem = error
     links = ChoiceLinks(view, path, reports.also)
-    known = {
+    figures = {
         name: text
         for name, text in FIGURES.items()
         if name != CONTRIBUTION or page.space.cost_rate is not None
     }
     menus = (
         links.own_menu("group", "Acquired by", GROUP_TITLES, reports.group, Group.SOURCE),
-        links.own_menu("figure", "Figure", known, reports.figure, CUMULATIVE),
+        links.own_menu("figure", "Figure", figures, reports.figure, CUMULATIVE),
     )
     return page.render(
         "cohorts.html",

@@ -47,9 +47,9 @@ def choose_measure(view: ReportView) -> Measure:
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 
-def completeness_query(space: Space, view: ReportView, now: datetime) -> ReportQuery:
+def completeness_query(space: Space, view: ReportView, current_time: datetime) -> ReportQuery:
     """Return the completeness report of a page's choices. Raise Invalid."""
-    return view.report(space, now, (choose_measure(view),), compare="none", completeness="1")
+    return view.report(space, current_time, (choose_measure(view),), compare="none", completeness="1")
 
 
 async def load_note(page: ReportPage) -> CompletenessNote | None:
@@ -73,7 +73,7 @@ def _sentence(measure: Measure, completeness: Completeness) -> str:
     first, last = completeness.days[0].day, completeness.days[-1].day
     days = f"{first:%-d %b}" if first == last else f"{first:%-d %b} to {last:%-d %b}"
     share = estimate(Measure.SHARE, completeness.share_in or 0.0)
-    value, expected = (estimate(measure, each) for each in (completeness.value, completeness.expected))
+    value, expected = (estimate(measure, figure) for figure in (completeness.value, completeness.expected))
     verb = "is" if first == last else "are"
     return f"{days} {verb} incomplete: {value} received by midnight, {share} of the expected {expected}."
 

@@ -61,9 +61,9 @@ class CourseChart:
 
 
 class Course:
-    def __init__(self, basis: Basis, whole: ReportQuery, space: Space) -> None:
-        self._basis, self._query, self._space = basis, whole, space
-        span = DateTimeSpan(whole.start, whole.end)
+    def __init__(self, basis: Basis, full_query: ReportQuery, space: Space) -> None:
+        self._basis, self._query, self._space = basis, full_query, space
+        span = DateTimeSpan(full_query.start, full_query.end)
         self.group = _choose_step(span)
         self.keys = self._bucket_keys(span)
 
@@ -71,12 +71,14 @@ class Course:
     def queries(self) -> list[ReportQuery]:
         plain = replace(self._query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
         by_step = replace(plain, group_by=(self.group,))
-        both = replace(plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,))
+        by_channel = replace(plain, group_by=(self.group, Group.CHANNEL), measures=(self._basis.credited,))
         if self._query.compare is Comparison.NONE:
-            return [by_step, both]
-        then = compared_span(replace(plain, compare=self._query.compare))
-        before = replace(by_step, start=then.start, end=then.end, measures=(self._basis.whole,))
-        return [by_step, both, before]
+            return [by_step, by_channel]
+        previous_span = compared_span(replace(plain, compare=self._query.compare))
+        before = replace(
+            by_step, start=previous_span.start, end=previous_span.end, measures=(self._basis.whole,)
+        )
+        return [by_step, by_channel, before]
 
     def sparkline(self, measure: Measure, by_step: ReportResult) -> str:
         """Return the points of a measure's line."""
@@ -90,17 +92,17 @@ class Course:
         parts = (
             share(difference(wholes.get(key), [credited.get(key)]), wholes.get(key)) for key in self.keys
         )
-        return sparkline([None if part is None else float(part) for part in parts])
+        return sparkline([None if line is None else float(line) for line in parts])
 
     def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
         """Return the chart for the reports of `queries`."""
-        by_step, both = reports[:2]
+        by_step, by_channel = reports[:2]
         wholes = _by_key(by_step, self._basis.whole_column)
-        bands = _bands(both, self._basis.column)
+        bands = _bands(by_channel, self._basis.column)
         if by_step.unattributed is not None:
             bands[UNATTRIBUTED] = {
-                key: difference(whole, (values.get(key) for values in bands.values()))
-                for key, whole in wholes.items()
+                key: difference(full_query, (values.get(key) for values in bands.values()))
+                for key, full_query in wholes.items()
             }
         before = self._before(reports[2]) if len(reports) > 2 else {}
         chart = stacked(
@@ -126,7 +128,7 @@ class Course:
         """Return comparison values by the current buckets' keys, aligned from the start."""
         values = _by_key(report, self._basis.whole_column)
         keys = self._bucket_keys(report.span)
-        return {key: values.get(then, 0) for key, then in zip(self.keys, keys, strict=False)}
+        return {key: values.get(previous_key, 0) for key, previous_key in zip(self.keys, keys, strict=False)}
 
     def _bucket_keys(self, span: DateTimeSpan) -> list[str]:
         if self.group is Group.HOUR:

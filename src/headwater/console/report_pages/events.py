@@ -66,13 +66,13 @@ class ListChoices:
     def read(cls, query: Query) -> ListChoices:
         """Return the choices; `read_credits_query` validates them."""
         names = ("credit", *_AMOUNTS, "acquired")
-        chosen = {name: str(query.single(name) or "") for name in names}
-        return cls(**chosen, acquired_by=tuple(query.several("acquired_by")))
+        values = {name: str(query.single(name) or "") for name in names}
+        return cls(**values, acquired_by=tuple(query.several("acquired_by")))
 
     @property
     def pairs(self) -> dict[str, str | list[str]]:
-        made = {name: value for name, value in vars(self).items() if value}
-        return {name: value if isinstance(value, str) else [*value] for name, value in made.items()}
+        values = {name: value for name, value in vars(self).items() if value}
+        return {name: value if isinstance(value, str) else [*value] for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ async def show_events(request: Request) -> Response:
     view, path, choices = page.view, page.path, ListChoices.read(page.query)
     cursor = str(page.query.single("cursor") or "")
     lister = EventLister(page, choices, per_page=str(PER_PAGE), cursor=cursor)
-    listed = problem = None
+    events = problem = None
     try:
-        listed = await page.load(lister.read)
+        events = await page.load(lister.read)
     except REFUSED as error:
         problem = error
     links = ChoiceLinks(view, path, choices.pairs)
@@ -134,11 +134,11 @@ async def show_events(request: Request) -> Response:
             filters=_own_filters(page, choices.pairs),
         ),
         problem,
-        listed=listed,
+        listed=events,
         Measure=Measure,
         reasons=REASONS,
         source_title=format_title,
-        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _default_filter(listed), ""),
+        menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _default_filter(events), ""),
         model=model_title(view.attribution_model).lower(),
         event_title=partial(conversion_title, page.space),
         csv=view.link(f"{page.base}/events.csv", **choices.pairs),
@@ -146,16 +146,16 @@ async def show_events(request: Request) -> Response:
     )
 
 
-def _default_filter(listed: EventList | None) -> CreditFilter:
-    return listed.page.credit if listed else CreditFilter.ALL
+def _default_filter(events: EventList | None) -> CreditFilter:
+    return events.page.credit if events else CreditFilter.ALL
 
 
 def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
     """Return the amount filters and the cohort filter of customers."""
 
     def without(*names: str) -> str:
-        kept = {name: value for name, value in pairs.items() if name not in names}
-        return page.view.link(page.path, **kept)
+        remaining = {name: value for name, value in pairs.items() if name not in names}
+        return page.view.link(page.path, **remaining)
 
     filters = [
         Filter(f"amount {words} {pairs[name]}", without(name))
@@ -163,14 +163,14 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
         if name in pairs
     ]
     if "acquired" in pairs:
-        whole = without("acquired", "acquired_by")
-        filters.append(Filter(f"first order in {pairs['acquired']}", whole))
+        all_pairs = without("acquired", "acquired_by")
+        filters.append(Filter(f"first order in {pairs['acquired']}", all_pairs))
     if by := pairs.get("acquired_by"):
         texts = [by] if isinstance(by, str) else by
-        of = " or ".join(
+        filter_words = " or ".join(
             text if ":" not in text else filter_text(page.space, *text.split(":", 1)) for text in texts
         )
-        filters.append(Filter(f"first order by {of}", without("acquired_by")))
+        filters.append(Filter(f"first order by {filter_words}", without("acquired_by")))
     return tuple(filters)
 
 
@@ -178,8 +178,8 @@ async def send_events_csv(request: Request) -> Response:
     """Send the list's first events as CSV, like `GET /reports/credits`."""
     page = await open_page(request)
     lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
-    listed = await page.load(lister.read)
-    return csv_response("events", listed.page.span, credits_csv(listed.page))
+    events = await page.load(lister.read)
+    return csv_response("events", events.page.span, credits_csv(events.page))
 
 
 _PATH = f"{HOME}/spaces/{{space_id}}/events"

@@ -69,9 +69,9 @@ def short(value: float) -> str:
     return f"{value:g}"
 
 
-def percent(part: Fraction | Decimal | int) -> str:
+def percent(numerator: Fraction | Decimal | int) -> str:
     """Return a fraction in per cent, with one decimal."""
-    return f"{_rounded(Fraction(part) * 100, 1):,f} %"
+    return f"{_rounded(Fraction(numerator) * 100, 1):,f} %"
 
 
 def change(row: ReportRow, column: FigureColumn) -> Change | None:
@@ -90,23 +90,23 @@ def written_change(measured: MeasureChange | None) -> Change | None:
     return Change(percent(abs(measured.ratio)), direction)
 
 
-def change_between(now: Fraction | None, then: Fraction | None) -> Change | None:
+def change_between(current: Fraction | None, previous: Fraction | None) -> Change | None:
     """Return the change of a share; None if either whole is zero."""
-    if now is None or then is None:
+    if current is None or previous is None:
         return None
-    ratio = rounded((now - then) / abs(then)) if then else None
-    return written_change(MeasureChange(now - then, ratio))
+    ratio = rounded((current - previous) / abs(previous)) if previous else None
+    return written_change(MeasureChange(current - previous, ratio))
 
 
-def share(part: Figure, whole: Figure) -> Fraction | None:
+def share(numerator: Figure, denominator: Figure) -> Fraction | None:
     """Return a part of a whole; None if the whole is zero."""
-    return Fraction(part) / Fraction(whole) if part is not None and whole else None
+    return Fraction(numerator) / Fraction(denominator) if numerator is not None and denominator else None
 
 
-def difference(whole: Figure, parts: Iterable[Figure]) -> Figure:
+def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
     """Return the whole minus its parts, exactly."""
-    rest = Fraction(whole or 0) - sum((Fraction(part or 0) for part in parts), Fraction())
-    return rounded(rest) if isinstance(whole, Decimal) else rest
+    remainder = Fraction(total or 0) - sum((Fraction(figure or 0) for figure in parts), Fraction())
+    return rounded(remainder) if isinstance(total, Decimal) else remainder
 
 
 def day(moment: datetime) -> str:

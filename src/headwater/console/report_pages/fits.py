@@ -53,9 +53,9 @@ async def post_fit(request: Request) -> Response:
     async with open_visit(request, _FORM, form) as visit:
         database = visit.services.database
     try:
-        wanted = _read_form(form, visit.space)
+        fit_request = _read_form(form, visit.space)
         async with database.transaction(MAKING_SECONDS) as connection:
-            fit = await make_fit(connection, visit.space.id, wanted.name, wanted.request)
+            fit = await make_fit(connection, visit.space.id, fit_request.name, fit_request.request)
     except Invalid as error:
         async with open_visit(request, _FORM, form) as visit:
             return await _page(visit, visit.typed(*FIELDS), error.errors)
@@ -122,7 +122,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
         "errors": errors,
         "fits": [(fit, _title(space, fit)) for fit in fits],
         "here": visit.path("/fits"),
-        "monthly": [(each, conversion_title(space, each.event_name)) for each in monthly],
+        "monthly": [(fit, conversion_title(space, fit.event_name)) for fit in monthly],
         "fewest": FEWEST_CONVERSIONS,
         "window_title": window_title,
         "events": {

@@ -99,13 +99,13 @@ class LedgerSums:
     """Spend excluded from the total."""
 
     def counted(self, row: StoredSpend) -> Decimal:
-        piece = self.pieces.get(row.place)
-        return _amount(piece) if piece is not None else Decimal(0)
+        part_of_row = self.pieces.get(row.place)
+        return _amount(part_of_row) if part_of_row is not None else Decimal(0)
 
     def is_left_over(self, row: StoredSpend) -> bool:
         """Return whether the row is a remainder that more detailed rows don't cover."""
-        piece = self.pieces.get(row.place)
-        return piece is None or piece.is_remainder
+        part_of_row = self.pieces.get(row.place)
+        return part_of_row is None or part_of_row.is_remainder
 
 
 @dataclass(frozen=True)
@@ -119,19 +119,19 @@ class LedgerPage:
     older: str | None
 
 
-def _amount(piece: SpendPart) -> Decimal:
-    return Decimal(piece.row.figures[0]) / MILLIONTHS
+def _amount(spend_part: SpendPart) -> Decimal:
+    return Decimal(spend_part.row.figures[0]) / MILLIONTHS
 
 
 async def read_ledger_choice(
-    connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, whole: bool = True
+    connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, is_whole: bool = True
 ) -> SpendChoice:
     """Return the rows selected by the query, by default the last 30 days. Raise Invalid."""
-    named = any(query.single(name) for name in ("start_date", "end_date"))
-    choice = read_choice(query, days_required=not whole)
+    has_filter = any(query.single(name) for name in ("start_date", "end_date"))
+    choice = read_choice(query, days_required=not is_whole)
     query.finish()
     await require_platform(connection, inside.space, choice)
-    if named or not whole:
+    if has_filter or not is_whole:
         return choice
     today = datetime.now(UTC).astimezone(inside.space.zone).date()
     first = today - timedelta(days=USUAL_DAYS)
@@ -197,36 +197,36 @@ async def _load(
     texts = _texts(choice)
     address = Query(request.scope["query_string"] if request.method == "GET" else b"")
     writer = cursors(JsonInput(texts), services(request).signing_key, inside.space.id)
-    listed = await list_spend(connection, inside.space.id, choice, PER_PAGE, writer.read_from(address))
-    chosen = await count_spend(connection, inside.space.id, choice)
-    few = chosen.rows <= MOST_SUMMED
-    sums = await _add_up(connection, inside, choice, chosen) if few else None
+    spend = await list_spend(connection, inside.space.id, choice, PER_PAGE, writer.read_from(address))
+    deletion = await count_spend(connection, inside.space.id, choice)
+    few = deletion.rows <= MOST_SUMMED
+    sums = await _add_up(connection, inside, choice, deletion) if few else None
     newer, older = (
-        f"{_path(inside)}?{urlencode({**texts, 'cursor': writer.write(at)})}" if at else None
-        for at in (listed.previous, listed.next)
+        f"{_path(inside)}?{urlencode({**texts, 'cursor': writer.write(position)})}" if position else None
+        for position in (spend.previous, spend.next)
     )
-    return LedgerPage(_decoded(listed.lines), chosen, sums, newer, older)
+    return LedgerPage(_decoded(spend.lines), deletion, sums, newer, older)
 
 
 async def _add_up(
-    connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, chosen: SpendDeletion
+    connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, deletion: SpendDeletion
 ) -> LedgerSums:
     """Return the sums of the selected rows. All rows of a day determine which amounts are broken down, even
     unselected ones.
     """
-    if chosen.first_day is None or chosen.last_day is None:
+    if deletion.first_day is None or deletion.last_day is None:
         return LedgerSums({}, {}, Decimal(0))
     space = inside.space
-    days = await read_parts(connection, space.id, chosen.first_day, chosen.last_day)
-    pieces = [piece for piece in days if _is_chosen(piece.row, choice)]
+    days = await read_parts(connection, space.id, deletion.first_day, deletion.last_day)
+    pieces = [spend_part for spend_part in days if _is_chosen(spend_part.row, choice)]
     by_currency: dict[str, Decimal] = {}
-    for piece in pieces:
-        currency = piece.row.currency
-        by_currency[currency] = by_currency.get(currency, Decimal(0)) + _amount(piece)
+    for spend_part in pieces:
+        currency = spend_part.row.currency
+        by_currency[currency] = by_currency.get(currency, Decimal(0)) + _amount(spend_part)
     exchange = await load_exchange(connection, space.id, space.currency, pieces)
-    total = sum((_amount(exchange.convert(piece)) for piece in pieces), Decimal(0))
-    known = {piece.row[:5]: piece for piece in pieces}
-    return LedgerSums(known, dict(sorted(by_currency.items())), total, exchange.left_out(pieces))
+    total = sum((_amount(exchange.convert(spend_part)) for spend_part in pieces), Decimal(0))
+    parts_by_key = {spend_part.row[:5]: spend_part for spend_part in pieces}
+    return LedgerSums(parts_by_key, dict(sorted(by_currency.items())), total, exchange.left_out(pieces))
 
 
 def _is_chosen(row: LedgerRow, choice: SpendChoice) -> bool:
@@ -253,16 +253,14 @@ async def send_csv(request: Request) -> Response:
         inside = await enter(connection, request, visitor)
         query = Query(request.scope["query_string"])
         choice = await read_ledger_choice(connection, query, inside)
-        at: Position | None = None
+        position: Position | None = None
         for _ in range(MOST_IN_CSV // 1000):
-            page = await list_spend(connection, inside.space.id, choice, 1000, at)
+            page = await list_spend(connection, inside.space.id, choice, 1000, position)
             for row in _decoded(page.lines):
                 table.add([_cell(getattr(row, name)) for name in _COLUMNS])
-            if (at := page.next) is None:
+            if (position := page.next) is None:
                 break
-    first, last = (
-        datetime.combine(each, datetime.min.time()) for each in (choice.first_day, choice.last_day)
-    )
+    first, last = (datetime.combine(day, datetime.min.time()) for day in (choice.first_day, choice.last_day))
     return csv_response("spend-ledger", DateTimeSpan(first, last), table.content())
 
 
@@ -280,7 +278,7 @@ async def post_delete(request: Request) -> Response:
         async with services(request).database.transaction() as connection:
             inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
             query = _query(request, form)
-            choice = await read_ledger_choice(connection, query, inside, whole=False)
+            choice = await read_ledger_choice(connection, query, inside, is_whole=False)
             count = (await count_spend(connection, inside.space.id, choice)).rows
             typed = form.text(CONFIRM).strip().replace(",", "")
             if typed == f"{count}" and count:

@@ -138,25 +138,27 @@ class ModelComparison:
     @property
     def widest(self) -> Fraction:
         """The largest difference, the scale of the bars."""
-        return max((abs(each) for row in self.rows for each in row.differences), default=Fraction())
+        return max(
+            (abs(difference) for row in self.rows for difference in row.differences), default=Fraction()
+        )
 
     @property
     def sentence(self) -> str:
         disagreements = [
-            (abs(difference), row, place)
+            (abs(difference), row, index)
             for row in self.rows
-            for place, difference in enumerate(row.differences)
+            for index, difference in enumerate(row.differences)
             if difference and row.amounts[0]
         ]
         if not disagreements:
             return "These models agree on every row."
-        _, row, place = max(disagreements, key=lambda each: each[0])
-        ratio = row.differences[place] / abs(row.amounts[0])
+        _, row, index = max(disagreements, key=lambda item: item[0])
+        ratio = row.differences[index] / abs(row.amounts[0])
         less = "less" if ratio < 0 else "more"
         models = self.choices.columns
         return (
             f"{row.title} is credited with {figures.percent(abs(ratio))} {less} under "
-            f"{model_title(models[place])} than under {model_title(models[0])}."
+            f"{model_title(models[index])} than under {model_title(models[0])}."
         )
 
 
@@ -167,9 +169,9 @@ def compare(basis: Basis, view: ReportView, choices: ModelChoices, report: Repor
     ]
     order = list(range(len(credit)))
     if choices.order == "disagreement":
-        order.sort(key=lambda place: max(credit[place]) - min(credit[place]), reverse=True)
+        order.sort(key=lambda index: max(credit[index]) - min(credit[index]), reverse=True)
     rows = [
-        _compared_row(view, choices.group, report.rows[place], credit[place]) for place in order[:MOST_LISTED]
+        _compared_row(view, choices.group, report.rows[index], credit[index]) for index in order[:MOST_LISTED]
     ]
     left_out = report.left_out + len(order) - len(rows)
     return ModelComparison(basis, choices, report, rows, left_out)
@@ -228,17 +230,17 @@ async def render_models(page: ReportPage) -> Response:
 
 
 def model_choices_report(
-    space: Space, view: ReportView, parameters: Query, basis: Basis, now: datetime
+    space: Space, view: ReportView, parameters: Query, basis: Basis, current_time: datetime
 ) -> ReportQuery:
     """Return this page's report query. Raise Invalid."""
-    return _report(space, view, ModelChoices.read(parameters), basis, now)
+    return _report(space, view, ModelChoices.read(parameters), basis, current_time)
 
 
 def _report(
-    space: Space, view: ReportView, choices: ModelChoices, basis: Basis, now: datetime
+    space: Space, view: ReportView, choices: ModelChoices, basis: Basis, current_time: datetime
 ) -> ReportQuery:
     measures = (basis.credited, basis.touched)
-    return view.report(space, now, measures, (choices.group,), **_model_parameters(view, choices))
+    return view.report(space, current_time, measures, (choices.group,), **_model_parameters(view, choices))
 
 
 def _model_parameters(view: ReportView, choices: ModelChoices) -> dict[str, Any]:

@@ -102,11 +102,11 @@ class PathsReader:
     async def load(self, connection: AsyncConnection) -> PathsContent:
         """Return the page's content. Raise Invalid and ReportTooLarge."""
         report = await query_paths(connection, self._space.id, self._query())
-        pairs = {pair: of.events for pair, of in report.first_and_last.items()}
+        pairs = {pair: figures.events for pair, figures in report.first_and_last.items()}
         coloured = _colours(pairs)
         return PathsContent(
             report,
-            [self._path_row(path, of, report.total) for path, of in report.paths],
+            [self._path_row(path, figures, report.total) for path, figures in report.paths],
             self._ranges(Group.TOUCH_RANGE, report.touches, report.total),
             self._ranges(Group.DAYS_RANGE, report.days, report.total),
             self._matrix(report),
@@ -119,54 +119,63 @@ class PathsReader:
         values = self._view.input(**unused, group_by=str(self._group), limit=LISTED)
         return read_paths_query(values, self._space, datetime.now(UTC))
 
-    def _path_row(self, path: TouchPath, of: PathFigures, whole: PathFigures) -> PathRow:
+    def _path_row(self, path: TouchPath, figures: PathFigures, total: PathFigures) -> PathRow:
         steps = tuple(format_title(step) for step in path.steps)
         return PathRow(
-            self._only({BY[self._group]: str(path)}), of, _share(of, whole), steps=steps, more=path.more
+            self._only({BY[self._group]: str(path)}),
+            figures,
+            _share(figures, total),
+            steps=steps,
+            more=path.more,
         )
 
-    def _ranges(self, group: Group, ranges: Mapping[str, PathFigures], whole: PathFigures) -> list[PathRow]:
+    def _ranges(self, group: Group, ranges: Mapping[str, PathFigures], total: PathFigures) -> list[PathRow]:
         return [
-            PathRow(self._only({group: name}), of, _share(of, whole), name) for name, of in ranges.items()
+            PathRow(self._only({group: name}), figures, _share(figures, total), name)
+            for name, figures in ranges.items()
         ]
 
     def _matrix(self, report: PathResult) -> SourceMatrix:
         pairs = report.first_and_last
-        firsts = _most_frequent((first, of.events) for (first, _), of in pairs.items())
-        lasts = _most_frequent((last, of.events) for (_, last), of in pairs.items())
+        firsts = _most_frequent((first, figures.events) for (first, _), figures in pairs.items())
+        lasts = _most_frequent((last, figures.events) for (_, last), figures in pairs.items())
         cells = {
             (first, last): PathRow(
-                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}), of, _share(of, report.total)
+                self._only({Group.FIRST_SOURCE: first, Group.LAST_SOURCE: last}),
+                figures,
+                _share(figures, report.total),
             )
-            for (first, last), of in pairs.items()
+            for (first, last), figures in pairs.items()
             if first in firsts and last in lasts
         }
-        most = max((of.events for of in pairs.values()), default=0)
-        return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), most)
+        highest = max((figures.events for figures in pairs.values()), default=0)
+        return SourceMatrix(firsts, lasts, cells, len(pairs) - len(cells), highest)
 
     def _only(self, keys: Mapping[Group, str]) -> tuple[str, ...]:
         return self._view.narrowed(*(f"{group}:{key}" for group, key in keys.items())).only
 
 
-def paths_csv_report(space: Space, view: ReportView, parameters: Query, now: datetime) -> ReportQuery:
+def paths_csv_report(
+    space: Space, view: ReportView, parameters: Query, current_time: datetime
+) -> ReportQuery:
     """Return the query of this page's CSV file. Raise Invalid."""
     group = Group(_STEPS.read(parameters) or Group.SOURCE)
     parameters.finish()
     view = view.changed(date_basis=str(DateBasis.CONVERSION))
     return view.report(
-        space, now, MEASURES, (BY[group],), compare="", limit="1000", only=[*view.only, *REACHED]
+        space, current_time, MEASURES, (BY[group],), compare="", limit="1000", only=[*view.only, *REACHED]
     )
 
 
-def _share(part: PathFigures, whole: PathFigures) -> Fraction | None:
-    return figures.share(part.events, whole.events)
+def _share(numerator: PathFigures, denominator: PathFigures) -> Fraction | None:
+    return figures.share(numerator.events, denominator.events)
 
 
-def _most_frequent(events: Iterable[tuple[str, int]], most: int = MATRIX_SIZE) -> tuple[str, ...]:
+def _most_frequent(events: Iterable[tuple[str, int]], limit: int = MATRIX_SIZE) -> tuple[str, ...]:
     counted: Counter[str] = Counter()
     for source, number in events:
         counted[source] += number
-    return tuple(source for source, _ in counted.most_common(most))
+    return tuple(source for source, _ in counted.most_common(limit))
 
 
 def _colours(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:

@@ -76,7 +76,7 @@ def _read(form: PostedForm, day: str) -> tuple[Rate | None, Errors]:
 
 
 def _move_to_fields(errors: Errors, day: str) -> Errors:
-    named: Mapping[str, tuple[str, str]] = {
+    field_names: Mapping[str, tuple[str, str]] = {
         "rates.0.date": (day, "day"),
         "rates.0.base": ("base", "currency"),
         "rates.0.currency": ("currency", "currency"),
@@ -85,25 +85,25 @@ def _move_to_fields(errors: Errors, day: str) -> Errors:
     }
     fields: Errors = {}
     for key, rules in errors.items():
-        name, word = named[key]
+        name, word = field_names[key]
         fields[name] = [rule.replace(f"The {key} ", f"The {word} ", 1) for rule in rules]
     return fields
 
 
 async def _page(visit: PageVisit, typed: dict[str, str], errors: Errors) -> Response:
-    connection, space_id, here = visit.connection, visit.space.id, visit.path("/rates")
+    connection, space_id, path = visit.connection, visit.space.id, visit.path("/rates")
     writer = cursors(visit.services.signing_key, space_id)
     query = visit.query if visit.request.method == "GET" else Query(b"")
     page = await list_rates(connection, space_id, PER_PAGE, writer.read_from(query))
     newer, older = (
-        f"{here}?cursor={writer.write(position)}" if position else None
+        f"{path}?cursor={writer.write(position)}" if position else None
         for position in (page.previous, page.next)
     )
     values: dict[str, Any] = {
         "typed": typed,
         "errors": errors,
         "rates": _decoded(page),
-        "here": here,
+        "here": path,
         "most": MOST_DAYS,
         "reference_day": await fetch_reference_day(connection),
         "newer": newer,

@@ -102,8 +102,8 @@ class RevenueContent:
 
     @property
     def sentence(self) -> str:
-        whole = get_total_row(self.report)
-        value = figures.written(self.basis.whole, whole.figures[self.basis.whole_column])
+        totals = get_total_row(self.report)
+        value = figures.written(self.basis.whole, totals.figures[self.basis.whole_column])
         unit = f" {self.report.currency}" if self.basis.credited in figures.MONEY else ""
         first = f"{self.headlines[0].about.title} {value}{unit}"
         if not self.rows:
@@ -134,11 +134,11 @@ class RevenueReports:
         places = self._breakdown.wanted()
         queries = [by_channel, *course.queries]
         queries += [
-            self._query(LEVELS[len(place)], only=[*self._breakdown.filters(place)]) for place in places
+            self._query(LEVELS[len(index)], only=[*self._breakdown.filters(index)]) for index in places
         ]
-        first, *others = await query_reports(connection, self._space.id, queries)
-        of_course = others[: len(course.queries)]
-        within = dict(zip(places, others[len(of_course) :], strict=True))
+        first, *other_reports = await query_reports(connection, self._space.id, queries)
+        of_course = other_reports[: len(course.queries)]
+        within = dict(zip(places, other_reports[len(of_course) :], strict=True))
         return RevenueContent(
             self.basis,
             first,
@@ -175,13 +175,13 @@ class RevenueReports:
     def _unattributed(self, report: ReportResult, course: Course, by_step: ReportResult) -> Headline | None:
         if report.unattributed is None or report.overall is None:
             return None
-        column, nobody, whole = self.basis.whole_column, report.unattributed.row, report.overall
-        now = figures.share(nobody.figures[column], whole.figures[column])
+        column, nobody, totals = self.basis.whole_column, report.unattributed.row, report.overall
+        current = figures.share(nobody.figures[column], totals.figures[column])
         change = None
-        if nobody.compared is not None and whole.compared is not None:
-            then = figures.share(nobody.compared[column], whole.compared[column])
-            change = figures.change_between(now, then)
-        return Headline(UNATTRIBUTED, now, change, course.unattributed_line(by_step))
+        if nobody.compared is not None and totals.compared is not None:
+            previous = figures.share(nobody.compared[column], totals.compared[column])
+            change = figures.change_between(current, previous)
+        return Headline(UNATTRIBUTED, current, change, course.unattributed_line(by_step))
 
 
 async def show_revenue(request: Request) -> Response:

@@ -70,15 +70,15 @@ def _measures(basis: Basis) -> tuple[Measure, ...]:
 
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
     """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
-    basis, now = choose_basis(view), datetime.now(UTC)
-    by_answer, both = await query_reports(
+    basis, current_time = choose_basis(view), datetime.now(UTC)
+    by_answer, by_source = await query_reports(
         connection,
         space.id,
         [
-            view.report(space, now, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
+            view.report(space, current_time, _measures(basis), (Group.SELF_REPORTED_SOURCE,), compare="none"),
             view.report(
                 space,
-                now,
+                current_time,
                 (basis.credited,),
                 (Group.SELF_REPORTED_SOURCE, Group.SOURCE),
                 compare="none",
@@ -87,9 +87,9 @@ async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> 
         ],
     )
     clicked: dict[str | None, list[tuple[str, ReportRow]]] = {}
-    for row in both.rows:
-        own, source = row.keys
-        clicked.setdefault(own.value, []).append((source.value or "", row))
+    for row in by_source.rows:
+        answer, source = row.keys
+        clicked.setdefault(answer.value, []).append((source.value or "", row))
     rows = [
         SelfReportedRow(
             key,

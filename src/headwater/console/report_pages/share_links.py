@@ -95,7 +95,7 @@ async def post_create(visit: PageVisit) -> Response:
     """Create a link and show it once."""
     token = await _create(visit)
     await visit.spend()
-    return await _page(visit, {}, made=f"{visit.services.base_url}{SHARED}/{token}")
+    return await _page(visit, {}, secret=f"{visit.services.base_url}{SHARED}/{token}")
 
 
 @ROUTES.action("/revoke", SentForm("revoke share link", Permission.CHANGE_SETTINGS))
@@ -129,7 +129,7 @@ async def _create(visit: PageVisit) -> str:
 
 
 async def _page(
-    visit: PageVisit, typed: dict[str, str], made: str | None = None, errors: Errors | None = None
+    visit: PageVisit, typed: dict[str, str], secret: str | None = None, errors: Errors | None = None
 ) -> Response:
     cursor = visit.connection.cursor(row_factory=class_row(ShareLink))
     values = {"space_id": visit.space.id, "most": MOST}
@@ -138,7 +138,7 @@ async def _page(
     usual = {"name": "", "page": "", "query": "", "days": USUAL_LIFETIME, "notes": ""}
     page_values: dict[str, Any] = {
         "links": links,
-        "made": made,
+        "made": secret,
         "typed": usual | typed,
         "errors": errors or {},
         "pages": SHAREABLE,

@@ -62,9 +62,9 @@ class SpendChangesPage:
         names = _IN_ROWS if of_rows else _IN_CAUSES
         return [column for column in self.columns if column.figure in names]
 
-    def written(self, column: CostColumn, of: Figures) -> str:
+    def written(self, column: CostColumn, row_figures: Figures) -> str:
         """Return a formatted figure with its exact value."""
-        return figures.figure(column.written_as, of[column.figure])
+        return figures.figure(column.written_as, row_figures[column.figure])
 
     def moved(self, column: CostColumn, change: FigureChange) -> Figure:
         return change.difference[column.figure]
@@ -75,7 +75,7 @@ class SpendChangesPage:
 
     def ratio(self, column: CostColumn) -> str:
         """Return a ratio's numerator and denominator in words; empty for a sum."""
-        titles = {each.figure: each.title.lower() for each in self.columns}
+        titles = {column.figure: column.title.lower() for column in self.columns}
         if column.figure not in RATIOS:
             return ""
         return " over ".join(titles[name] for name in RATIOS[column.figure])
@@ -98,8 +98,8 @@ def format_change_amount(changed: ChangedSpend) -> str:
 
 def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
     """Return the change query for the page's report. Raise Invalid."""
-    own = {"query_mode": "", "compare": "", "group_by": str(group), **more}
-    report = read_spend_query(page.view.input(**own), page.space, datetime.now(UTC))
+    parameters = {"query_mode": "", "compare": "", "group_by": str(group), **more}
+    report = read_spend_query(page.view.input(**parameters), page.space, datetime.now(UTC))
     return ChangeQuery(report, since.start)
 
 
@@ -114,7 +114,7 @@ async def show_spend_changes(request: Request) -> Response:
     group, since, content, problem = Group.SOURCE, None, None, None
     also: dict[str, str] = {}
     has_rate = page.space.cost_rate is not None
-    columns = [each for each in COLUMNS if has_rate or each.figure != "contribution"]
+    columns = [column for column in COLUMNS if has_rate or column.figure != "contribution"]
     try:
         group, since = _read(page)
         also = {"since": since.text}

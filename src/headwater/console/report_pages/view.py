@@ -54,17 +54,17 @@ class ReportView:
     def read(cls, query: Query) -> Self:
         """Return the choices in a query, unvalidated. Values of the wrong type count as missing."""
         dated = any(query.single(name) for name in ("start_date", "end_date"))
-        chosen: dict[str, Any] = {
+        values: dict[str, Any] = {
             field.name: str(query.single(field.name) or "") or field.default
             for field in fields(cls)
             if field.name != "only"
         }
         if dated:
-            chosen["period"] = ""
-        added = [str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY)]
-        filters = [*query.several("only"), *([":".join(added)] if added[0] else [])]
-        chosen["only"] = tuple(dict.fromkeys(filters))
-        return cls(**chosen)
+            values["period"] = ""
+        new_filter = [str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY)]
+        filters = [*query.several("only"), *([":".join(new_filter)] if new_filter[0] else [])]
+        values["only"] = tuple(dict.fromkeys(filters))
+        return cls(**values)
 
     @property
     def is_monetary(self) -> bool:
@@ -102,7 +102,7 @@ class ReportView:
     def report(
         self,
         space: Space,
-        now: datetime,
+        current_time: datetime,
         measures: tuple[Measure, ...],
         group_by: tuple[Group, ...] = (),
         **changes: Any,
@@ -112,7 +112,7 @@ class ReportView:
         """
         groups = [*group_by] or [NO_GROUPS]
         query = self.input(measures=[*measures], group_by=groups, **changes)
-        return read_report_query(query, space, now)
+        return read_report_query(query, space, current_time)
 
     def input(self, **changes: Any) -> JsonInput:
         """Return the choices as API input; `changes` override the view's parameters."""
@@ -127,8 +127,8 @@ class ReportView:
     def narrowed(self, *filters: str) -> Self:
         """Return the view with filters, each replacing filters of its group."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
-        others = (text for text in self.only if not text.startswith(replaced))
-        return self.changed(only=(*others, *filters))
+        other_filters = (text for text in self.only if not text.startswith(replaced))
+        return self.changed(only=(*other_filters, *filters))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -169,12 +169,12 @@ class ReportView:
         """Return the link to the events behind a figure: the list at `path` for a kind of credit, narrowed by
         the figure's parameters.
         """
-        kept = self.only if only is None else only
+        conditions = self.only if only is None else only
         more = dict(made_of)
         filters = more.pop("only", ())
         filters = (filters,) if isinstance(filters, str) else filters
-        kept = (*kept, *(each for each in filters if each not in kept))
-        return self.changed(only=kept).link(path, credit=credit, **more)
+        conditions = (*conditions, *(text for text in filters if text not in conditions))
+        return self.changed(only=conditions).link(path, credit=credit, **more)
 
 
 class SharedView(ReportView):

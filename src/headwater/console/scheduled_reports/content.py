@@ -39,38 +39,40 @@ class SentQuery:
     titles: Mapping[Measure, str]
 
 
-def build_sent_query(space: Space, scheduled: ScheduledReport, now: datetime) -> SentQuery:
+def build_sent_query(space: Space, scheduled: ScheduledReport, current_time: datetime) -> SentQuery:
     """Return a scheduled report's query. Raise Invalid."""
     parameters = Query(scheduled.query.encode())
     view = ReportView.read(parameters)
     basis, titles = choose_basis(view), title_columns(space, view)
     if scheduled.page == "/models":
-        query = model_choices_report(space, view, parameters, basis, now)
+        query = model_choices_report(space, view, parameters, basis, current_time)
     elif scheduled.page == "/paths":
-        query = paths_csv_report(space, view, parameters, now)
+        query = paths_csv_report(space, view, parameters, current_time)
     else:
-        query = view.report(space, now, basis.measures, LEVELS[:1])
+        query = view.report(space, current_time, basis.measures, LEVELS[:1])
         return SentQuery(basis, query, basis.columns, titles)
     return SentQuery(basis, query, query.measures, titles)
 
 
 async def make_notice(
-    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, now: datetime
+    connection: AsyncConnection, space: Space, scheduled: ScheduledReport, current_time: datetime
 ) -> Notice:
     """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
-    sent = build_sent_query(space, scheduled, now)
-    report = await query_report(connection, space.id, sent.query)
+    sent_query = build_sent_query(space, scheduled, current_time)
+    report = await query_report(connection, space.id, sent_query.query)
     dates = figures.dates(report.span)
-    headline = format_headline(sent, report)
+    headline = format_headline(sent_query, report)
     content = (
-        report_csv(answer_report(sent.query, report)).decode("utf-8-sig") if scheduled.with_csv else None
+        report_csv(answer_report(sent_query.query, report)).decode("utf-8-sig")
+        if scheduled.with_csv
+        else None
     )
     is_whole = content is not None and len(content) <= LARGEST_FILE
     return Notice(
         subject=f"[{space.name}] {scheduled.name}: {headline}",
         headline=f"{scheduled.name}, {dates}: {headline}",
         paragraphs=[
-            f"{space.name}: {SHAREABLE[scheduled.page]}, {describe_terms(sent, report)}.",
+            f"{space.name}: {SHAREABLE[scheduled.page]}, {describe_terms(sent_query, report)}.",
             *(f"{money.words}." for money in report.left_out_money),
             *(
                 ["The CSV file is too large to send. Download it from the page."]
@@ -78,7 +80,7 @@ async def make_notice(
                 else []
             ),
         ],
-        table=build_table(sent, report),
+        table=build_table(sent_query, report),
         link=f"/console/spaces/{space.id}{scheduled.end}",
         link_text="Open the report",
         file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv" if is_whole else None,
@@ -86,16 +88,21 @@ async def make_notice(
     )
 
 
-def format_headline(sent: SentQuery, report: ReportResult) -> str:
-    whole = report.overall or report.total
+def format_headline(sent_query: SentQuery, report: ReportResult) -> str:
+    totals = report.overall or report.total
     first = next(
-        (each for each in (sent.basis.whole, sent.columns[0]) if FigureColumn(each) in whole.figures), None
+        (
+            column
+            for column in (sent_query.basis.whole, sent_query.columns[0])
+            if FigureColumn(column) in totals.figures
+        ),
+        None,
     )
-    row: ReportRow = whole
+    row: ReportRow = totals
     if first is None:  # with several models: the first model's
         column = report.columns[0]
-        return _figure(sent, report.total, column, report.currency)
-    text = _figure(sent, row, FigureColumn(first), report.currency)
+        return _figure(sent_query, report.total, column, report.currency)
+    text = _figure(sent_query, row, FigureColumn(first), report.currency)
     change = figures.change(row, FigureColumn(first))
     if change is None:
         return text
@@ -103,8 +110,8 @@ def format_headline(sent: SentQuery, report: ReportResult) -> str:
     return f"{text} ({sign}{change.text})"
 
 
-def describe_terms(sent: SentQuery, report: ReportResult) -> str:
-    query = sent.query
+def describe_terms(sent_query: SentQuery, report: ReportResult) -> str:
+    query = sent_query.query
     models = " and ".join(model_title(name).lower() for name in query.models)
     window = f"{query.window_days}-day window" if query.window_days else "any window"
     compared = report.compared_span
@@ -112,31 +119,31 @@ def describe_terms(sent: SentQuery, report: ReportResult) -> str:
     return f"{models}, {window}, {report.timezone}, {report.currency}{beside}"
 
 
-def build_table(sent: SentQuery, report: ReportResult) -> ReportTable:
-    columns = [column for column in report.columns if column.measure in sent.columns]
+def build_table(sent_query: SentQuery, report: ReportResult) -> ReportTable:
+    columns = [column for column in report.columns if column.measure in sent_query.columns]
     rows = [
-        [_key(sent, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]
+        [_key(sent_query, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]
         for row in report.rows[:LISTED]
     ]
     if report.unattributed is not None:
         nobody = report.unattributed.row.figures
         values = (figures.written(c.measure, nobody[c]) if c in nobody else "" for c in columns)
         rows.append(["Unattributed", *values])
-    group = str(sent.query.group_by[0]).replace("_", " ").capitalize()
-    return ReportTable(columns=[group, *(_head(sent, column) for column in columns)], rows=rows)
+    group = str(sent_query.query.group_by[0]).replace("_", " ").capitalize()
+    return ReportTable(columns=[group, *(_head(sent_query, column) for column in columns)], rows=rows)
 
 
-def _figure(sent: SentQuery, row: ReportRow, column: FigureColumn, currency: str) -> str:
+def _figure(sent_query: SentQuery, row: ReportRow, column: FigureColumn, currency: str) -> str:
     value = figures.written(column.measure, row.figures[column])
     unit = f" {currency}" if column.measure in figures.MONEY else ""
-    return f"{sent.titles.get(column.measure, 'Value').lower()} {value}{unit}"
+    return f"{sent_query.titles.get(column.measure, 'Value').lower()} {value}{unit}"
 
 
-def _head(sent: SentQuery, column: FigureColumn) -> str:
-    text = sent.titles.get(column.measure, str(column.measure))
+def _head(sent_query: SentQuery, column: FigureColumn) -> str:
+    text = sent_query.titles.get(column.measure, str(column.measure))
     return f"{text}, {model_title(column.model).lower()}" if column.model else text
 
 
-def _key(sent: SentQuery, row: ReportRow) -> str:
-    text = title(sent.query.group_by[0], row.keys[0])
+def _key(sent_query: SentQuery, row: ReportRow) -> str:
+    text = title(sent_query.query.group_by[0], row.keys[0])
     return text if len(text) <= LONGEST_KEY else f"{text[:LONGEST_KEY]}…"

@@ -32,41 +32,41 @@ class ReportRunner:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def run(self, space_id: int, now: datetime) -> int:
+    async def run(self, space_id: int, current_time: datetime) -> int:
         """Build a Space's due reports and return their number."""
         number = 0
-        while await self._run_next(space_id, now):
+        while await self._run_next(space_id, current_time):
             number += 1
         return number
 
-    async def _run_next(self, space_id: int, now: datetime) -> bool:
+    async def _run_next(self, space_id: int, current_time: datetime) -> bool:
         lease = uuid4()
         async with self._database.transaction() as connection:
             space = await fetch_space(connection, space_id)
-            scheduled = await _claim(connection, space_id, now, lease)
+            scheduled = await _claim(connection, space_id, current_time, lease)
         if scheduled is None:
             return False
         notice, error, is_final = None, None, True
         try:
             async with self._database.transaction(CONNECTION_SECONDS) as connection:
-                notice = await make_notice(connection, space, scheduled, now)
+                notice = await make_notice(connection, space, scheduled, current_time)
         except Invalid as refusal:
             error = " ".join(rule for rules in refusal.errors.values() for rule in rules)
         except ReportRefused as refusal:
             error, is_final = refusal.message, False
         async with self._database.transaction() as connection:
             may_try = not is_final and scheduled.attempts < MOST_ATTEMPTS
-            outcome = _Outcome(now, error, now + RETRY if may_try else None)
+            outcome = _Outcome(current_time, error, current_time + RETRY if may_try else None)
             if await _finish(connection, space, scheduled, lease, outcome):
                 await _announce(connection, space_id, scheduled, notice)
         return True
 
 
 async def _claim(
-    connection: AsyncConnection, space_id: int, now: datetime, lease: UUID
+    connection: AsyncConnection, space_id: int, current_time: datetime, lease: UUID
 ) -> ScheduledReport | None:
     cursor = connection.cursor(row_factory=class_row(ScheduledReport))
-    values = {"space_id": space_id, "now": now, "lease": lease}
+    values = {"space_id": space_id, "now": current_time, "lease": lease}
     return await fetch_optional(cursor, queries["claim"], values)
 
 

@@ -49,11 +49,11 @@ class Schedule:
                 return day.day == min(self.day, last)
 
     def words(self) -> str:
-        at = f"{self.hour:02}:00"
+        hour = f"{self.hour:02}:00"
         match self.cadence:
             case Cadence.DAILY:
-                return f"every day at {at}"
+                return f"every day at {hour}"
             case Cadence.WEEKLY:
-                return f"every {calendar.day_name[self.day]} at {at}"
+                return f"every {calendar.day_name[self.day]} at {hour}"
             case Cadence.MONTHLY:
-                return f"every month on day {self.day} at {at}"
+                return f"every month on day {self.day} at {hour}"

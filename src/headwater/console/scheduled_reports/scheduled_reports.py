@@ -74,15 +74,17 @@ async def list_reports(connection: AsyncConnection, space_id: int) -> list[Sched
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "most": MOST})
 
 
-async def schedule_report(connection: AsyncConnection, space: Space, new: NewReport, now: datetime) -> int:
+async def schedule_report(
+    connection: AsyncConnection, space: Space, new: NewReport, current_time: datetime
+) -> int:
     """Schedule a report and return its id. Raise Invalid."""
     view = read_view(new.name, new.page, new.query, SHAREABLE)
     only = ReportView.read(Query(view["query"].encode())).only
     if any(text.startswith(_OF_PEOPLE) for text in only):
         raise Invalid.of("query", "cannot be sent: it is about one contact or company.")
     schedule = _read_schedule(new)
-    known = {str(channel.id): channel.id for channel in await list_channels(connection, space.id)}
-    if not new.channel_ids or not set(new.channel_ids) <= set(known):
+    channels = {str(channel.id): channel.id for channel in await list_channels(connection, space.id)}
+    if not new.channel_ids or not set(new.channel_ids) <= set(channels):
         raise Invalid.of("channels", "must contain at least one existing channel.")
     values: dict[str, Any] = {
         **view,
@@ -93,8 +95,8 @@ async def schedule_report(connection: AsyncConnection, space: Space, new: NewRep
         "with_csv": new.with_csv,
         "user_id": new.user_id,
         "most": MOST,
-        "channel_ids": sorted({known[text] for text in new.channel_ids}),
-        "next_at": schedule.next_after(now, space.zone),
+        "channel_ids": sorted({channels[text] for text in new.channel_ids}),
+        "next_at": schedule.next_after(current_time, space.zone),
     }
     row = await fetch_optional(connection, queries["create"], values)
     if row is None:
@@ -113,12 +115,12 @@ def _read_schedule(new: NewReport) -> Schedule:
     if new.cadence not in frozenset(Cadence):
         raise Invalid.of("cadence", f"must be one of {', '.join(Cadence)}.")
     cadence = Cadence(new.cadence)
-    least, most = (0, 6) if cadence is Cadence.WEEKLY else (1, 31)
-    day = 0 if cadence is Cadence.DAILY else _whole("day", new.day, least, most)
+    least, greatest = (0, 6) if cadence is Cadence.WEEKLY else (1, 31)
+    day = 0 if cadence is Cadence.DAILY else _whole("day", new.day, least, greatest)
     return Schedule(cadence, day, _whole("hour", new.hour, 0, 23))
 
 
-def _whole(field: str, text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 2 and least <= int(text) <= most):
-        raise Invalid.of(field, f"must be from {least} to {most}.")
+def _whole(field: str, text: str, least: int, greatest: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and least <= int(text) <= greatest):
+        raise Invalid.of(field, f"must be from {least} to {greatest}.")
     return int(text)

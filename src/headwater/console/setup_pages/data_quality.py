@@ -96,10 +96,10 @@ def _period(view: ReportView, space: Space) -> TimeRange:
     """Return a view's period. The default ends now, because today's arrivals show whether a fix has worked.
     Raise Invalid.
     """
-    now = datetime.now(UTC)
-    query = view.report(space, now, (Measure.EVENTS,))
+    current_time = datetime.now(UTC)
+    query = view.report(space, current_time, (Measure.EVENTS,))
     period = between(query.start, query.end, space.zone)
-    return TimeRange(period.start, max(period.end, now)) if view.period == DEFAULT_PERIOD else period
+    return TimeRange(period.start, max(period.end, current_time)) if view.period == DEFAULT_PERIOD else period
 
 
 async def _resume(visit: PageVisit) -> FlashMessage:

@@ -74,14 +74,14 @@ async def show_setup(visit: PageVisit) -> Response:
     connection, space, shared = visit.connection, visit.space, visit.services
     setup = await read_setup(connection, space)
     days = await read_days(connection, space)
-    most = max((day.events for day in days), default=0)
+    highest = max((day.events for day in days), default=0)
     site_key = setup.state.site_key
     values: dict[str, Any] = {
         "setup": setup,
         "backup": await fetch_latest(connection),
         "backup_days": OLD.days,
         "days": days,
-        "bars": [round(BAR_HEIGHT * day.events / most) if most else 0 for day in days],
+        "bars": [round(BAR_HEIGHT * day.events / highest) if highest else 0 for day in days],
         "height": BAR_HEIGHT,
         "events": await read_latest(connection, space.id),
         "state": await read_status(connection, space.id),

@@ -47,16 +47,16 @@ async def read_activity(
     cursor = connection.cursor(row_factory=class_row(_Seen))
     values = {"space_id": space_id, "most": MOST_VIEWS, "most_origins": MOST_ORIGINS}
     seen = await fetch_all(cursor, queries["seen"], values)
-    is_all = sum(each.looked_at for each in seen) < MOST_VIEWS and len(seen) < MOST_ORIGINS
+    is_all = sum(row.looked_at for row in seen) < MOST_VIEWS and len(seen) < MOST_ORIGINS
     return {site.id: _activity(site, seen, is_all=is_all) for site in sites}
 
 
 def _activity(site: Site, seen: Sequence[_Seen], *, is_all: bool) -> SiteActivity:
-    own = [each for each in seen if each.origin and is_among(each.origin, site.origins)]
-    views = sum(each.views for each in own)
+    own_rows = [row for row in seen if row.origin and is_among(row.origin, site.origins)]
+    views = sum(row.views for row in own_rows)
     return SiteActivity(
-        max((each.seen_at for each in own), default=None),
+        max((row.seen_at for row in own_rows), default=None),
         views,
         # If some of the page views are older than a day, the day is complete.
-        is_all or any(each.views < each.looked_at for each in seen),
+        is_all or any(row.views < row.looked_at for row in seen),
     )

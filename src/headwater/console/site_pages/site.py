@@ -93,6 +93,6 @@ def describe_installation(shared: Services) -> Installation:
 
 def _read_choices(request: Request) -> tuple[ShopSystem, bool]:
     shop = request.query_params.get("shop", "")
-    is_known = shop in {each.value for each in ShopSystem}
+    is_known = shop in {system.value for system in ShopSystem}
     needs_consent = request.query_params.get("consent") == CONSENT_REQUIRED
     return (ShopSystem(shop) if is_known else ShopSystem.HTML), needs_consent

@@ -96,15 +96,15 @@ async def _fetch(visit: PageVisit) -> Site:
 
 async def _count_start(connection: AsyncConnection, space_id: int) -> None:
     """Count a start. Raise Invalid over the limit."""
-    taken = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
-    if not taken.admitted:
-        wait = wait_text(taken.retry_after)
+    is_allowed = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
+    if not is_allowed.admitted:
+        wait = wait_text(is_allowed.retry_after)
         raise Invalid({"url": [f"Too many tests at once. Start the next one in {wait}."]})
 
 
 async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     site = await _fetch(visit)
-    now = datetime.now(UTC)
+    current_time = datetime.now(UTC)
     test = await fetch_test(visit.connection, visit.space.id, site.id)
     verdict = None
     if test is not None:
@@ -124,7 +124,7 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "test": test,
         "verdict": verdict,
         "steps": STEPS,
-        "is_over": test is not None and test.is_over(now),
+        "is_over": test is not None and test.is_over(current_time),
         "opened": with_click(test.url, test.click_id) if test else "",
         "parameter": CLICK_PARAMETER,
         "typed": _first_page(site, test),

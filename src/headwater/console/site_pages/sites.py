@@ -73,13 +73,13 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
     sites = await list_sites(visit.connection, visit.space.id)
     active = [site for site in sites if site.revoked_at is None]
     ended = [site for site in sites if site.revoked_at is not None]
-    listed = read_list_page(visit.request, active, lambda site: " ".join((site.name, *site.origins)))
+    page_of_sites = read_list_page(visit.request, active, lambda site: " ".join((site.name, *site.origins)))
     common: dict[str, Any] = {
         "base": visit.path(),
-        "sites": listed,
+        "sites": page_of_sites,
         "ended": ended[: -PER_PAGE - 1 : -1],
         "ended_before": len(ended) - PER_PAGE,
-        "activity": await read_activity(visit.connection, visit.space.id, listed.rows),
+        "activity": await read_activity(visit.connection, visit.space.id, page_of_sites.rows),
         "most_views": MOST_VIEWS,
         "typed": {"name": "", "origins": "", "amounts": "accept", "identify": "any"},
         "once": visit.once(_CREATE.name),

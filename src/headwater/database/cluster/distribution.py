@@ -67,16 +67,16 @@ def list_places(connection: Connection[Any]) -> list[TablePlace]:
             "cluster, create the extension citus on every node first",
         )
     current = {table: PlaceKind[kind] for table, kind in connection.execute(queries["placed"])}
-    for table, place in current.items():
-        if PLACES.get(table, place) not in (place, PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
+    for table, table_place in current.items():
+        if PLACES.get(table, table_place) not in (table_place, PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
             raise DistributionError(
                 DistributionRefusal.OTHER_PLACE,
                 f"the table {table} has another place than Headwater gives it: undistribute_table "
                 "takes it back",
             )
     return [
-        TablePlace(table, place, current.get(table, PlaceKind.FIRST_NODE) is place)
-        for table, place in PLACES.items()
+        TablePlace(table, table_place, current.get(table, PlaceKind.FIRST_NODE) is table_place)
+        for table, table_place in PLACES.items()
     ]
 
 
@@ -86,19 +86,19 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
     """
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        unplaced = [place for place in list_places(connection) if not place.is_placed]
+        unplaced = [table_place for table_place in list_places(connection) if not table_place.is_placed]
         if not connection.execute(queries["nodes"]).fetchall()[0][0]:
             raise DistributionError(
                 DistributionRefusal.NO_NODES,
                 "the cluster has no node for Spaces: add one with citus_add_node",
             )
         connection.execute(queries["prepare"])
-        moved = {"tables": [place.table for place in unplaced]}
+        moved = {"tables": [table_place.table for table_place in unplaced]}
         for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
-        references = _drop_references(connection, [place.table for place in unplaced])
-        for place in unplaced:
-            _move(connection, place)
+        references = _drop_references(connection, [table_place.table for table_place in unplaced])
+        for table_place in unplaced:
+            _move(connection, table_place)
         for table, name, definition in references:
             names = {"table": Identifier(table), "name": Identifier(name)}
             statement = queries["add_reference"].format(definition=SQL(definition), **names)
@@ -114,15 +114,15 @@ def _drop_references(connection: Connection[Any], tables: list[str]) -> list[tup
     return references
 
 
-def _move(connection: Connection[Any], place: TablePlace) -> None:
-    if place.place is PlaceKind.REFERENCE:
-        connection.execute(queries["copy"], {"table": place.table})
+def _move(connection: Connection[Any], table_place: TablePlace) -> None:
+    if table_place.place is PlaceKind.REFERENCE:
+        connection.execute(queries["copy"], {"table": table_place.table})
         return
-    if place.place in (PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
-        connection.execute(queries["take_back"], {"table": place.table})
-        if place.place is PlaceKind.QUEUE:
-            connection.execute(queries["make_known"], {"table": place.table})
+    if table_place.place in (PlaceKind.QUEUE, PlaceKind.FIRST_NODE):
+        connection.execute(queries["take_back"], {"table": table_place.table})
+        if table_place.place is PlaceKind.QUEUE:
+            connection.execute(queries["make_known"], {"table": table_place.table})
         return
     first = DISTRIBUTED[0]
-    beside = "none" if place.table == first else first
-    connection.execute(queries["distribute"], {"table": place.table, "beside": beside})
+    beside = "none" if table_place.table == first else first
+    connection.execute(queries["distribute"], {"table": table_place.table, "beside": beside})

@@ -83,44 +83,44 @@ def plan_steps(
 ) -> list[MoveStep]:
     _require_first_node(connection)
     nodes = [Node._make(row) for row in connection.execute(queries["nodes"])]
-    place = _fetch_place(connection, space_id)
-    here = next(node for node in nodes if node.id == place.node_id)
+    space_place = _fetch_place(connection, space_id)
+    source_node = next(node for node in nodes if node.id == space_place.node_id)
     target = None if address is None else _find_node(nodes, address)
     steps: list[MoveStep] = []
-    cuts, goal = place.list_cuts(), target or here
+    cuts, goal = space_place.list_cuts(), target or source_node
     for cut in cuts:
-        here = _choose_node(nodes, here, goal, to_goal=cut is cuts[-1])
+        source_node = _choose_node(nodes, source_node, goal, to_goal=cut is cuts[-1])
         values = {"space_id": space_id, **cut._asdict()}
         ((neighbors,),) = connection.execute(queries["neighbors"], values).fetchall()
-        steps.append(MoveStep("split", here, neighbors))
-    if target is not None and target != here:
+        steps.append(MoveStep("split", source_node, neighbors))
+    if target is not None and target != source_node:
         steps.append(MoveStep("move", target))
     if steps:
         _require_followed(connection)
     return steps
 
 
-def _choose_node(nodes: list[Node], here: Node, goal: Node, *, to_goal: bool) -> Node:
+def _choose_node(nodes: list[Node], source_node: Node, goal: Node, *, to_goal: bool) -> Node:
     """Return the goal for the last split, and another free node before."""
-    others = [node for node in nodes if node.takes_spaces and node != here]
-    if not others:
+    other_nodes = [node for node in nodes if node.takes_spaces and node != source_node]
+    if not other_nodes:
         raise MoveError(
             MoveRefusal.NO_OTHER_NODE,
-            f"a shard is split onto another node than {here}, and none takes Spaces",
+            f"a shard is split onto another node than {source_node}, and none takes Spaces",
         )
-    return next((node for node in others if (node == goal) == to_goal), others[0])
+    return next((node for node in other_nodes if (node == goal) == to_goal), other_nodes[0])
 
 
 def take_step(connection: Connection[Any], space_id: int, step: MoveStep) -> None:
     """Take a planned step, which lasts as long as copying the rows. Raises MoveError if Citus refuses."""
-    place = _fetch_place(connection, space_id)
-    values: dict[str, Any] = {"shard": place.shard}
+    space_place = _fetch_place(connection, space_id)
+    values: dict[str, Any] = {"shard": space_place.shard}
     if step.step == "split":
         # The last hash of the first part.
-        before = place.first_hash < place.hash
-        values |= {"point": place.hash - before, "node": step.node.id}
+        before = space_place.first_hash < space_place.hash
+        values |= {"point": space_place.hash - before, "node": step.node.id}
     else:
-        values |= {"source": place.node_id, "target": step.node.id}
+        values |= {"source": space_place.node_id, "target": step.node.id}
     try:
         connection.execute(queries[step.step], values)
     except psycopg.Error as error:

@@ -98,9 +98,9 @@ def make_process_duty(command: str, settings: Settings, waiting: Waiting, look_s
 
     def attend(_: Connection[Any], __: int) -> bool:
         nonlocal launched
-        now = time.monotonic()
-        if child.died() and now - launched >= PAUSE_SECONDS:
-            launched = now
+        current_time = time.monotonic()
+        if child.died() and current_time - launched >= PAUSE_SECONDS:
+            launched = current_time
             child.launch()
         return False
 

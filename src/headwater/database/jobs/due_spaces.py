@@ -23,9 +23,9 @@ class DueSpaces:
         rows = connection.execute(self._query, self._values(datetime.now(UTC)))
         return [space_id for (space_id,) in rows]
 
-    async def find(self, connection: AsyncConnection, now: datetime) -> list[int]:
-        rows = await fetch_all(connection, self._query, self._values(now))
+    async def find(self, connection: AsyncConnection, current_time: datetime) -> list[int]:
+        rows = await fetch_all(connection, self._query, self._values(current_time))
         return [space_id for (space_id,) in rows]
 
-    def _values(self, now: datetime) -> dict[str, object]:
-        return {"now": now, "most": MOST_SPACES}
+    def _values(self, current_time: datetime) -> dict[str, object]:
+        return {"now": current_time, "most": MOST_SPACES}

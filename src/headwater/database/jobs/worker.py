@@ -144,10 +144,10 @@ class Worker:
 
     def _look(self, connection: WorkerConnection, duty: Duty) -> Look:
         """Return the duty's last poll, or a new one after all its Spaces were served."""
-        look, now = self._looks.get(duty), time.monotonic()
-        if look is None or (not look.spaces and now >= look.next(duty)):
+        look, current_time = self._looks.get(duty), time.monotonic()
+        if look is None or (not look.spaces and current_time >= look.next(duty)):
             spaces = self._waiting(connection, duty)
-            look = self._looks[duty] = Look(now, time.monotonic() - now, spaces)
+            look = self._looks[duty] = Look(current_time, time.monotonic() - current_time, spaces)
         return look
 
     def _wait(self, connection: WorkerConnection) -> None:

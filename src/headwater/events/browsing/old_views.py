@@ -64,7 +64,7 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def delete_old_views(
-    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, now: datetime | None = None
+    connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, current_time: datetime | None = None
 ) -> bool:
     """Process one batch of a Space. Return whether more may be left; False if the Space is locked.
 
@@ -74,7 +74,7 @@ def delete_old_views(
         connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
         if not try_lock(connection, space_id):
             return False
-        batch = _Batch(connection, space_id, limit, now or datetime.now(UTC))
+        batch = _Batch(connection, space_id, limit, current_time or datetime.now(UTC))
         has_more = batch.delete_expired()
         batch.record_check(_NEVER if has_more else batch.checked_at)
         failpoint("old_views_before_commit")

@@ -166,8 +166,8 @@ read_origin = msgspec.json.Decoder(ViewOrigin).decode
 
 
 def build_stored_view(row: tuple[Any, ...], device: str, owner: Contact) -> View:
-    view_id, at, campaign, url, referrer_host, touch, origin_id, is_touch = row
-    view = View(view_id, at, device, owner)
+    view_id, occurred_at, campaign, url, referrer_host, touch, origin_id, is_touch = row
+    view = View(view_id, occurred_at, device, owner)
     view.campaign, view.url, view.referrer_host, view.origin_id = (campaign, url, referrer_host, origin_id)
     view.origin = read_origin(touch)
     view.is_candidate = True

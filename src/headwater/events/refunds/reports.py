@@ -117,7 +117,7 @@ def _level(reports: list[RefundReport]) -> Decimal:
     parts: dict[str, list[RefundReport]] = {}
     for report in reports:
         parts.setdefault(report.statement.part, []).append(report)
-    return sum((_part_level(part) for part in parts.values()), Decimal(0))
+    return sum((_part_level(level) for level in parts.values()), Decimal(0))
 
 
 def _part_level(reports: list[RefundReport]) -> Decimal:

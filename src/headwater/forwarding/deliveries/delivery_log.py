@@ -96,27 +96,27 @@ async def list_deliveries(
     space_id: int,
     delivery_filter: DeliveryFilter,
     per_page: int,
-    at: Position | None,
+    position: Position | None,
 ) -> Page:
     """Return a page of deliveries, newest first."""
-    backward = at is not None and at.backward
+    backward = position is not None and position.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
-    bound |= {"after": at.key[0] if at and backward else 0}
-    bound |= {"before": at.key[0] if at and not backward else _BEYOND_ALL}
+    bound |= {"after": position.key[0] if position and backward else 0}
+    bound |= {"before": position.key[0] if position and not backward else _BEYOND_ALL}
     statement = queries["page"].format(
         only=delivery_filter.conditions(), order=_OLDEST_FIRST if backward else _NEWEST_FIRST
     )
     # A generic plan, without limit and rare values, may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
-    return make_page(await cursor.fetchall(), per_page, at, to_key)
+    return make_page(await cursor.fetchall(), per_page, position, to_key)
 
 
 async def count_deliveries(
-    connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, most: int
+    connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, limit: int
 ) -> dict[str, int]:
     """Count by status, at most the latest `most`."""
     statement = queries["count"].format(only=delivery_filter.conditions())
-    bound = {"space_id": space_id, "most": most, **vars(delivery_filter)}
+    bound = {"space_id": space_id, "most": limit, **vars(delivery_filter)}
     cursor = await connection.execute(statement, bound, prepare=False)
     return dict(await cursor.fetchall())
 

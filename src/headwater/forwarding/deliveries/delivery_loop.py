@@ -103,20 +103,20 @@ class DeliveryLoop:
     async def _work(self) -> None:
         size = 0
         while not self._stopping.is_set():
-            now = self._services.clock()
+            current_time = self._services.clock()
             async with self._services.database.connection() as connection:
-                leased = await leases.keep_lease(connection, self._lease, now)
+                leased = await leases.keep_lease(connection, self._lease, current_time)
                 if leased is None:
                     return
                 target = self._open(leased)
                 if isinstance(target, DestinationSuspension):
-                    await self._write(leased.platform, CallRecord(now, [], destination=target))
+                    await self._write(leased.platform, CallRecord(current_time, [], destination=target))
                     return
-                failures, most = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
+                failures, batch_size = leased.failures, min(target.platform.limits.batch, MOST_EVENTS)
                 # After a failure, probe with one event; then batches grow.
-                size = min(size * 2 or (1 if failures else most), most)
-                probing = size < most or failures > 0
-                ids = await queue.next_ids(connection, self._lease, now, size, probing=probing)
+                size = min(size * 2 or (1 if failures else batch_size), batch_size)
+                probing = size < batch_size or failures > 0
+                ids = await queue.next_ids(connection, self._lease, current_time, size, probing=probing)
             if not ids or not await self._send_all(target, ids):
                 return
 
@@ -159,36 +159,42 @@ class DeliveryLoop:
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
         """Make one call with the deliveries still waiting."""
-        now = self._services.clock()
+        current_time = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
             pending = await load_waiting(connection, key.space_id, key.id, ids)
-        parts, settled = _prepare(pending, target, now)
+        parts, settled = _prepare(pending, target, current_time)
         if settled:
-            await self._write(platform.name, CallRecord(now, settled, called=False))
+            await self._write(platform.name, CallRecord(current_time, settled, called=False))
         if not parts:
             return CallOutcome()
-        count = max(1, platform.count_fitting([part.content for part in parts]))
+        count = max(1, platform.count_fitting([content_part.content for content_part in parts]))
         parts, later = parts[:count], parts[count:]
         failpoint("forward_before_send")
-        sent = [part.content for part in parts]
+        contents = [content_part.content for content_part in parts]
         with call_seconds.labels(platform.name).time():
-            call = await self._services.caller.call(platform, target.destination, sent, now)
+            call = await self._services.caller.call(platform, target.destination, contents, current_time)
         count_call(platform.name, call.answer.status if call.answer else None)
         failpoint("forward_after_send")
-        now = self._services.clock()
-        outcome = self._judge(call, target, parts, now)
-        await self._write(platform.name, _call_record(now, target, parts, call, outcome))
+        current_time = self._services.clock()
+        outcome = self._judge(call, target, parts, current_time)
+        await self._write(platform.name, _call_record(current_time, target, parts, call, outcome))
         if later:
-            outcome.resend.append([part.pending.id for part in later])
+            outcome.resend.append([content_part.pending.id for content_part in later])
         return outcome
 
-    def _judge(self, call: PlatformCall, target: _Target, parts: Sequence[_Part], now: float) -> CallOutcome:
+    def _judge(
+        self, call: PlatformCall, target: _Target, parts: Sequence[_Part], current_time: float
+    ) -> CallOutcome:
         retry_after = call.answer.headers.get("retry-after") if call.answer else None
-        context = CallContext(now, target.failures, retry_after, self._services.random)
+        context = CallContext(current_time, target.failures, retry_after, self._services.random)
         attempts = [
-            DeliveryAttempt(part.pending.id, part.pending.attempts, part.pending.ends_at(target.platform))
-            for part in parts
+            DeliveryAttempt(
+                content_part.pending.id,
+                content_part.pending.attempts,
+                content_part.pending.ends_at(target.platform),
+            )
+            for content_part in parts
         ]
         return judge(call.verdict, attempts, context)
 
@@ -212,13 +218,13 @@ class DeliveryLoop:
 
 
 def _prepare(
-    pending: Sequence[PendingDelivery], target: _Target, now: float
+    pending: Sequence[PendingDelivery], target: _Target, current_time: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
     """Return the parts of a call, and deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
     for delivery in pending:
-        decision = decide(delivery, target.platform, target.destination, now)
+        decision = decide(delivery, target.platform, target.destination, current_time)
         if isinstance(decision, Send):
             prepared = _build(delivery, decision.conversion, target)
             if isinstance(prepared, _Part):
@@ -255,7 +261,7 @@ def _redact(platform: Platform, content: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _call_record(
-    now: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
+    current_time: float, target: _Target, parts: Sequence[_Part], call: PlatformCall, outcome: CallOutcome
 ) -> CallRecord:
     mask = _make_mask(target, parts, call)
     # Without a response, the error contains at most the host.
@@ -263,9 +269,11 @@ def _call_record(
     state = outcome.destination
     if isinstance(state, DestinationSuspension):
         state = DestinationSuspension(mask_text(state.reason))
-        deliveries = [_delivery_record(part, error=state.reason, outcome="held") for part in parts]
+        deliveries = [
+            _delivery_record(content_part, error=state.reason, outcome="held") for content_part in parts
+        ]
     else:
-        by_id = {part.pending.id: part for part in parts}
+        by_id = {content_part.pending.id: content_part for content_part in parts}
         deliveries = [
             _delivery_record(
                 by_id[result.id],
@@ -279,7 +287,7 @@ def _call_record(
         ]
     answer = call.answer
     return CallRecord(
-        now,
+        current_time,
         deliveries,
         http_status=None if answer is None else answer.status,
         answer=None if answer is None else mask.answer(answer.body),
@@ -290,16 +298,16 @@ def _call_record(
 def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
     """Mask all values that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
-    for part in parts:
-        values.update(personal_values(part.conversion, part.content, part.redacted))
+    for content_part in parts:
+        values.update(personal_values(content_part.conversion, content_part.content, content_part.redacted))
     return Mask(values, target.platform.quoted_fields)
 
 
-def _delivery_record(part: _Part, **state: Any) -> DeliveryRecord:
-    click = part.conversion.click
+def _delivery_record(content_part: _Part, **state: Any) -> DeliveryRecord:
+    click = content_part.conversion.click
     return DeliveryRecord(
-        id=part.pending.id,
-        request=part.redacted,
+        id=content_part.pending.id,
+        request=content_part.redacted,
         touchpoint_id=None if click is None else click.touchpoint_id,
         **state,
     )

@@ -65,7 +65,9 @@ class Send(NamedTuple):
 Decision = Skip | Expired | Later | Send
 
 
-def decide(delivery: PendingDelivery, platform: Platform, destination: Destination, now: float) -> Decision:
+def decide(
+    delivery: PendingDelivery, platform: Platform, destination: Destination, current_time: float
+) -> Decision:
     """Decide on a delivery at a Unix time."""
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
@@ -73,13 +75,13 @@ def decide(delivery: PendingDelivery, platform: Platform, destination: Destinati
     reason = _find_exclusion(delivery, conversion, platform, destination)
     if reason is not None:
         return Skip(reason)
-    if now > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
+    if current_time > conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN:
         return Expired() if delivery.attempts else Skip(SkipReason.TOO_OLD)
     reason = platform.skip_reason(conversion, destination)
     if reason is not None:
         return Skip(reason)
     sendable_at = delivery.sendable_at(platform)
-    return Send(conversion) if now >= sendable_at else Later(sendable_at)
+    return Send(conversion) if current_time >= sendable_at else Later(sendable_at)
 
 
 def _find_exclusion(

@@ -37,7 +37,7 @@ def can_be(name: str, value: str) -> bool:
     parts = [value]
     if name in _IN_PARTS:
         parts += value.split(".")[_IN_PARTS[name] :]
-    return not any(_is_placeholder(name, part) for part in parts)
+    return not any(_is_placeholder(name, text) for text in parts)
 
 
 def _is_placeholder(name: str, text: str) -> bool:

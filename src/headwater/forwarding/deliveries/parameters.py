@@ -65,9 +65,9 @@ def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
     """Return the page size and position. Raises Invalid."""
     per_page = PER_PAGE.read(query) or 0
-    at = cursors.read_from(query)
+    position = cursors.read_from(query)
     query.finish()
-    return per_page, at
+    return per_page, position
 
 
 def read_replay(body: dict[str, Any]) -> ReplayRequest:

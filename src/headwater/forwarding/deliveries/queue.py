@@ -57,9 +57,9 @@ async def read_clock(connection: AsyncConnection) -> float:
     return row[0]
 
 
-async def find_due(connection: AsyncConnection, now: float) -> list[DestinationKey]:
+async def find_due(connection: AsyncConnection, current_time: float) -> list[DestinationKey]:
     """Return unleased destinations with due deliveries."""
-    cursor = await connection.execute(queries["destinations_due"], {"now": now, "lease": LEASE})
+    cursor = await connection.execute(queries["destinations_due"], {"now": current_time, "lease": LEASE})
     return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
@@ -69,10 +69,10 @@ def spaces_due(connection: Connection[Any]) -> list[int]:
 
 
 async def next_ids(
-    connection: AsyncConnection, lease: DestinationLease, now: float, limit: int, *, probing: bool
+    connection: AsyncConnection, lease: DestinationLease, current_time: float, limit: int, *, probing: bool
 ) -> list[int]:
     """Return due deliveries: longest due first, or fewest attempts first when `probing`."""
-    values = {**lease.values(), "now": now, "limit": limit}
+    values = {**lease.values(), "now": current_time, "limit": limit}
     cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]
 

@@ -123,7 +123,7 @@ def _sort_out(
     retryable = _drop_outside(verdict.retryable, count)
     retryable = {position: error for position, error in retryable.items() if position not in errors}
     named_positions = errors.keys() | retryable.keys()
-    others = [attempt for position, attempt in enumerate(attempts) if position not in named_positions]
+    other_attempts = [attempt for position, attempt in enumerate(attempts) if position not in named_positions]
     if not verdict.others_taken and not named_positions:
         error = "The platform rejected the call without naming an event."
         return _bisect(error, attempts)
@@ -132,9 +132,9 @@ def _sort_out(
         *(_retry(attempts[n], error, context, None) for n, error in retryable.items()),
     ]
     if verdict.others_taken:
-        delivered = [DeliveryResult(attempt.id, "delivered") for attempt in others]
+        delivered = [DeliveryResult(attempt.id, "delivered") for attempt in other_attempts]
         return CallOutcome(results + delivered)
-    return CallOutcome(results, [[attempt.id for attempt in others]] if others else [])
+    return CallOutcome(results, [[attempt.id for attempt in other_attempts]] if other_attempts else [])
 
 
 def _bisect(error: str, attempts: Sequence[DeliveryAttempt]) -> CallOutcome:
@@ -168,14 +168,14 @@ def step_after(attempts: int) -> float:
     return climb(LADDER, attempts)
 
 
-def read_retry_after(text: str | None, now: float) -> float | None:
+def read_retry_after(text: str | None, current_time: float) -> float | None:
     """Return the seconds of a Retry-After header, or None if invalid or past."""
     value = (text or "").strip()
     if value.isascii() and value.isdigit():
         seconds = float(value) if len(value) < 300 else math.inf
     else:
         try:
-            seconds = parsedate_to_datetime(value).timestamp() - now
+            seconds = parsedate_to_datetime(value).timestamp() - current_time
         except (ValueError, TypeError, OverflowError):
             return None
     return seconds if seconds > 0 else None

@@ -10,7 +10,7 @@ from headwater.forwarding.platforms.models import Conversion
 
 
 def personal_values(
-    conversion: Conversion, part: dict[str, Any], redacted: dict[str, Any] | None
+    conversion: Conversion, contact: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
     """Yield the person's values, and values hidden by `redacted`."""
     person = conversion.person
@@ -32,23 +32,23 @@ def personal_values(
         yield from click.ids.values()
         yield from click.cookies.values()
         yield from click.left_out
-    yield from _hidden(part, redacted)
+    yield from _hidden(contact, redacted)
 
 
-def _hidden(sent: Any, redacted: Any) -> Iterator[str]:
+def _hidden(sent_value: Any, redacted: Any) -> Iterator[str]:
     """Yield values that differ from the redacted copy."""
-    if isinstance(sent, dict):
+    if isinstance(sent_value, dict):
         redacted_part = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
-        for name, value in cast("dict[str, Any]", sent).items():
+        for name, value in cast("dict[str, Any]", sent_value).items():
             yield from _hidden(value, redacted_part.get(name))
-    elif isinstance(sent, list):
-        items = cast("list[Any]", sent)
+    elif isinstance(sent_value, list):
+        items = cast("list[Any]", sent_value)
         redacted_part = cast("list[Any]", redacted) if isinstance(redacted, list) else [None] * len(items)
         for value, kept_value in zip(items, redacted_part, strict=True):
             yield from _hidden(value, kept_value)
-    elif sent != redacted and not isinstance(sent, bool):
-        yield str(sent)
-        yield from _query_values(str(sent))
+    elif sent_value != redacted and not isinstance(sent_value, bool):
+        yield str(sent_value)
+        yield from _query_values(str(sent_value))
 
 
 def _query_values(text: str) -> list[str]:

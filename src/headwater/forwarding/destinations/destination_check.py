@@ -71,19 +71,19 @@ async def try_destination(
     destination = msgspec.structs.replace(destination, test=True)
     if problem := platform.test_event_problem(destination):
         return _make_failure(problem)
-    now = time.time()
-    conversion = sample(platform, destination, now)
+    current_time = time.time()
+    conversion = sample(platform, destination, current_time)
     if conversion is None:
         return _make_failure("No event is mapped. Set event_names first.")
     reason = platform.skip_reason(conversion, destination)
     if reason is not None:
         return _make_failure(f"The test event would be skipped: {reason}.")
     parts = [platform.build(conversion, destination)]
-    call = await PlatformClient(egress).call(platform, destination, parts, now)
+    call = await PlatformClient(egress).call(platform, destination, parts, current_time)
     return _make_result(call, platform, destination)
 
 
-def sample(platform: Platform, destination: Destination, now: float) -> Conversion | None:
+def sample(platform: Platform, destination: Destination, current_time: float) -> Conversion | None:
     """Return a conversion a minute before `now` (Unix seconds), preferably a purchase, or None if nothing is
     sent.
     """
@@ -92,7 +92,7 @@ def sample(platform: Platform, destination: Destination, now: float) -> Conversi
     name = next((name for name in names if platform.sent_as(name, own_names)), None)
     if name is None:
         return None
-    moment = int((now - 60) * 1000)
+    moment = int((current_time - 60) * 1000)
     return Conversion(
         event_id=0,
         dedup_id=f"headwater-test-{moment}",

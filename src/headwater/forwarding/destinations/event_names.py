@@ -24,11 +24,11 @@ class SentName(Struct, frozen=True):
     own: Annotated[bool, Meta(description="Whether it is not the platform's default.")]
 
 
-def effective(platform: Platform, own: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
+def effective(platform: Platform, own_names: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
     """Return names of standard events, and of custom events with a label or mapping."""
-    custom = [name for name in CUSTOM_NAMES if name in labels or name in own]
+    custom = [name for name in CUSTOM_NAMES if name in labels or name in own_names]
     return [
-        SentName(name, platform.sent_as(name, own, labels.get(name)), name in own)
+        SentName(name, platform.sent_as(name, own_names, labels.get(name)), name in own_names)
         for name in (*STANDARD_NAMES, *custom)
     ]
 

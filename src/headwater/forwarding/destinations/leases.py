@@ -42,19 +42,21 @@ class LeasedDestination(DestinationColumns):
     """Consecutive failures of whole calls."""
 
 
-async def take_lease(connection: AsyncConnection, key: DestinationKey, now: float) -> DestinationLease | None:
+async def take_lease(
+    connection: AsyncConnection, key: DestinationKey, current_time: float
+) -> DestinationLease | None:
     """Return None if leased, waiting or not active."""
     lease = DestinationLease(key, uuid4())
-    row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": now})
+    row = await fetch_optional(connection, queries["take"], {**lease.values(), "now": current_time})
     return None if row is None else lease
 
 
 async def keep_lease(
-    connection: AsyncConnection, lease: DestinationLease, now: float
+    connection: AsyncConnection, lease: DestinationLease, current_time: float
 ) -> LeasedDestination | None:
     """Renew a lease. Return None if lost, or if sending must stop."""
     cursor = connection.cursor(row_factory=class_row(LeasedDestination))
-    return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": now})
+    return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": current_time})
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:

@@ -42,15 +42,15 @@ class AccessTokens:
         self._tokens: dict[tuple[int, int], _AccessToken] = {}
 
     async def fetch(
-        self, platform: Platform, destination: Destination, now: float
+        self, platform: Platform, destination: Destination, current_time: float
     ) -> str | TokenRefusal | None:
         """Return a token valid at a Unix time, or None if not needed. Raises EgressError."""
         key = destination.space_id, destination.id
         cached = self._tokens.get(key)
-        if cached is not None and cached.until > now and cached.secrets == destination.secrets:
+        if cached is not None and cached.until > current_time and cached.secrets == destination.secrets:
             return cached.text
         try:
-            call = platform.token_request(destination, now)
+            call = platform.token_request(destination, current_time)
         except ValueError as error:
             return TokenRefusal(CredentialsRefused(str(error)))
         if call is None:
@@ -60,7 +60,7 @@ class AccessTokens:
         if not isinstance(issued, tuple):
             return TokenRefusal(issued, answer)
         text, seconds = issued
-        self._tokens[key] = _AccessToken(destination.secrets, text, now + seconds - MARGIN_SECONDS)
+        self._tokens[key] = _AccessToken(destination.secrets, text, current_time + seconds - MARGIN_SECONDS)
         return text
 
     def has(self, destination: Destination) -> bool:

@@ -51,5 +51,5 @@ def bearer(token: str | None) -> dict[str, str]:
 
 def count_within(parts: Sequence[Mapping[str, Any]], size: int) -> int:
     """Return how many first parts, at least one, fit."""
-    ends = accumulate(len(msgspec.json.encode(part)) + 1 for part in parts)
+    ends = accumulate(len(msgspec.json.encode(content)) + 1 for content in parts)
     return max(1, sum(end <= size - _ENVELOPE for end in ends))

@@ -105,11 +105,11 @@ class Platform(ABC):
         size = self.limits.size
         return len(parts) if size is None else count_within(parts, size)
 
-    def redact(self, part: dict[str, Any]) -> dict[str, Any]:
+    def redact(self, content: dict[str, Any]) -> dict[str, Any]:
         """Return a part without personal data."""
-        return mask_fields(part, self.kept_fields, self.kept_urls)
+        return mask_fields(content, self.kept_fields, self.kept_urls)
 
-    def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
+    def token_request(self, destination: Destination, current_time: float) -> EgressRequest | None:
         """Return the request for a short-lived token at a Unix time, or None if not needed. Raises ValueError
         for the operator.
         """

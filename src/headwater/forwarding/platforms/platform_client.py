@@ -36,24 +36,32 @@ class PlatformClient:
         self._tokens = AccessTokens(egress)
 
     async def call(
-        self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
+        self,
+        platform: Platform,
+        destination: Destination,
+        parts: Sequence[dict[str, Any]],
+        current_time: float,
     ) -> PlatformCall:
         """Send events. A rejected token is replaced once, because it may be revoked. If the new one fails
         too, the credentials are wrong.
         """
         had_token = self._tokens.has(destination)
-        result = await self._call_once(platform, destination, parts, now)
+        result = await self._call_once(platform, destination, parts, current_time)
         if isinstance(result.verdict, CredentialsRefused):
             self._tokens.forget(destination)
             if had_token:
-                return await self._call_once(platform, destination, parts, now)
+                return await self._call_once(platform, destination, parts, current_time)
         return result
 
     async def _call_once(
-        self, platform: Platform, destination: Destination, parts: Sequence[dict[str, Any]], now: float
+        self,
+        platform: Platform,
+        destination: Destination,
+        parts: Sequence[dict[str, Any]],
+        current_time: float,
     ) -> PlatformCall:
         try:
-            token = await self._tokens.fetch(platform, destination, now)
+            token = await self._tokens.fetch(platform, destination, current_time)
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)))
         if isinstance(token, TokenRefusal):

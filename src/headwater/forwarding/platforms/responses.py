@@ -66,7 +66,7 @@ def join_error_texts(*parts: Any) -> str:
     """Join parts into a bounded line without text like personal data or tokens. Callers also mask values they
     sent.
     """
-    text = ": ".join(str(part) for part in parts if part not in (None, ""))
+    text = ": ".join(str(text) for text in parts if text not in (None, ""))
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 

@@ -19,18 +19,18 @@ def matching(pattern: str, rule: str, example: str) -> Meta:
     return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 
 
-def digits(least: int, most: int, example: str) -> Meta:
+def digits(least: int, length: int, example: str) -> Meta:
     """Return a rule for a number of digits."""
-    count = str(most) if least == most else f"{least} to {most}"
+    count = str(length) if least == length else f"{least} to {length}"
     rule = f"must be {count} digits and nothing else"
-    return matching(rf"\A[0-9]{{{least},{most}}}\Z", rule, example)
+    return matching(rf"\A[0-9]{{{least},{length}}}\Z", rule, example)
 
 
-def code(least: int, most: int, example: str, signs: str = "") -> Meta:
+def code(least: int, length: int, example: str, signs: str = "") -> Meta:
     kinds = ["letters", "digits", *signs]
     allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-    rule = f"must be {least} to {most} {allowed}, without spaces"
-    return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{most}}}\Z", rule, example)
+    rule = f"must be {least} to {length} {allowed}, without spaces"
+    return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{length}}}\Z", rule, example)
 
 
 URL = Meta(

@@ -31,12 +31,12 @@ def parse_body(kind: FieldType[T], body: object) -> T:
     raise Invalid({name: [_sentence(name, rule) for rule in rules] for name, rules in errors.items()})
 
 
-def read_pairs(pairs: Mapping[str, str], read: Callable[[str, str], None]) -> None:
+def read_pairs(pairs: Mapping[str, str], read_pair: Callable[[str, str], None]) -> None:
     """Read settings typed as `KEY=VALUE`, trimmed. Raise Invalid with every error, as `key: rule`."""
     errors: Errors = {}
     for key, typed in pairs.items():
         try:
-            read(key, typed.strip())
+            read_pair(key, typed.strip())
         except ValueError as error:
             errors[key] = [f"{key}: {error}"]
     if errors:
@@ -82,7 +82,7 @@ class Findings:
 
 
 def array_of(
-    item: FieldType[T], most: int, *, least: int = 0, rule: str = "must be an array.", count_rule: str = ""
+    item: FieldType[T], limit: int, *, least: int = 0, rule: str = "must be an array.", count_rule: str = ""
 ) -> FieldType[tuple[T, ...]]:
     """Return a type for arrays of one type; an item's errors are under its index."""
 
@@ -92,15 +92,15 @@ def array_of(
         items = cast("list[object]", value)
         if len(items) < least:
             raise ValueError(count_rule or "must have at least one item.")
-        if len(items) > most:
-            raise ValueError(count_rule or f"must not have more than {most} items.")
+        if len(items) > limit:
+            raise ValueError(count_rule or f"must not have more than {limit} items.")
         findings = Findings()
-        parts = [findings.read(str(index), item, part) for index, part in enumerate(items)]
+        parts = [findings.read(str(index), item, text) for index, text in enumerate(items)]
         findings.finish()
         return tuple(cast("list[T]", parts))
 
     bounds = {"minItems": least} if least else {}
-    return FieldType({"type": "array", **bounds, "maxItems": most, "items": item.schema}, read)
+    return FieldType({"type": "array", **bounds, "maxItems": limit, "items": item.schema}, read)
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,9 @@ class Position(msgspec.Struct, frozen=True, array_like=True):
 
 
 def page_size(
-    most: int, default: int = 200, description: str = "How many rows a page has at most."
+    limit: int, default: int = 200, description: str = "How many rows a page has at most."
 ) -> Parameter[int]:
-    return Parameter(name="per_page", kind=whole_number(1, most), default=default, description=description)
+    return Parameter(name="per_page", kind=whole_number(1, limit), default=default, description=description)
 
 
 @dataclass(frozen=True)
@@ -103,33 +103,37 @@ class Page:
     previous: Position | None
 
 
-def make_page(rows: Sequence[tuple[Any, ...]], per_page: int, at: Position | None, name_key: KeyOf) -> Page:
+def make_page(
+    rows: Sequence[tuple[Any, ...]], per_page: int, position: Position | None, name_key: KeyOf
+) -> Page:
     """Return a page of up to `per_page` rows. `rows` has one more, starting at a position in reading order,
     each a line followed by its sort values. `name_key` turns those into a key.
 
     The extra row, the last in the direction of travel, only shows that more rows follow.
     """
     more = len(rows) > per_page
-    backward = at is not None and at.backward
-    kept = rows[-per_page:] if backward else rows[:per_page]
-    if not kept:
-        return _empty(at)
-    older = Position(backward=False, key=name_key(kept[-1][1:]))
-    newer = Position(backward=True, key=name_key(kept[0][1:]))
+    backward = position is not None and position.backward
+    page_rows = rows[-per_page:] if backward else rows[:per_page]
+    if not page_rows:
+        return _empty(position)
+    older = Position(backward=False, key=name_key(page_rows[-1][1:]))
+    newer = Position(backward=True, key=name_key(page_rows[0][1:]))
     return Page(
-        [row[0] for row in kept],
+        [row[0] for row in page_rows],
         next=older if more or backward else None,
-        previous=newer if (more if backward else at is not None) else None,
+        previous=newer if (more if backward else position is not None) else None,
     )
 
 
-def _empty(at: Position | None) -> Page:
+def _empty(position: Position | None) -> Page:
     """Return an empty page that leads back to the row at `at`: the key is moved past its row by one id."""
-    if at is None:
+    if position is None:
         return Page([], None, None)
-    *rest, number = at.key
-    back = Position(backward=not at.backward, key=(*rest, number + (1 if at.backward else -1)))
-    return Page([], next=back if at.backward else None, previous=None if at.backward else back)
+    *key_start, number = position.key
+    back = Position(
+        backward=not position.backward, key=(*key_start, number + (1 if position.backward else -1))
+    )
+    return Page([], next=back if position.backward else None, previous=None if position.backward else back)
 
 
 def to_key(values: Sequence[Any]) -> tuple[int, ...]:
@@ -143,8 +147,8 @@ def to_key(values: Sequence[Any]) -> tuple[int, ...]:
 def from_key(key: tuple[int, ...]) -> list[datetime | int]:
     """Return the sort values of a key whose first, third, fifth … number is an instant."""
     return [
-        _EPOCH + timedelta(microseconds=number) if place % 2 == 0 else number
-        for place, number in enumerate(key)
+        _EPOCH + timedelta(microseconds=number) if index % 2 == 0 else number
+        for index, number in enumerate(key)
     ]
 
 
@@ -207,7 +211,7 @@ def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] 
     after, before = (
         link.cursors.write(position) if position else None for position in (page.next, page.previous)
     )
-    rest = msgspec.json.encode(
+    encoded_members = msgspec.json.encode(
         {
             "path": link.url,
             "per_page": per_page,
@@ -218,7 +222,7 @@ def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] 
             **(also or {}),
         }
     )
-    return b'{"data":[' + ",".join(page.lines).encode() + b"]," + rest[1:]
+    return b'{"data":[' + ",".join(page.lines).encode() + b"]," + encoded_members[1:]
 
 
 def envelope_schema(row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -68,11 +68,11 @@ class Query(Input):
 
     def __init__(self, raw: bytes) -> None:
         super().__init__()
-        self.pairs = [self._decode(part) for part in raw.split(b"&") if part]
+        self.pairs = [self._decode(pair) for pair in raw.split(b"&") if pair]
         self._values: dict[str, list[tuple[str, str]]] = {}
         for full_name, value in self.pairs:
-            name, bracket, rest = full_name.partition("[")
-            self._values.setdefault(name, []).append((bracket + rest, value))
+            name, bracket, suffix = full_name.partition("[")
+            self._values.setdefault(name, []).append((bracket + suffix, value))
 
     def single(self, name: str) -> str | None:
         values = self._values.get(name, [])
@@ -107,11 +107,11 @@ class Query(Input):
 
     def url_with(self, url: str, name: str, value: str) -> str:
         """Return `url` with this query and the parameter `name` set to `value`."""
-        kept = [pair for pair in self.pairs if pair[0] != name]
-        return f"{url}?{urlencode([*kept, (name, value)])}"
+        other_pairs = [pair for pair in self.pairs if pair[0] != name]
+        return f"{url}?{urlencode([*other_pairs, (name, value)])}"
 
-    def _decode(self, part: bytes) -> tuple[str, str]:
-        name, _, value = (unquote_to_bytes(piece) for piece in part.replace(b"+", b" ").partition(b"="))
+    def _decode(self, text: bytes) -> tuple[str, str]:
+        name, _, value = (unquote_to_bytes(decoded) for decoded in text.replace(b"+", b" ").partition(b"="))
         printable = name.decode(errors="replace")
         try:
             texts = name.decode(), value.decode()
@@ -241,8 +241,8 @@ class ListParameter(Generic[T]):
         texts = query.texts(self.name)
         if len(set(texts)) < len(texts):
             query.refuse(self.name, "must not have the same value twice.")
-        read = [query.read(self.name, self.kind, value) for value in values]
-        return tuple(value for value in read or self.default if value is not None)
+        values_read = [query.read(self.name, self.kind, value) for value in values]
+        return tuple(value for value in values_read or self.default if value is not None)
 
     def openapi(self) -> dict[str, Any]:
         default = {"default": self.default} if self.default else {}

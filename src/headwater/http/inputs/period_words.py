@@ -80,11 +80,11 @@ def read_dates(words: str, today: date) -> DateSpan:
         raise ValueError(UNREADABLE)
     text = re.sub(r"[\s_]+", " ", words.strip().lower())
     text = re.sub(r"^(?:(?:the|in|during|for|of) )+", "", text)
-    for pattern, read in _FORMS:
+    for pattern, read_words in _FORMS:
         match = re.fullmatch(pattern, text)
         if match is not None:
             try:
-                return read(match, today)
+                return read_words(match, today)
             except (ValueError, OverflowError):
                 break
     raise ValueError(UNREADABLE)

@@ -61,8 +61,8 @@ class Names:
 
     def question(self, word: str, near: Sequence[str] | None = None) -> str:
         near = self.near(word) if near is None else near
-        listed = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
-        return f"did you mean {listed}?" if near else ""
+        names_in_words = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
+        return f"did you mean {names_in_words}?" if near else ""
 
     def refusal(self, word: str, near: Sequence[str] | None = None) -> str:
         """Return the rest of the sentence "The <field> …" for an unknown word; `near` are the suggestions, if
@@ -98,7 +98,7 @@ def _shortened(letters: str) -> Iterator[str]:
     """Yield the word without each of its letters. Two words one typo apart share a result, or one is among
     the other's.
     """
-    return (letters[:place] + letters[place + 1 :] for place in range(len(letters)))
+    return (letters[:index] + letters[index + 1 :] for index in range(len(letters)))
 
 
 def _beginnings(letters: str) -> Iterator[str]:

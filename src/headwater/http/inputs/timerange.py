@@ -96,8 +96,8 @@ def months_after(day: date, months: int) -> date:
     """Return the first day of the month `months` after a day's month; negative goes back. Raise ValueError
     outside the calendar.
     """
-    place = day.year * 12 + day.month - 1 + months
-    return date(place // 12, place % 12 + 1, 1)
+    month_number = day.year * 12 + day.month - 1 + months
+    return date(month_number // 12, month_number % 12 + 1, 1)
 
 
 def months_between(first: date, last: date) -> int:

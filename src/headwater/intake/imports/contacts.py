@@ -44,7 +44,7 @@ def _split_items(value: object) -> object:
     if value is None:
         return []
     if isinstance(value, str):
-        return [part.strip() for part in value.split(";") if part.strip()]
+        return [text.strip() for text in value.split(";") if text.strip()]
     return value
 
 

@@ -118,9 +118,11 @@ class Import:
                     await self.refusals.begin_chunk(connection)
                     refused = await self._store(connection, chunk)
                     await self.refusals.add(connection, refused)
-                    taken = len(chunk) - len(refused)
+                    stored_rows = len(chunk) - len(refused)
                     progress = Progress(
-                        chunk[-1].number, self.progress.taken + taken, self.progress.refused + len(refused)
+                        chunk[-1].number,
+                        self.progress.taken + stored_rows,
+                        self.progress.refused + len(refused),
                     )
                     await self._record_progress(connection, progress)
                     failpoint("import_before_commit")
@@ -133,10 +135,10 @@ class Import:
         """Store the valid rows; return the refused ones."""
         refused: list[tuple[FileRow, Errors]] = []
         accepted_rows: list[tuple[FileRow, Any]] = []
-        now = time.time()
+        current_time = time.time()
         for row in chunk:
             try:
-                accepted_rows.append((row, self._read_quickly(row) or self.read(row, now)))
+                accepted_rows.append((row, self._read_quickly(row) or self.read(row, current_time)))
             except Invalid as invalid:
                 refused.append((row, invalid.errors))
         if accepted_rows:
@@ -161,7 +163,7 @@ class Import:
         if errors is not None:
             raise Invalid(errors)
 
-    def read(self, row: FileRow, now: float) -> Any:
+    def read(self, row: FileRow, current_time: float) -> Any:
         """Validate a row like the API. Raises Invalid."""
         self._check(row)
         values = self.columns.pick(row.values)
@@ -175,7 +177,7 @@ class Import:
         if self.kind.place is not None:
             values[self.kind.place] = row.number
         try:
-            item = self.kind.read(values, now)
+            item = self.kind.read(values, current_time)
         except Invalid as invalid:
             raise Invalid({**invalid.errors, **errors}) from None
         if errors:

@@ -89,19 +89,19 @@ async def _store_touchpoints(
     return refused
 
 
-def _read_event(values: dict[str, Any], now: float) -> Any:
+def _read_event(values: dict[str, Any], current_time: float) -> Any:
     """Read an event. Past events aren't forwarded to ad platforms unless the row asks for it."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
-    return _accept(RECORD_FORM, values, now)
+    return _accept(RECORD_FORM, values, current_time)
 
 
-def _read_touchpoint(values: dict[str, Any], now: float) -> Any:
-    return _accept(TOUCHPOINT_FORM, values, now)
+def _read_touchpoint(values: dict[str, Any], current_time: float) -> Any:
+    return _accept(TOUCHPOINT_FORM, values, current_time)
 
 
-def _accept(form: Form[Any], values: dict[str, Any], now: float) -> Any:
-    return form.accept(_encode(values), now)
+def _accept(form: Form[Any], values: dict[str, Any], current_time: float) -> Any:
+    return form.accept(_encode(values), current_time)
 
 
 def _read_ad(values: dict[str, Any], _: float) -> Any:

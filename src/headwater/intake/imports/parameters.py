@@ -24,7 +24,7 @@ LONGEST_COLUMN = 1000
 
 
 def _read_column(text: str) -> tuple[str, str]:
-    column, colon, name = (part.strip() for part in text.rpartition(":"))
+    column, colon, name = (text.strip() for text in text.rpartition(":"))
     if not column or not colon:
         raise ValueError("must be given as columns[]=COLUMN:FIELD.")
     return column, name
@@ -107,7 +107,7 @@ def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
 
 def read_request(kind: str, query: Query) -> ImportRequest:
     """Read a query. Raises Invalid."""
-    values: dict[str, Any] = {each.name: each.read(query) for each in list_parameters(kind)}
+    values: dict[str, Any] = {parameter.name: parameter.read(query) for parameter in list_parameters(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]
     columns = [column for column, _ in mapped]
     if len(set(columns)) < len(columns):

@@ -85,6 +85,6 @@ def _format_text(value: Any) -> str:
         return str(value)
     # The name is the last part, after kind and id.
     parts: list[Any] = [
-        cast("Any", each)[-1] if isinstance(each, list) else each for each in cast("list[Any]", value)
+        cast("Any", item)[-1] if isinstance(item, list) else item for item in cast("list[Any]", value)
     ]
     return ", ".join(map(str, parts))

@@ -91,24 +91,24 @@ def read_choice(kind: str, reading: Reading, *, has_signs: bool = False) -> None
 
 
 def _check_columns(kind: str, reading: Reading, errors: Errors) -> None:
-    chosen = Counter(name for name in reading.columns.values() if name)
-    for name, count in chosen.items():
+    field_counts = Counter(name for name in reading.columns.values() if name)
+    for name, count in field_counts.items():
         if name not in KINDS[kind].fields:
             errors.setdefault("columns", []).append(f"There is no field {name[:60]}.")
         elif count > 1:
             rule = f"Two columns are chosen as {name}: leave one of them out."
             errors.setdefault("columns", []).append(rule)
     needed = _IDENTIFIERS.get(kind)
-    if needed and needed.isdisjoint(chosen):
+    if needed and needed.isdisjoint(field_counts):
         rule = "Choose the column with the email address. It identifies the contact of a row."
         errors.setdefault("columns", []).append(rule)
-    if kind == "ads" and (missing := {"kind", "id", "name"} - chosen.keys()):
+    if kind == "ads" and (missing := {"kind", "id", "name"} - field_counts.keys()):
         rule = f"Choose the columns with the {', '.join(sorted(missing))} of ads."
         errors.setdefault("columns", []).append(rule)
-    if kind == "touchpoints" and "occurred_at" not in chosen:
+    if kind == "touchpoints" and "occurred_at" not in field_counts:
         errors.setdefault("columns", []).append("Choose the column with the time of the visit.")
     event = reading.constants.get("event_name")
-    if kind == "events" and "event_name" not in chosen and event not in EVENT_NAMES:
+    if kind == "events" and "event_name" not in field_counts and event not in EVENT_NAMES:
         errors["event_name"] = ["Choose the event of the rows."]
 
 
@@ -122,11 +122,11 @@ _NEEDED = {
 
 
 def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
-    chosen = {name for name in reading.columns.values() if name}
-    for name, (place, rule) in _NEEDED.items():
-        is_known = name in chosen or reading.constants.get(name) or (has_signs and name == "currency")
+    fields = {name for name in reading.columns.values() if name}
+    for name, (needed, rule) in _NEEDED.items():
+        is_known = name in fields or reading.constants.get(name) or (has_signs and name == "currency")
         if not is_known:
-            errors.setdefault(place, []).append(rule)
+            errors.setdefault(needed, []).append(rule)
     for name, value in reading.constants.items():
         try:
             SPEND_FIELDS[name].kind.read(value)

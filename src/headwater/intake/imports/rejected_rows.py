@@ -37,10 +37,10 @@ class RejectedRowFile(Refusals):
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         del connection  # they are in a file
-        gathered = self._gathered() if rows_done else []
-        kept = [line for line in gathered if _read(line).row <= rows_done]
-        self._part.write_bytes(b"".join(kept))
-        self.first = [_read(line) for line in kept[:LISTED]]
+        row_lines = self._gathered() if rows_done else []
+        lines_to_keep = [line for line in row_lines if _read(line).row <= rows_done]
+        self._part.write_bytes(b"".join(lines_to_keep))
+        self.first = [_read(line) for line in lines_to_keep[:LISTED]]
 
     async def add(self, connection: AsyncConnection, refused: Refused) -> None:
         """Append rows durably."""

@@ -159,14 +159,14 @@ def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> 
     return bool(amounts) and all(amount.currencies and len(amount.currencies) == 1 for amount in amounts)
 
 
-def read(values: dict[str, Any], now: float) -> SpendRow:
+def read(values: dict[str, Any], current_time: float) -> SpendRow:
     """Return a validated row. Raises Invalid."""
-    place, as_of = values.pop("place", 0), values.pop("as_of", None)
+    row_number, as_of = values.pop("place", 0), values.pop("as_of", None)
     last = values.pop(LAST_DAY, None)
     clean(values)
     _refuse_several_days(values, last)
-    moment = datetime.fromtimestamp(now if as_of is None else parse_instant(as_of), UTC)
-    return msgspec.structs.replace(read_row(values), as_of=moment, place=place)
+    moment = datetime.fromtimestamp(current_time if as_of is None else parse_instant(as_of), UTC)
+    return msgspec.structs.replace(read_row(values), as_of=moment, place=row_number)
 
 
 def _refuse_several_days(values: Mapping[str, Any], last: object) -> None:

@@ -84,8 +84,8 @@ def _make_place_reader(
     @lru_cache(_CACHED)
     def build_prefix(cells: tuple[str, ...]) -> SpendPrefix:
         values = constants.copy()
-        for (name, read), cell in zip(kinds.items(), cells, strict=True):
-            value = read(cell)
+        for (name, read_cell), cell in zip(kinds.items(), cells, strict=True):
+            value = read_cell(cell)
             if value is not None:
                 values[name] = value
         return format_prefix(build_row(values, date=date.min, amount=Decimal(0), as_of=as_of))
@@ -95,11 +95,11 @@ def _make_place_reader(
 
 def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
     """Return a reader of a row's figures for COPY, which raises ValueError."""
-    present = [name for name in NUMBERS if name in columns_by_field]
-    pick = _make_picker([columns_by_field[name] for name in present])
+    numbers = [name for name in NUMBERS if name in columns_by_field]
+    pick = _make_picker([columns_by_field[name] for name in numbers])
     line_format = "\t".join("%s" if name in columns_by_field else NULL for name in NUMBERS)
     plain = line_format.replace("\\", r"\\") % tuple(
-        _COUNT if name in COUNTS else _AMOUNT for name in present
+        _COUNT if name in COUNTS else _AMOUNT for name in numbers
     )
     fits = re.compile(plain).fullmatch if notation.decimals != "comma" else _never
     kinds = [_make_reader(name, notation) if name in columns_by_field else None for name in NUMBERS]
@@ -109,8 +109,8 @@ def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation
         text = line_format % picked
         if fits(text):
             return text
-        rest = iter(picked)
-        figures = [None if kind is None else kind(next(rest)) for kind in kinds]
+        remaining = iter(picked)
+        figures = [None if kind is None else kind(next(remaining)) for kind in kinds]
         if figures[0] is None:
             raise ValueError  # the slow path reports it
         return join_figures(figures)

@@ -38,8 +38,8 @@ def make_total_test(columns: Columns) -> RowTest:
         first = next((value for value in values.values() if value), "")
         if not isinstance(first, str):
             return False
-        if is_total_label(first) or any(is_total_label(values.get(place) or "") for place in places):
-            return not any(_is_filled(values.get(place)) for place in ids)
+        if is_total_label(first) or any(is_total_label(values.get(index) or "") for index in places):
+            return not any(_is_filled(values.get(index)) for index in ids)
         text = (values.get(day) or "") if day else ""
         if day is None:
             return False
@@ -48,7 +48,7 @@ def make_total_test(columns: Columns) -> RowTest:
         spans = last is not None and (values.get(last) or text) != text
         if not spans and (len(text) <= _DAY_LENGTH or _RANGE.search(text) is None):
             return False
-        return bool(places) and not any(_is_filled(values.get(place)) for place in places)
+        return bool(places) and not any(_is_filled(values.get(index)) for index in places)
 
     return is_total
 
@@ -59,7 +59,7 @@ def _is_note(values: Mapping[str, Any], first: str, day: str, places: list[str])
         return True
     if any(letter.isdigit() for letter in day):
         return names_total(day)
-    has_no_place = bool(places) and not any(_is_filled(values.get(place)) for place in places)
+    has_no_place = bool(places) and not any(_is_filled(values.get(index)) for index in places)
     return has_no_place or day.strip().lower() in _ALL_DAYS or names_total(first)
 
 
@@ -86,8 +86,8 @@ def refuse_other_periods(lines_before: Sequence[str], header: Sequence[str] = ()
     period = next((match for line in lines_before if (match := _AGGREGATION.search(line))), None)
     column = period_column(header)
     if period is not None or column is not None:
-        named = f"the column {column}" if column else period and period[0].strip('" ')
-        raise UnreadableError(f"the report is not by day ({named}): export the file by day")
+        period_text = f"the column {column}" if column else period and period[0].strip('" ')
+        raise UnreadableError(f"the report is not by day ({period_text}): export the file by day")
 
 
 _AGGREGATION = re.compile(

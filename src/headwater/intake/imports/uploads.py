@@ -33,19 +33,19 @@ SAMPLE_ROWS = 50
 
 async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]) -> FileSurvey:
     """Store a file; return its facts. Raises OSError, and the errors of `pieces`; then no file is left."""
-    survey, gathered = FileSurvey(), bytearray()
+    survey, buffered = FileSurvey(), bytearray()
     writing = storage.create(name, name)
     sink = await asyncio.to_thread(writing.__enter__)
 
     def write() -> None:
-        survey.add(bytes(gathered))
-        sink.write(bytes(gathered))
-        gathered.clear()
+        survey.add(bytes(buffered))
+        sink.write(bytes(buffered))
+        buffered.clear()
 
     try:
-        async for piece in pieces:
-            gathered += piece
-            if len(gathered) >= PIECE_BYTES:
+        async for chunk in pieces:
+            buffered += chunk
+            if len(buffered) >= PIECE_BYTES:
                 await asyncio.to_thread(write)
         await asyncio.to_thread(write)
     except BaseException:
@@ -61,7 +61,7 @@ def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES)
     dialect = read_dialect(survey, choices.encoding, choices.delimiter)
     if kind == "spend":
         dialect = _find_spend(survey, dialect, choices)
-    columns, rows = sample_rows(survey.head, dialect, whole=survey.size <= HEAD_BYTES)
+    columns, rows = sample_rows(survey.head, dialect, is_whole_file=survey.size <= HEAD_BYTES)
     if not rows:
         raise UnreadableError("The file has a header but no rows.")
     if len(columns) > MOST_COLUMNS:
@@ -93,11 +93,11 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
     return dialect if table is None else table.dialect
 
 
-def sample_rows(head: bytes, dialect: Dialect, *, whole: bool) -> tuple[list[str], list[FileRow]]:
+def sample_rows(head: bytes, dialect: Dialect, *, is_whole_file: bool) -> tuple[list[str], list[FileRow]]:
     """Return the columns and first readable rows of a file that begins with `head`. Raises UnreadableError
     with a sentence.
     """
-    if not whole:
+    if not is_whole_file:
         end = max(head.rfind(b"\n"), head.rfind(b"\r"))
         if end < 0:
             raise UnreadableError("The first line is too long for a header: this is not a CSV file.")

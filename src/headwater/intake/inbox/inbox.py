@@ -153,11 +153,11 @@ class Inbox:
 
     def _gather(self) -> list[Request]:
         group: list[Request] = []
-        rows, size, now = 0, 0, time.monotonic()
+        rows, size, current_time = 0, 0, time.monotonic()
         while self._waiting and rows < MAX_FLUSH_ROWS and size < MAX_FLUSH_BYTES:
             request = self._waiting.popleft()
             self._count(request, -1)
-            if request.expires < now:
+            if request.expires < current_time:
                 request.finish(Unavailable())
                 continue
             group.append(request)
@@ -225,8 +225,8 @@ class Inbox:
         """Refuse requests past their deadline."""
         while True:
             await asyncio.sleep(0.1)
-            now = time.monotonic()
-            while self._waiting and self._waiting[0].expires < now:
+            current_time = time.monotonic()
+            while self._waiting and self._waiting[0].expires < current_time:
                 request = self._waiting.popleft()
                 self._count(request, -1)
                 request.finish(Unavailable())

@@ -21,7 +21,7 @@ class Notices:
 
     async def send(self, connection: AsyncConnection) -> None:
         """Notify workers, unless just done. Causes no flush."""
-        now = self._clock()
-        if now - self._sent >= LEAST_SECONDS:
-            self._sent = now
+        current_time = self._clock()
+        if current_time - self._sent >= LEAST_SECONDS:
+            self._sent = current_time
             await connection.execute(_NOTIFY)

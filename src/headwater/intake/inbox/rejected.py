@@ -55,12 +55,12 @@ def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Reject
 
 
 async def list_rejected_events(
-    connection: AsyncConnection, space_id: int, per_page: int, at: Position | None
+    connection: AsyncConnection, space_id: int, per_page: int, position: Position | None
 ) -> Page:
     """Return a page of the Space's rejected rows, newest first."""
-    before = at.key[0] if at is not None else _BEYOND_ALL
+    before = position.key[0] if position is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
-    return make_page(await fetch_all(connection, queries["page"], bound), per_page, at, to_key)
+    return make_page(await fetch_all(connection, queries["page"], bound), per_page, position, to_key)
 
 
 async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> int:

@@ -225,12 +225,12 @@ class BatchEndpoint(KeyedEndpoint):
 
 def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
     """Return all results, and the rows of valid items."""
-    now = time.time()
+    current_time = time.time()
     results: list[ItemResult] = []
     rows: list[bytes] = []
     for index, raw in enumerate(items):
         try:
-            item = batch.form.accept(raw, now)
+            item = batch.form.accept(raw, current_time)
         except Invalid as invalid:
             results.append(ItemResult(index, "invalid", errors=invalid.errors))
             continue

@@ -129,7 +129,7 @@ class Form(Generic[Accepted]):
         object.__setattr__(self, "_decode", msgspec.json.Decoder(strict).decode)
         object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
-    def accept(self, raw: bytes | Raw, now: float) -> Accepted:
+    def accept(self, raw: bytes | Raw, current_time: float) -> Accepted:
         """Validate JSON received at `now` (Unix seconds). Raises Invalid with all wrong fields. `Raw` is part
         of a checked body.
         """
@@ -139,22 +139,22 @@ class Form(Generic[Accepted]):
         try:
             payload = decode(body, self._decode)
         except msgspec.ValidationError:
-            payload = self._decode_leniently(body, now)
+            payload = self._decode_leniently(body, current_time)
             warnings = self._warnings(body) if self.warns else ()
         if b"\\u0000" in body:
             refuse_bad_text(decode_json(body))
         check = Check()
-        accepted: Any = self.normalise(payload, now, check)
+        accepted: Any = self.normalise(payload, current_time, check)
         if check.errors:
             raise Invalid(check.errors)
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
 
-    def _decode_leniently(self, body: bytes, now: float) -> Any:
+    def _decode_leniently(self, body: bytes, current_time: float) -> Any:
         """Return the payload without unknown fields. Raises Invalid."""
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
-            raise self._explain(body, now) from None
+            raise self._explain(body, current_time) from None
 
     def _warnings(self, body: bytes) -> tuple[str, ...]:
         """Return a sentence per unknown field, up to the limit."""
@@ -169,7 +169,7 @@ class Form(Generic[Accepted]):
         question = self._names.question(name)
         return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
 
-    def _explain(self, raw: bytes, now: float) -> Invalid:
+    def _explain(self, raw: bytes, current_time: float) -> Invalid:
         """Return all errors, decoding fields one by one."""
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
@@ -190,11 +190,11 @@ class Form(Generic[Accepted]):
             elif info.required:
                 errors[name] = [f"The {name} is required."]
         more = Check()
-        self.normalise(self.payload(**values), now, more)
-        known = errors.keys() | {
+        self.normalise(self.payload(**values), current_time, more)
+        known_names = errors.keys() | {
             name for group in self.alternatives if errors.keys() & group for name in group
         }
-        errors |= {name: rules for name, rules in more.errors.items() if name not in known}
+        errors |= {name: rules for name, rules in more.errors.items() if name not in known_names}
         return Invalid(errors)
 
     def _rule(self, name: str, value: Any) -> str:
@@ -225,8 +225,8 @@ def require_identification(values: Mapping[str, Any], check: Check) -> None:
     has_ip, has_fingerprint = "ip" in values, "fingerprint" in values
     # a wrong value isn't missing
     if has_fingerprint != has_ip and "ip" not in check.errors:
-        missing, present = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
-        check.add(missing, f"is required when {present} is given.")
+        missing, identifier = ("fingerprint", "ip") if has_ip else ("ip", "fingerprint")
+        check.add(missing, f"is required when {identifier} is given.")
     elif not ("email" in values or has_fingerprint or "trk_token" in values or "email" in check.errors):
         check.add("email", "is required unless trk_token, or fingerprint with ip, is given.")
 

@@ -173,11 +173,13 @@ class Needs(StrEnum):
     NOTHING = "nothing"
 
 
-def _normalise(payload: Any, now: float, check: Check, *, needs: Needs = Needs.IDENTIFIER) -> AcceptedEvent:
+def _normalise(
+    payload: Any, current_time: float, check: Check, *, needs: Needs = Needs.IDENTIFIER
+) -> AcceptedEvent:
     # Most of the forty fields are absent, and each access costs time.
     values: dict[str, Any] = keep_nonblank_texts(payload, PLAIN_TEXT)
     values["event_name"] = payload.event_name
-    values["event_time"] = check(parse_event_time, "event_time", payload.event_time, now) or 0
+    values["event_time"] = check(parse_event_time, "event_time", payload.event_time, current_time) or 0
     values |= check.present(payload, _PARSERS)
     if needs is Needs.IDENTIFIER or (
         needs is Needs.IDENTIFIER_OR_PHONE and ("phone" not in values or "ip" in values)

@@ -10,13 +10,13 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD_SECONDS = 24 * 3600
 
 
-def parse_event_time(value: str | float | None, now: float) -> int:
+def parse_event_time(value: str | float | None, current_time: float) -> int:
     """Return milliseconds since 1970; `now` (Unix seconds) if missing. Raises ValueError if invalid, before
     2000 or over 24 hours after `now`.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
-        return int(now * 1000)
+        return int(current_time * 1000)
     seconds = parse_instant(value)
-    if not EARLIEST.timestamp() <= seconds <= now + MAX_AHEAD_SECONDS:
+    if not EARLIEST.timestamp() <= seconds <= current_time + MAX_AHEAD_SECONDS:
         raise ValueError("must be between 2000-01-01 and 24 hours from now, in seconds if Unix.")
     return round(seconds * 1000)

@@ -90,20 +90,20 @@ _PARSERS: dict[str, Parser] = {
 }
 
 
-def _normalise(payload: Any, now: float, check: Check) -> AcceptedTouchpoint:
+def _normalise(payload: Any, current_time: float, check: Check) -> AcceptedTouchpoint:
     values: dict[str, Any] = keep_nonblank_texts(payload, _PLAIN_TEXT)
     values |= check.present(payload, _PARSERS)
     require_identification(values, check)
     if not (values.keys() & _ORIGINS or "source" in check.errors):
         check.add("source", "is required unless url or referrer is given.")
-    occurred_at = check(_occurred_at, "occurred_at", payload.occurred_at, now) or 0
+    occurred_at = check(_occurred_at, "occurred_at", payload.occurred_at, current_time) or 0
     return AcceptedTouchpoint(occurred_at=occurred_at, **values)
 
 
-def _occurred_at(value: str | float | None, now: float) -> int:
+def _occurred_at(value: str | float | None, current_time: float) -> int:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("is required.")
-    return parse_event_time(value, now)
+    return parse_event_time(value, current_time)
 
 
 _RULES = {

@@ -93,9 +93,11 @@ def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> 
         ]
         if not columns:
             break
-        others = [other for other in tree.into(merge.survivor_id) if other.merged_id != contact_id]
+        other_merges = [
+            merge_into for merge_into in tree.into(merge.survivor_id) if merge_into.merged_id != contact_id
+        ]
         for column in columns:
-            _refill(profile, column, others, profiles, changes)
+            _refill(profile, column, other_merges, profiles, changes)
         changes.profiles.append(profile)
     return changes
 
@@ -103,12 +105,12 @@ def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> 
 def _refill(
     profile: Profile,
     column: str,
-    others: list[MergeInForce],
+    other_merges: list[MergeInForce],
     profiles: dict[int, Profile],
     changes: UnmergeChanges,
 ) -> None:
     _set_value(profile, column, None)
-    for merge in others:
+    for merge in other_merges:
         value = _get_values(profiles[merge.merged_id]).get(column)
         if value is not None:
             _set_value(profile, column, value)

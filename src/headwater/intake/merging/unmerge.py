@@ -98,8 +98,8 @@ async def _load(connection: AsyncConnection, space_id: int, contact_id: int, sur
     directory, companies = Directory(0, 0), Companies()
     for row in contact_rows:
         directory.add_stored(row[0], row[1])
-    read = read_profiles(contact_rows, directory, companies)
-    profiles = {profile.contact.id: profile for profile in read}
+    loaded_profiles = read_profiles(contact_rows, directory, companies)
+    profiles = {profile.contact.id: profile for profile in loaded_profiles}
     for member in concerned - {survivor_id, contact_id}:
         directory.contacts[member].merged_into = directory.contacts[survivor_id]
     give_back_companies(tree, profiles, companies)

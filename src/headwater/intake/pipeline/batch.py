@@ -243,6 +243,6 @@ class BatchResult:
     skipped: int = field(default=0)
     """Batches skipped because another worker held the Space."""
 
-    def __add__(self, other: BatchResult) -> BatchResult:
+    def __add__(self, result: BatchResult) -> BatchResult:
         names = [counter.name for counter in fields(self)]
-        return BatchResult(*(getattr(self, name) + getattr(other, name) for name in names))
+        return BatchResult(*(getattr(self, name) + getattr(result, name) for name in names))

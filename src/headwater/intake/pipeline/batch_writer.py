@@ -146,8 +146,8 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
     """Queue deliveries; replacement events last, because they take over deliveries."""
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
-    others = [event for event in batch.events if event.id not in successors]
-    queue_deliveries(connection, space_id, others, targets)
+    other_events = [event for event in batch.events if event.id not in successors]
+    queue_deliveries(connection, space_id, other_events, targets)
     if successors:
         hand_over_deliveries(connection, space_id, batch.replaced)
         replacing = [event for event in batch.events if event.id in successors]

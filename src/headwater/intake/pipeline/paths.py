@@ -96,17 +96,17 @@ class ContactPath:
         self.marks.append(mark)
         return mark
 
-    def absorb(self, other: ContactPath) -> None:
+    def absorb(self, path: ContactPath) -> None:
         """Add a merged contact's path. Earlier decisions stay."""
-        for key, times in other._times.items():
+        for key, times in path._times.items():
             self._times.setdefault(key, []).extend(times)
-        self._known_times = sorted(self._known_times + other._known_times)
-        self._direct += other._direct
-        for device, visits in other._visits.items():
+        self._known_times = sorted(self._known_times + path._known_times)
+        self._direct += path._direct
+        for device, visits in path._visits.items():
             self._visits.setdefault(device, []).extend(visits)
-        self.source_mask |= other.source_mask
+        self.source_mask |= path.source_mask
         self.merged_mask = self.source_mask
-        self.marks += other.marks
+        self.marks += path.marks
         for mark in self.marks:
             mark.source_mask |= self.source_mask
 

@@ -105,14 +105,14 @@ def _reclassify(connection: Connection[Any], space_id: int, limit: int, apply: A
         connection.execute(queries["bound_statements"], {"patience": STATEMENT_TIMEOUT})
         connection.execute(queries["bound_waiting"].format(patience=STATEMENT_TIMEOUT))
         rules = lock_space(connection, space_id)
-        piece = next_piece(connection, space_id) if rules is not None else None
-        if rules is None or piece is None:
+        work_piece = next_piece(connection, space_id) if rules is not None else None
+        if rules is None or work_piece is None:
             return False
-        piece = _shorten(connection, space_id, piece, limit)
-        stored = _read(connection, space_id, piece, rules.source_names)
+        work_piece = _shorten(connection, space_id, work_piece, limit)
+        stored = _read(connection, space_id, work_piece, rules.source_names)
         changes = (apply or _decide)(rules, stored)
         _write(connection, space_id, changes)
-        ended = finish_piece(connection, space_id, piece.names, piece.until_id, changes.counts)
+        ended = finish_piece(connection, space_id, work_piece.names, work_piece.until_id, changes.counts)
         failpoint("reclassification_before_commit")
     seconds = round(time.perf_counter() - started, 4)
     changed = changes.counts.total()
@@ -127,11 +127,11 @@ RECLASSIFICATION_DUTY = Duty(
 )
 
 
-def _shorten(connection: Connection[Any], space_id: int, piece: WorkPiece, limit: int) -> WorkPiece:
-    values = {"space_id": space_id, "after_id": piece.after_id, "until_id": piece.until_id}
+def _shorten(connection: Connection[Any], space_id: int, work_piece: WorkPiece, limit: int) -> WorkPiece:
+    values = {"space_id": space_id, "after_id": work_piece.after_id, "until_id": work_piece.until_id}
     row = connection.execute(queries["last_id"], values | {"most": limit}).fetchone()
     assert row is not None
-    return piece._replace(until_id=row[0])
+    return work_piece._replace(until_id=row[0])
 
 
 class _Names(NamedTuple):
@@ -157,44 +157,44 @@ class _Names(NamedTuple):
 
 
 def _read(
-    connection: Connection[Any], space_id: int, piece: WorkPiece, sources: SourceNames
+    connection: Connection[Any], space_id: int, work_piece: WorkPiece, sources: SourceNames
 ) -> Iterator[_Stored]:
-    names = _Names.read(piece.names, sources)
+    names = _Names.read(work_piece.names, sources)
     values = {
         "space_id": space_id,
-        "after_id": piece.after_id,
-        "until_id": piece.until_id,
+        "after_id": work_piece.after_id,
+        "until_id": work_piece.until_id,
         "networks": [sources.numbers[network] for network in names.networks],
     }
     readers: dict[str, Callable[[tuple[Any, ...], SourceNames], _Stored | None]]
     readers = {"touchpoints": _read_touch, "views": _read_view}
-    for kind, read in readers.items():
+    for kind, read_kind in readers.items():
         for row in connection.execute(queries[kind], values).fetchall():
             url = row[_URL_AT[kind]] or ""
             if not names.networks and names.find(url) is None:
                 continue
-            stored = read(row, sources)
+            stored = read_kind(row, sources)
             if stored is not None and (name := names.find(url, stored.touch.source)) is not None:
                 yield stored._replace(name=name)
 
 
 def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
-    touch_id, contact_id, at, sent, url, referrer_host = row[:6]
+    touch_id, contact_id, occurred_at, is_sent, url, referrer_host = row[:6]
     source_id: int = row[6]
     touch = ClassifiedTouch(
-        kind=TouchKind.SENT if sent else TouchKind.EVENT,
+        kind=TouchKind.SENT if is_sent else TouchKind.EVENT,
         url=url or "",
         referrer_host=referrer_host,
         source=sources.get_name(source_id),
         rule=row[7],
         ad=Ad(*row[8:]),
     )
-    return _Stored(touch_id, contact_id, at, touch, None, is_touchpoint=True)
+    return _Stored(touch_id, contact_id, occurred_at, touch, None, is_touchpoint=True)
 
 
 def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
     """Return a page view, or None if it can't make a touch."""
-    view_id, contact_id, at, url, referrer_host, text, is_touchpoint = row
+    view_id, contact_id, occurred_at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:
         return None
@@ -207,7 +207,7 @@ def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
         ad=origin.ad,
         stale=frozenset(origin.stale),
     )
-    return _Stored(view_id, contact_id, at, touch, origin, is_touchpoint)
+    return _Stored(view_id, contact_id, occurred_at, touch, origin, is_touchpoint)
 
 
 def _decide(rules: SpaceRules, stored_touches: Iterator[_Stored]) -> _Changes:
@@ -256,6 +256,6 @@ def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> Non
     for contact_id, bit in changes.since:
         masks[contact_id] |= bit
     add_sources(connection, space_id, masks)
-    seen = [SourceSeen(contact, at, bit) for (contact, bit), at in changes.since.items()]
+    seen = [SourceSeen(contact, since, bit) for (contact, bit), since in changes.since.items()]
     add_seen_sources(connection, space_id, seen)
     note_touches(connection, space_id, changes.touches)

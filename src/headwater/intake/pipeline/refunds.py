@@ -175,8 +175,8 @@ def _add_events(
 ) -> None:
     if order is None:
         waits = not all(refund.is_event for refund in refunds.counted)
-        now = batch.arrivals[-1].received_at
-        refunds.waiting_since = (refunds.waiting_since or now) if waits else None
+        current_time = batch.arrivals[-1].received_at
+        refunds.waiting_since = (refunds.waiting_since or current_time) if waits else None
         return
     refunds.waiting_since = None
     counted = count_refunds(refunds.reports, refunds.counted, order.money)

@@ -49,13 +49,13 @@ _decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
     """Parse rows; reject unreadable ones."""
     for arrival in arrivals:
-        read = _READERS.get(arrival.kind)
-        if read is None:
+        read_item = _READERS.get(arrival.kind)
+        if read_item is None:
             rejection = Rejection(arrival.id, RejectReason.UNKNOWN_KIND, "unknown kind")
             parsed.rejections.append(rejection)
             continue
         try:
-            read(parsed, arrival)
+            read_item(parsed, arrival)
         except (msgspec.DecodeError, UnicodeError) as error:
             detail = type(error).__name__
             rejection = Rejection(arrival.id, RejectReason.UNREADABLE_PAYLOAD, detail)
@@ -98,9 +98,9 @@ def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
     item = _add_item(parsed, arrival, _make_identifiers(person), person.occurred_at, person)
     item.person = person
     if person.landing is not None:
-        landing, at = person.landing, person.landing.occurred_at * 1000
+        landing, occurred_at = person.landing, person.landing.occurred_at * 1000
         visit = Landing(landing.url, landing.referrer)
-        item.touch = read_landing_touch(visit, at, parsed.space.source_rules)
+        item.touch = read_landing_touch(visit, occurred_at, parsed.space.source_rules)
 
 
 def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:

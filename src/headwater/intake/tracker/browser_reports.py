@@ -57,7 +57,7 @@ class _Landing(msgspec.Struct, frozen=True):
     referrer: Address = None
 
 
-def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserReport:
+def _normalise(payload: _ReportPayload, current_time: float, check: Check) -> BrowserReport:
     texts = keep_nonblank_texts(payload, ("token", "fingerprint"))
     if not TOKEN.fullmatch(texts.get("token", "-")):
         check.add("token", "must be letters, digits and - . _ ~ only.")
@@ -67,11 +67,11 @@ def _normalise(payload: _ReportPayload, now: float, check: Check) -> BrowserRepo
         language=language_tag(payload.language),
         consent=payload.consent or Consent(),
         cookies=_read_cookies(payload.cookies or {}),
-        landing=_read_landing(payload.landing, now),
+        landing=_read_landing(payload.landing, current_time),
     )
 
 
-def _read_landing(value: Any, now: float) -> AcceptedLanding | None:
+def _read_landing(value: Any, current_time: float) -> AcceptedLanding | None:
     """Return the landing page view, or None if invalid."""
     try:
         landing = msgspec.convert(value, _Landing)
@@ -80,7 +80,7 @@ def _read_landing(value: Any, now: float) -> AcceptedLanding | None:
     if not 0 <= landing.ago <= MAX_AGO or not read_address(landing.url):
         return None
     return AcceptedLanding(
-        occurred_at=int(now * 1000 - landing.ago), url=landing.url, referrer=landing.referrer
+        occurred_at=int(current_time * 1000 - landing.ago), url=landing.url, referrer=landing.referrer
     )
 
 
@@ -135,10 +135,10 @@ class Body:
             raise Invalid.of("items", f"must hold 1 to {MAX_ITEMS} items.")
         return items
 
-    def report(self, now: float) -> BrowserReport:
+    def report(self, current_time: float) -> BrowserReport:
         """Return the report without items. Raises Invalid."""
-        others = {name: raw for name, raw in self._members.items() if name in _REPORT_FIELDS}
-        return REPORT_FORM.accept(_encode(others), now)
+        other_members = {name: raw for name, raw in self._members.items() if name in _REPORT_FIELDS}
+        return REPORT_FORM.accept(_encode(other_members), current_time)
 
 
 _REPORT_FIELDS = frozenset(_ReportPayload.__struct_fields__)

@@ -197,13 +197,13 @@ def _count_bot(site: ActiveSite, items: list[Raw]) -> ItemResults:
 
 
 def _accept_all(items: list[Raw], browser: Browser, site: ActiveSite) -> ItemResults:
-    now = time.time()
+    current_time = time.time()
     results: list[dict[str, Any]] = []
     accepted: list[AcceptedItem] = []
     faults: list[tuple[RefusalReason, str]] = []
     for index, raw in enumerate(items):
         try:
-            accepted.append(accept_item(raw, browser, site, now))
+            accepted.append(accept_item(raw, browser, site, current_time))
         except Invalid as invalid:
             results.append({"index": index, "status": "invalid", "errors": invalid.errors})
             faults.append(describe_fault(raw, invalid))

@@ -73,25 +73,25 @@ class _KeyAndTime:
     occurred_at: int
 
 
-def _read_key_and_time(payload: _Item, now: float, check: Check) -> _KeyAndTime:
+def _read_key_and_time(payload: _Item, current_time: float, check: Check) -> _KeyAndTime:
     if not _KEY.fullmatch(payload.key):
         check.add("key", _RULES["key"])
     if not 0 <= payload.ago <= MAX_AGO:
         check.add("ago", _RULES["ago"])
         return _KeyAndTime("", 0)
-    return _KeyAndTime(payload.key.lower(), int(now * 1000 - payload.ago))
+    return _KeyAndTime(payload.key.lower(), int(current_time * 1000 - payload.ago))
 
 
-def _normalise_page(payload: _Page, now: float, check: Check) -> AcceptedHit:
-    item = _read_key_and_time(payload, now, check)
+def _normalise_page(payload: _Page, current_time: float, check: Check) -> AcceptedHit:
+    item = _read_key_and_time(payload, current_time, check)
     if not payload.url.lower().startswith(("https://", "http://")) or not read_address(payload.url):
         check.add("url", _RULES["url"])
     referrer = keep_nonblank_texts(payload, ("referrer",)).get("referrer")
     return AcceptedHit(key=item.key, occurred_at=item.occurred_at, url=payload.url, referrer=referrer)
 
 
-def _normalise_person(payload: Any, now: float, check: Check) -> AcceptedPerson:
-    item = _read_key_and_time(payload, now, check)
+def _normalise_person(payload: Any, current_time: float, check: Check) -> AcceptedPerson:
+    item = _read_key_and_time(payload, current_time, check)
     texts: dict[str, Any] = keep_nonblank_texts(payload, ("email", *_NAMES))
     if "email" in texts:
         texts["email"] = check(parse_written_email, "email", texts["email"])
@@ -168,39 +168,39 @@ class AcceptedItem(NamedTuple):
     sender: Sender = Sender.BROWSER
 
 
-def accept_item(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> AcceptedItem:
+def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> AcceptedItem:
     """Return an item's inbox row. Raises Invalid with all wrong fields."""
     try:
         kind = _decode_type(raw).type
     except msgspec.DecodeError:
         kind = None  # not an object; the form raises Invalid
     if kind == "event":
-        return AcceptedItem("event", _make_event_row(raw, browser, site, now))
+        return AcceptedItem("event", _make_event_row(raw, browser, site, current_time))
     if kind not in ("page", "identify"):
-        WHEN_FORM.accept(raw, now)  # always raises
+        WHEN_FORM.accept(raw, current_time)  # always raises
     visitor = browser.visitor()
     if not visitor:
         raise Invalid.of("token", "is required unless fingerprint is given.")
     if kind == "identify":
-        person = PERSON_FORM.accept(raw, now)
+        person = PERSON_FORM.accept(raw, current_time)
         claim = _make_claim(browser, site)
         landing = None if browser.token else browser.landing
         row = _encode(msgspec.structs.replace(person, **visitor, **claim, landing=landing))
-        return AcceptedItem("identify", row, _verify_sender(raw, person, site, now))
-    hit = PAGE_FORM.accept(raw, now)
+        return AcceptedItem("identify", row, _verify_sender(raw, person, site, current_time))
+    hit = PAGE_FORM.accept(raw, current_time)
     row = _encode(msgspec.structs.replace(hit, **visitor, **_technical_fields(browser)))
     return AcceptedItem("hit", row)
 
 
-def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, now: float) -> Sender:
+def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, current_time: float) -> Sender:
     """Return who vouches for a person's fields: the business, if signed. Raises Invalid for a wrong
     signature.
     """
-    signature = SIGNATURE_FORM.accept(raw, now)
+    signature = SIGNATURE_FORM.accept(raw, current_time)
     if signature is None:
         return Sender.BROWSER
     try:
-        signature.check(person.email, person.tracking_id, site.secrets, now)
+        signature.check(person.email, person.tracking_id, site.secrets, current_time)
     except WrongTimeError as error:
         raise WrongClock.of("signature", str(error)) from None
     except ValueError as error:
@@ -229,9 +229,9 @@ def _technical_fields(browser: Browser) -> dict[str, Any]:
 _REQUEST_FIELDS = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user_agent", "event_time")
 
 
-def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, now: float) -> bytes:
+def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> bytes:
     """Return an event's row. Fields of the request override the untrusted page's."""
-    item = WHEN_FORM.accept(raw, now)
+    item = WHEN_FORM.accept(raw, current_time)
     members = _decode_members(raw)
     for name in _REQUEST_FIELDS:
         members.pop(name, None)
@@ -241,7 +241,7 @@ def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, now: float) ->
     request_fields: dict[str, Any] = {**browser.visitor(), "event_time": item.occurred_at / 1000}
     if browser.user_agent:
         request_fields["user_agent"] = browser.user_agent
-    event = EVENT_FORM.accept(_encode({**defaults, **members, **request_fields}), now)
+    event = EVENT_FORM.accept(_encode({**defaults, **members, **request_fields}), current_time)
     if event.amount is not None:
         _check_amount(event.amount, site)
     if event.email or event.tracking_id:

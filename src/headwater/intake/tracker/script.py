@@ -62,8 +62,8 @@ class ScriptEndpoint:
 
 
 def _takes_gzip(encodings: str) -> bool:
-    for part in encodings.lower().split(","):
-        name, _, weight = part.partition(";")
+    for encoding in encodings.lower().split(","):
+        name, _, weight = encoding.partition(";")
         if name.strip() in ("gzip", "*"):
             return _NONE.fullmatch(weight) is None
     return False

@@ -19,15 +19,15 @@ class Shares:
         self._minute = 0
         self._used: dict[tuple[int, str], int] = {}
 
-    def take(self, space_id: int, sender: str, items: int, limit: int, now: float) -> None:
+    def take(self, space_id: int, sender: str, items: int, limit: int, current_time: float) -> None:
         """Count items. Raises RateLimited above the sender's share of `limit`, at least one full report."""
-        if self._minute != int(now // MINUTE):
-            self._minute = int(now // MINUTE)
+        if self._minute != int(current_time // MINUTE):
+            self._minute = int(current_time // MINUTE)
             self._used.clear()
         key = (space_id, sender)
         if key not in self._used and len(self._used) >= MOST_SENDERS:
             key = (space_id, "")
         used = self._used.get(key, 0)
         if used + items > max(limit // SHARES_PER_LIMIT, MAX_ITEMS):
-            raise RateLimited(MINUTE - int(now % MINUTE))
+            raise RateLimited(MINUTE - int(current_time % MINUTE))
         self._used[key] = used + items

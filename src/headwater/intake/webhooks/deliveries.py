@@ -83,8 +83,8 @@ async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
     """Store a delivery, drop the oldest beyond the limit, and return the id."""
-    kept = KEPT if columns["believed"] else KEPT_REFUSED
-    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": kept, **columns}
+    retention = KEPT if columns["believed"] else KEPT_REFUSED
+    values = {"space_id": space_id, "webhook_id": webhook_id, "kept": retention, **columns}
     row = await fetch_one(connection, queries["begin"], values)
     await connection.execute(queries["trim"], values)
     return row[0]
@@ -94,8 +94,8 @@ def make_delivery_columns(
     reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
 ) -> dict[str, Any]:
     """Return a delivery's columns before its event is accepted. Omits an unverified body."""
-    kept = list_needed_headers(reader)
-    headers = {name: text for name, text in message.headers.items() if name in kept}
+    needed_headers = list_needed_headers(reader)
+    headers = {name: text for name, text in message.headers.items() if name in needed_headers}
     accepted = outcome.status is Status.ACCEPTED
     return {
         "received_at": datetime.fromtimestamp(message.received_at, UTC),

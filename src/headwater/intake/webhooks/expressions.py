@@ -87,8 +87,8 @@ def _parse_tree(text: str) -> Node:
     except ParseError as error:
         remaining = text[error.lex_position :]
         quoted = remaining[:_QUOTED] + ("…" if len(remaining) > _QUOTED else "")
-        place = f"character {error.lex_position + 1}, “{quoted}”" if remaining else "its end"
-        raise ValueError(f"cannot be read at {place}.") from None
+        position = f"character {error.lex_position + 1}, “{quoted}”" if remaining else "its end"
+        raise ValueError(f"cannot be read at {position}.") from None
     except JMESPathError:  # an empty expression
         raise ValueError("cannot be read: it is empty.") from None
 

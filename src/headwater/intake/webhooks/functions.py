@@ -53,8 +53,8 @@ def from_minor_units(value: Any, currency: Any = None) -> Decimal:
     return to_number(value) / (1000 if code in _THOUSANDTHS else 100)
 
 
-def _subtract(value: Any, other: Any) -> Decimal:
-    return to_number(value) - (to_number(other) if other is not None else 0)
+def _subtract(value: Any, subtrahend: Any) -> Decimal:
+    return to_number(value) - (to_number(subtrahend) if subtrahend is not None else 0)
 
 
 def _negative(value: Any) -> Decimal:

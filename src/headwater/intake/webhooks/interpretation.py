@@ -123,13 +123,13 @@ def _make_draft(
 
 
 def _find_refund(
-    reader: ReadContext, document: MappingInput, topic: str, now: float
+    reader: ReadContext, document: MappingInput, topic: str, current_time: float
 ) -> AcceptedRefund | None:
     """Return a delivery's refund. A mapping of order_id applies, too. Raises Invalid."""
     mapping = reader.settings.mapping
     order_id_expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
     try:
-        refund = PROVIDERS[reader.type].money_back(document, topic, now)
+        refund = PROVIDERS[reader.type].money_back(document, topic, current_time)
         order_id = (
             parse(order_id_expression).find(document) if order_id_expression and refund is not None else None
         )
@@ -147,7 +147,7 @@ def _explain_ignored(provider: Provider, topic: str) -> str:
     return f"{_quote(topic)} is ignored."
 
 
-def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutcome:
+def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> WebhookOutcome:
     """Return the outcome of a draft. `buyer` identifies the contact of the order if the draft doesn't; empty
     if unknown.
     """
@@ -160,10 +160,10 @@ def finish(draft: EventDraft, buyer: dict[str, str], now: float) -> WebhookOutco
         return refused({"buyer_of_order": [NOBODY]}, f"{_quote(draft.topic)}: ")
     try:
         if mapped.returns_money:
-            refund = to_refund(mapped, draft.key, now)
+            refund = to_refund(mapped, draft.key, current_time)
             detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
             return WebhookOutcome(Status.ACCEPTED, detail, refund=refund)
-        event = to_event(mapped, draft.key, now)
+        event = to_event(mapped, draft.key, current_time)
     except Invalid as invalid:
         return refused(invalid.errors, f"{_quote(draft.topic)}: ")
     detail = f"{_quote(draft.topic)} became {draft.event_name}."

@@ -38,12 +38,12 @@ class StepBudget:
         """Use the steps for a value, with nested values if `deep`."""
         waiting = [value]
         while waiting:
-            part = waiting.pop()
-            self.spend(_measure(part))
-            if deep and isinstance(part, dict):
-                waiting.extend(cast("dict[str, Any]", part).values())
-            elif deep and isinstance(part, list):
-                waiting.extend(cast("list[Any]", part))
+            node = waiting.pop()
+            self.spend(_measure(node))
+            if deep and isinstance(node, dict):
+                waiting.extend(cast("dict[str, Any]", node).values())
+            elif deep and isinstance(node, list):
+                waiting.extend(cast("list[Any]", node))
 
 
 def _measure(value: Any) -> int:
@@ -92,14 +92,14 @@ class Interpreter(_Standard):
         return partial(self.visit, node["children"][0])
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
-        left, right = (self.visit(child, value) for child in node["children"])
+        left_value, right = (self.visit(child, value) for child in node["children"])
         match node["value"]:
             case "eq" | "ne":
-                self._budget.spend_on(left, deep=True)
-                return same(left, right) is (node["value"] == "eq")
+                self._budget.spend_on(left_value, deep=True)
+                return same(left_value, right) is (node["value"] == "eq")
             case ordering:
-                comparable = any(fits(left) and fits(right) for fits in (is_number, is_text))
-                return self.COMPARATOR_FUNC[ordering](left, right) if comparable else None
+                comparable = any(fits(left_value) and fits(right) for fits in (is_number, is_text))
+                return self.COMPARATOR_FUNC[ordering](left_value, right) if comparable else None
 
     def visit_flatten(self, node: Node, value: Any) -> list[Any] | None:
         items = self.visit(node["children"][0], value)

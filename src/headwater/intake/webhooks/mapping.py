@@ -178,14 +178,14 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
     return MappedPayload(payload, order, referrer, is_test, is_without_visit, left_out)
 
 
-def to_event(mapped: MappedPayload, default_key: str, now: float) -> AcceptedEvent:
+def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedEvent:
     """Return the event; errors of omitted fields go to `mapped.left_out`. Raises Invalid."""
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
-        event = _find_form(mapped).accept(_encode(payload), now)
+        event = _find_form(mapped).accept(_encode(payload), current_time)
     except Invalid as invalid:
-        event = _accept_valid_fields(mapped, invalid, now)
+        event = _accept_valid_fields(mapped, invalid, current_time)
     return msgspec.structs.replace(event, referrer=mapped.referrer) if mapped.referrer else event
 
 
@@ -194,14 +194,14 @@ def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:
     return COUNTER_FORM if is_counter else RECORD_FORM
 
 
-def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, now: float) -> AcceptedEvent:
+def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: float) -> AcceptedEvent:
     """Return the event without invalid optional fields. Raises `invalid`."""
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:
         raise invalid
     valid = {name: value for name, value in mapped.payload.items() if name not in errors}
     try:
-        event = _find_form(mapped).accept(_encode(valid), now)
+        event = _find_form(mapped).accept(_encode(valid), current_time)
     except Invalid:
         raise invalid from None
     mapped.left_out += [rule for rules in errors.values() for rule in rules]
@@ -216,16 +216,16 @@ def make_key(kind: str, identity: str) -> str:
     return f"{kind}:{hashlib.sha256(identity.encode()).hexdigest()}"
 
 
-def to_refund(mapped: MappedPayload, default_key: str, now: float) -> AcceptedRefund:
+def to_refund(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedRefund:
     """Return the refund of a negative amount. Raises Invalid."""
     payload, check = mapped.payload, Check()
-    at = check(parse_event_time, "event_time", payload.get("event_time"), now)
+    refunded_at = check(parse_event_time, "event_time", payload.get("event_time"), current_time)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)
     if check.errors:
         raise Invalid(check.errors)
     item = str(payload.get("idempotency_key", default_key))[:_LONGEST_KEY]
     order_id = str(mapped.order or payload["order_id"])[:_LONGEST_KEY]
-    statement = MoneyBack(item=item, amount=amount, version=at)
+    statement = MoneyBack(item=item, amount=amount, version=refunded_at)
     return AcceptedRefund(
-        order_ids=(order_id,), at=at, currency=payload.get("currency"), statements=(statement,)
+        order_ids=(order_id,), at=refunded_at, currency=payload.get("currency"), statements=(statement,)
     )

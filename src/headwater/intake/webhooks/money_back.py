@@ -26,15 +26,15 @@ def list_objects(document: MappingInput, expression: str) -> list[dict[str, Any]
     return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
-def moment(now: float, *values: Any) -> int:
+def moment(current_time: float, *values: Any) -> int:
     """Return the first valid time, else now, in ms since 1970."""
     for value in values:
         try:
             if value is not None:
-                return parse_event_time(value, now)
+                return parse_event_time(value, current_time)
         except (ValueError, TypeError):
             continue
-    return round(now * 1000)
+    return round(current_time * 1000)
 
 
 def format_amount(value: Any) -> str:
@@ -55,10 +55,10 @@ def ids(*values: Any) -> tuple[str, ...]:
 
 
 def report(
-    order_ids: tuple[str, ...], at: int, currency: Any, statements: list[MoneyBack]
+    order_ids: tuple[str, ...], refunded_at: int, currency: Any, statements: list[MoneyBack]
 ) -> AcceptedRefund | None:
     """Return the report, or None if there is nothing to report."""
     if not order_ids or not (statements or len(order_ids) > 1):
         return None
     code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None
-    return AcceptedRefund(order_ids=order_ids, at=at, currency=code, statements=tuple(statements))
+    return AcceptedRefund(order_ids=order_ids, at=refunded_at, currency=code, statements=tuple(statements))

@@ -28,7 +28,7 @@ def check_timestamped(secret: bytes, message: WebhookRequest, header: str, toler
     """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. There are several v1 while a secret is rotated.
     Raises UnverifiedRequest, also if older than `tolerance` seconds.
     """
-    pairs = [part.strip().partition("=") for part in _get_header(message, header).split(",")]
+    pairs = [item.strip().partition("=") for item in _get_header(message, header).split(",")]
     times = [value for name, _, value in pairs if name == "t"]
     signatures = [value for name, _, value in pairs if name == "v1"]
     if len(times) != 1 or not _SECONDS.fullmatch(times[0]) or not signatures:
@@ -45,16 +45,16 @@ def check_standard(secret: bytes, message: WebhookRequest, tolerance: int) -> No
     rotated. A secret is `whsec_` and a base64 key. Raises UnverifiedRequest, also if more than `tolerance`
     seconds off.
     """
-    delivery_id, at = _get_header(message, STANDARD_ID), _get_header(message, STANDARD_TIME)
-    versions = [part.partition(",") for part in _get_header(message, STANDARD_SIGNATURE).split()]
+    delivery_id, sent_at = _get_header(message, STANDARD_ID), _get_header(message, STANDARD_TIME)
+    versions = [item.partition(",") for item in _get_header(message, STANDARD_SIGNATURE).split()]
     signatures = [text for version, _, text in versions if version == "v1"]
-    if not _SECONDS.fullmatch(at) or not signatures:
+    if not _SECONDS.fullmatch(sent_at) or not signatures:
         raise UnverifiedRequest(UNREADABLE.format(header=STANDARD_SIGNATURE))
-    signed = b".".join((delivery_id.encode("utf-8", "replace"), at.encode(), message.body))
+    signed = b".".join((delivery_id.encode("utf-8", "replace"), sent_at.encode(), message.body))
     digest = hmac.digest(_standard_key(secret), signed, "sha256")
     if not _any_equal(signatures, base64.b64encode(digest).decode()):
         raise UnverifiedRequest(WRONG)
-    if abs(int(at) - message.received_at) > tolerance:
+    if abs(int(sent_at) - message.received_at) > tolerance:
         raise UnverifiedRequest(OFF.format(minutes=tolerance // 60))
 
 

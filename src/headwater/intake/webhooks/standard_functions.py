@@ -37,9 +37,9 @@ Pick = Callable[[Any], Any]
 """An expression argument, evaluated per item."""
 
 
-def same(left: Any, right: Any) -> bool:
+def same(one_value: Any, right: Any) -> bool:
     """Return whether values are equal; true isn't 1."""
-    return isinstance(left, bool) is isinstance(right, bool) and left == right
+    return isinstance(one_value, bool) is isinstance(right, bool) and one_value == right
 
 
 def _average(numbers: list[Any]) -> Decimal | None:
@@ -58,10 +58,10 @@ def _floor(number: Any) -> int:
     return int(to_number(number).to_integral_value(ROUND_FLOOR))
 
 
-def _contains(subject: Any, wanted: Any) -> bool:
+def _contains(subject: Any, searched: Any) -> bool:
     if isinstance(subject, str):
-        return isinstance(wanted, str) and wanted in subject
-    return any(same(item, wanted) for item in subject)
+        return isinstance(searched, str) and searched in subject
+    return any(same(item, searched) for item in subject)
 
 
 def _merge(*objects: dict[str, Any]) -> dict[str, Any]:

@@ -145,8 +145,8 @@ async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) 
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}
-    present = [name for name in ("email", "trk_token") if row.get(name)]
-    return {name: row[name] for name in present[:1]}
+    identifiers = [name for name in ("email", "trk_token") if row.get(name)]
+    return {name: row[name] for name in identifiers[:1]}
 
 
 async def _read(

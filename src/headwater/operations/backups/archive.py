@@ -151,7 +151,7 @@ class Archive:
         if the SQL differs from the original, and before it grows larger than a dump of this size can be.
         """
         checksum, read_bytes, unpacked = hashlib.sha256(), 0, 0
-        most = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
+        max_bytes = FREE_OF_RATIO + MAX_RATIO * self.path.stat().st_size
         inflate = zlib.decompressobj(wbits=31)
         with _refuse_damage(self.path), self._zip.open(DUMP) as entry:
             while (data := entry.read(CHUNK_BYTES)) and not inflate.eof:
@@ -159,15 +159,15 @@ class Archive:
                 read_bytes += len(data)
                 progress(read_bytes)
                 while data and not inflate.eof:
-                    piece = inflate.decompress(data, PIECE_BYTES)
+                    chunk = inflate.decompress(data, PIECE_BYTES)
                     data = inflate.unconsumed_tail
-                    unpacked += len(piece)
-                    if unpacked > most:
+                    unpacked += len(chunk)
+                    if unpacked > max_bytes:
                         raise BackupError(
                             f"{self.path} is not a Headwater backup: it unpacks to more than"
                             f" {MAX_RATIO} times its size"
                         )
-                    yield piece
+                    yield chunk
         if (
             data
             or inflate.unused_data

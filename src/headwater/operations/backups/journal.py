@@ -87,11 +87,11 @@ def append(path: Path, installation_id: str, erasures: Iterable[PastErasure], ma
         raise JournalError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def set_aside(path: Path, now: datetime, installation_id: str) -> Path:
+def set_aside(path: Path, current_time: datetime, installation_id: str) -> Path:
     """Rename a damaged journal, begin a new one with its complete lines, and return the old file's new name.
     Raises JournalError.
     """
-    aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%SZ}")
+    aside = path.with_name(f"{path.name}.damaged-{current_time:%Y%m%dT%H%M%SZ}")
     try:
         journal = _parse(path.read_bytes())
         path.rename(aside)

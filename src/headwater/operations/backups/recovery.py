@@ -60,11 +60,13 @@ def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Rest
 def _refuse_unfit(connection: psycopg.Connection, journal: Journal | None) -> None:
     row = connection.execute(queries["recovering"]).fetchone()
     assert row is not None
-    recovers, others = row
+    recovers, has_others = row
     if recovers:
         raise BackupError("PostgreSQL is still recovering: promote it first")
-    if others:
-        raise BackupError(f"{others} other sessions use the database: stop every process of Headwater first")
+    if has_others:
+        raise BackupError(
+            f"{has_others} other sessions use the database: stop every process of Headwater first"
+        )
     installation_id = fetch_description(connection)["id"]
     if journal is not None and journal.installation_id != installation_id:
         raise BackupError("the journal of erasures belongs to another installation")

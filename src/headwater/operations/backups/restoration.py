@@ -221,11 +221,13 @@ def _refuse_used(server: Embedded) -> None:
     """Raise BackupError for a directory with files that no earlier restore left."""
     building = restoration_directory(server.root)
     ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
-    others = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
-    if "lost+found" in others:
-        others.remove("lost+found")
-    if others:
-        raise BackupError(f"{server.root} is not empty: it holds {others[0]}. Restore into a new directory")
+    other_entries = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
+    if "lost+found" in other_entries:
+        other_entries.remove("lost+found")
+    if other_entries:
+        raise BackupError(
+            f"{server.root} is not empty: it holds {other_entries[0]}. Restore into a new directory"
+        )
 
 
 def _remove(building: Path, root: Path) -> None:

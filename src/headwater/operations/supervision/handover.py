@@ -48,8 +48,8 @@ class Handover:
 def own_command() -> list[str]:
     words = [*sys.orig_argv[1:]]
     while OPTION in words:
-        place = words.index(OPTION)
-        del words[place : place + 2]
+        index = words.index(OPTION)
+        del words[index : index + 2]
     return [sys.executable, *words]
 
 

@@ -32,20 +32,20 @@ class SupervisedProcess:
     due: float = 0.0
     failures: int = 0
 
-    def start(self, now: float) -> None:
+    def start(self, current_time: float) -> None:
         """Start it, or plan a retry after a failure."""
-        self.started = now
+        self.started = current_time
         try:
             self.launch()
         except OSError as error:  # temporarily out of memory or processes
-            self.ended(now, reason=str(error))
+            self.ended(current_time, reason=str(error))
         else:
             self.running = True
 
-    def ended(self, now: float, **reason: str) -> None:
+    def ended(self, current_time: float, **reason: str) -> None:
         self.running = False
-        self.failures = self.failures + 1 if now - self.started < STEADY_SECONDS else 1
-        self.due = now + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
+        self.failures = self.failures + 1 if current_time - self.started < STEADY_SECONDS else 1
+        self.due = current_time + double_pause(FIRST_DELAY, LONGEST_DELAY, self.failures)
         values = {"process": self.name, "failures": self.failures, **reason}
         self.log.write("error", "process_ended", **values)
 
@@ -74,10 +74,10 @@ class Predecessor:
 
     def retire(self) -> None:
         """Let it finish its current work; kill it if that takes too long."""
-        now = time.monotonic()
+        current_time = time.monotonic()
         if self._deadline is None:
-            self._deadline = now + RETIREMENT_SECONDS
+            self._deadline = current_time + RETIREMENT_SECONDS
             self.send_signal(RETIRE)
-        elif now > self._deadline:
+        elif current_time > self._deadline:
             with suppress(ProcessLookupError):
                 self.send_signal(signal.SIGKILL)

@@ -65,10 +65,10 @@ def explain_failures(settings: Settings) -> Generator[None]:
 
 def _unreachable(settings: Settings, error: psycopg.OperationalError) -> str:
     if settings.database_url:
-        place, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
+        setting, reason = "HEADWATER_DATABASE_URL", str(error).splitlines()[0]
     else:
-        place, reason = f"{settings.data_dir}; is `headwater serve` running on it?", "no connection"
-    return f"cannot reach the database of {place} ({reason})"
+        setting, reason = f"{settings.data_dir}; is `headwater serve` running on it?", "no connection"
+    return f"cannot reach the database of {setting} ({reason})"
 
 
 @asynccontextmanager

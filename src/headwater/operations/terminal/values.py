@@ -51,10 +51,10 @@ def file_count(text: str) -> int:
     return _parse_integer(text, 1, 10_000)
 
 
-def _parse_integer(text: str, least: int, most: int) -> int:
+def _parse_integer(text: str, least: int, greatest: int) -> int:
     number = int(text)
-    if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"must be from {least} to {most}")
+    if not least <= number <= greatest:
+        raise argparse.ArgumentTypeError(f"must be from {least} to {greatest}")
     return number
 
 

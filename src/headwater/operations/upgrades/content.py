@@ -48,12 +48,12 @@ def read_content(url: str) -> Content:
 def require_same(before: Content, after: Content) -> None:
     """Raise UpgradeError if an upgrade lost anything or made anything unsafe."""
     expected = {**before.tables, **before.objects}
-    present = {**after.tables, **after.objects}
-    for name in sorted(expected.keys() | present.keys()):
-        if expected.get(name) != present.get(name):
+    current_counts = {**after.tables, **after.objects}
+    for name in sorted(expected.keys() | current_counts.keys()):
+        if expected.get(name) != current_counts.get(name):
             raise UpgradeError(
                 f"the new cluster differs from the old one: {name} has"
-                f" {present.get(name, 'nothing')} instead of {expected.get(name, 'nothing')}"
+                f" {current_counts.get(name, 'nothing')} instead of {expected.get(name, 'nothing')}"
             )
     if unsafe := sorted(after.risks - before.risks):
         raise UpgradeError(f"the new cluster has a new risk: {unsafe[0]}")

@@ -23,11 +23,11 @@ INSTALLED = ("", "bin", SITE, f".venv/{SITE}", f"{PACKAGE}/pginstall*/bin")
 """Their folders below a given one: PostgreSQL's own, or an older Headwater's."""
 
 
-def find_programs(major: int, named: Path | None) -> Programs:
+def find_programs(major: int, named_path: Path | None) -> Programs:
     """Return the programs of a major version, from the given folder, Headwater or the system. Raises
     UpgradeError.
     """
-    folders = list(_named_folders(named) if named else _usual_folders(major))
+    folders = list(_named_folders(named_path) if named_path else _usual_folders(major))
     for folder in folders:
         version = read_version(folder / "postgres")
         if version is not None and to_major(version) == major:
@@ -35,12 +35,12 @@ def find_programs(major: int, named: Path | None) -> Programs:
             if missing:
                 raise UpgradeError(f"{folder} has no {missing[0]}, which the upgrade needs")
             return Programs(folder, major)
-    raise UpgradeError(_explain_missing(major, named))
+    raise UpgradeError(_explain_missing(major, named_path))
 
 
-def _named_folders(named: Path) -> Iterator[Path]:
+def _named_folders(named_path: Path) -> Iterator[Path]:
     for pattern in INSTALLED:
-        yield from sorted(named.glob(pattern)) if pattern else (named,)
+        yield from sorted(named_path.glob(pattern)) if pattern else (named_path,)
 
 
 def _usual_folders(major: int) -> Iterator[Path]:
@@ -49,8 +49,8 @@ def _usual_folders(major: int) -> Iterator[Path]:
         yield Path(folder.format(major=major))
 
 
-def _explain_missing(major: int, named: Path | None) -> str:
-    where = f" in {named}" if named else ""
+def _explain_missing(major: int, named_path: Path | None) -> str:
+    where = f" in {named_path}" if named_path else ""
     return (
         f"the data belongs to PostgreSQL {major}, whose programs were not found{where}: pass the folder"
         f" of the last Headwater version that served it as --programs, or install PostgreSQL {major}"

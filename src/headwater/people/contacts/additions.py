@@ -24,7 +24,11 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
     """Create contacts without values and return their ids, in order."""
     drawn = await fetch_all(connection, queries["draw_ids"], {"count": count})
     ids = sorted(number for number, _ in drawn)
-    values = {"space_id": space_id, "ids": ids, "now": max((now for _, now in drawn), default=None)}
+    values = {
+        "space_id": space_id,
+        "ids": ids,
+        "now": max((current_time for _, current_time in drawn), default=None),
+    }
     await connection.execute(queries["create"], values)
     return ids
 

@@ -12,7 +12,7 @@ DERIVED_PARTS: Parts = (None, None)
 
 
 def combine_names(full: str | None, first: str | None, last: str | None) -> str | None:
-    name = full or " ".join(part for part in (first, last) if part)
+    name = full or " ".join(name for name in (first, last) if name)
     return name.strip() or None
 
 
@@ -38,5 +38,5 @@ def explicit_parts(full: str | None, first: str | None, last: str | None) -> Par
     return DERIVED_PARTS if name is None or (first, last) == split_name(name) else (first, last)
 
 
-def _tidy(part: str | None) -> str | None:
-    return " ".join(part.split()) or None if part else None
+def _tidy(name: str | None) -> str | None:
+    return " ".join(name.split()) or None if name else None

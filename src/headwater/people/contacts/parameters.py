@@ -155,16 +155,16 @@ def read_list_journey(
     return request
 
 
-def read_list_contacts(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+def read_list_contacts(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
     """Parse the page to list. Raises Invalid with every broken rule."""
     created = CREATED.read_time(query, space.zone, EVER)
     if CREATED.is_absent(query) and not _addresses(query):
         for parameter in CREATED.parameters:
             query.refuse(parameter.name, "is required unless email is given.")
-    return _read_page(query, space, cursors, now, created)
+    return _read_page(query, space, cursors, current_time, created)
 
 
-def read_search(query: Input, space: Space, cursors: Cursors, now: datetime) -> ListContacts:
+def read_search(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
     """Parse the page of a search, whose parameters are all optional. Raises Invalid with every
     broken rule.
     """
@@ -172,15 +172,15 @@ def read_search(query: Input, space: Space, cursors: Cursors, now: datetime) -> 
     if name and _addresses(query):
         query.refuse(NAME.name, "must not be given with email.")
     created = CREATED.read_time(query, space.zone, EVER)
-    listing = _read_page(query, space, cursors, now, created)
+    listing = _read_page(query, space, cursors, current_time, created)
     selection = replace(listing.selection, name=name)
     return replace(listing, selection=selection, row=replace(listing.row, times=True))
 
 
 def _read_page(
-    query: Input, space: Space, cursors: Cursors, now: datetime, created: TimeRange
+    query: Input, space: Space, cursors: Cursors, current_time: datetime, created: TimeRange
 ) -> ListContacts:
-    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    clock = filters.DateContext(space.zone, current_time.astimezone(space.zone).date())
     selection = ContactSelection(
         created, _emails(query), filters.read_conditions(query, space.field_labels, clock)
     )
@@ -223,7 +223,7 @@ def _addresses(query: Input) -> list[str]:
         if len(text) > MAX_EMAILS * LONGEST_EMAIL:
             query.refuse(EMAIL.name, f"must not have more than {MAX_EMAILS} addresses.")
             return []
-        parts = [part for part in split_at_commas(text) if part.strip()]
+        parts = [address for address in split_at_commas(text) if address.strip()]
         addresses += parts or ([text] if text.strip() else [])
     return addresses
 

@@ -91,25 +91,25 @@ class Profile:
             self.details["location"] = location
             self.changed = True
 
-    def fill_from(self, other: Profile) -> None:
+    def fill_from(self, source: Profile) -> None:
         primaries = [
             column
             for column in PRIMARIES
-            if getattr(self, column) is None and getattr(other, column) is not None
+            if getattr(self, column) is None and getattr(source, column) is not None
         ]
-        self.set_if_empty(other.email, other.name, other.phone)
-        details = [column for column in DETAILS if column in other.details and column not in self.details]
+        self.set_if_empty(source.email, source.name, source.phone)
+        details = [column for column in DETAILS if column in source.details and column not in self.details]
         for column in details:
-            self.details[column] = other.details[column]
-        other.filled = (*primaries, *details)
-        self.changed |= bool(other.filled)
-        other.changed = True
+            self.details[column] = source.details[column]
+        source.filled = (*primaries, *details)
+        self.changed |= bool(source.filled)
+        source.changed = True
 
-    def join_company(self, other: Profile) -> None:
+    def join_company(self, source: Profile) -> None:
         """Take over the company of a contact merged into this one, if missing."""
-        if self.company is None and other.company is not None:
-            self.company = other.company
-            other.filled += (COMPANY,)
+        if self.company is None and source.company is not None:
+            self.company = source.company
+            source.filled += (COMPANY,)
 
 
 def to_instant(value: str, zone: ZoneInfo) -> str:

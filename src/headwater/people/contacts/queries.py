@@ -70,14 +70,16 @@ def _find_statement(selection: ContactSelection) -> str:
     return "parse_name" if selection.name else "of_time"
 
 
-def _spellings(part: str) -> list[str]:
+def _spellings(name_part: str) -> list[str]:
     """Return the possible results of the database's `lower`, which may know only ASCII letters."""
-    return sorted({spelling.translate(_LOWER) for spelling in _beginnings(part)})
+    return sorted({spelling.translate(_LOWER) for spelling in _beginnings(name_part)})
 
 
-def _beginnings(part: str) -> list[str]:
+def _beginnings(name_part: str) -> list[str]:
     """Return the beginning of a name in common cases."""
-    return sorted({part, part.lower(), part.upper(), part.title(), part.capitalize()})
+    return sorted(
+        {name_part, name_part.lower(), name_part.upper(), name_part.title(), name_part.capitalize()}
+    )
 
 
 async def fetch_contact(

@@ -180,9 +180,11 @@ class Directory:
         elif key[0] == TRK_TOKEN:
             contact.has_token = True
 
-    def merge(self, contact: Contact, other: Contact, cause: str, receipt_id: int, sender: Sender) -> Contact:
+    def merge(
+        self, contact: Contact, merged: Contact, cause: str, receipt_id: int, sender: Sender
+    ) -> Contact:
         """Merge the younger of two contacts into the older, and return the older."""
-        survivor, loser = (contact, other) if contact.rank < other.rank else (other, contact)
+        survivor, loser = (contact, merged) if contact.rank < merged.rank else (merged, contact)
         for key in loser.keys:
             self._move(key, loser, survivor)
         loser.keys.clear()

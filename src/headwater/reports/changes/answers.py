@@ -84,18 +84,18 @@ PARAMETERS = (SINCE, UNTIL, *(p for p in REPORT_PARAMETERS if p.name not in _REP
 SPEND_PARAMETERS = (SINCE, UNTIL, *(p for p in SPEND_REPORT_PARAMETERS if p.name not in _REPORT_ONLY))
 
 
-def read_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
+def read_change_query(query: Input, space: Space, current_time: datetime) -> ChangeQuery:
     """Raise Invalid with every broken rule."""
     start, end = SINCE.read(query), UNTIL.read(query)
-    report = read_report_query(query, space, now)
+    report = read_report_query(query, space, current_time)
     assert start is not None, "a required parameter that is missing is refused"
     return ChangeQuery(replace(report, compare=Comparison.NONE, complete_on=None), start, end)
 
 
-def read_spend_change_query(query: Input, space: Space, now: datetime) -> ChangeQuery:
+def read_spend_change_query(query: Input, space: Space, current_time: datetime) -> ChangeQuery:
     """Raise Invalid with every broken rule."""
     start, end = SINCE.read(query), UNTIL.read(query)
-    report = read_spend_query(query, space, now)
+    report = read_spend_query(query, space, current_time)
     assert start is not None, "a required parameter that is missing is refused"
     return ChangeQuery(report, start, end)
 
@@ -292,8 +292,8 @@ def _csv(
 ) -> bytes:
     table = CsvTable([*names, "part", *columns])
     for keys, change in rows:
-        for part, figures in _parts(change):
-            table.add([*keys, part, *(format_figure(figures.get(column)) for column in columns)])
+        for row_part, figures in _parts(change):
+            table.add([*keys, row_part, *(format_figure(figures.get(column)) for column in columns)])
     return table.content()
 
 
@@ -325,12 +325,12 @@ def _numbers(figures: Figures) -> dict[str, float | None]:
 
 
 def _keys(groups: tuple[Group, ...], keys: tuple[GroupKey, ...]) -> dict[str, str | None]:
-    named: dict[str, str | None] = {}
+    names: dict[str, str | None] = {}
     for group, key in zip(groups, keys, strict=True):
-        named[group] = key.label if group is Group.MONTH else key.value
+        names[group] = key.label if group is Group.MONTH else key.value
         if group in NAMED:
-            named[f"{group}_name"] = key.label
-    return named
+            names[f"{group}_name"] = key.label
+    return names
 
 
 def _event_with_rows(groups: tuple[Group, ...], event: ChangedEvent) -> EventDifference:

@@ -89,8 +89,8 @@ class ChangeQuery:
 def check_changes(query: ChangeQuery) -> None:
     """Raise Invalid with every broken rule."""
     report, filters = query.report, query.report.filters
-    listed = ", ".join(SPLIT_MEASURES)
-    kept = "must not depend on contact fields or companies: their former states are not stored."
+    measure_names = ", ".join(SPLIT_MEASURES)
+    rule = "must not depend on contact fields or companies: their former states are not stored."
     refuse_broken_rules(
         [
             *common_rules(report),
@@ -98,11 +98,11 @@ def check_changes(query: ChangeQuery) -> None:
             (
                 "measures",
                 set(report.measures) <= set(SPLIT_MEASURES),
-                f"must add up, so that differences can be split by cause: {listed}.",
+                f"must add up, so that differences can be split by cause: {measure_names}.",
             ),
-            ("group_by", set(report.group_by) <= SPLIT_GROUPS, kept),
-            ("only", {condition.group for condition in filters.only} <= SPLIT_GROUPS, kept),
-            ("custom_field_filters", not filters.conditions, kept),
+            ("group_by", set(report.group_by) <= SPLIT_GROUPS, rule),
+            ("only", {condition.group for condition in filters.only} <= SPLIT_GROUPS, rule),
+            ("custom_field_filters", not filters.conditions, rule),
             (
                 "campaign",
                 filters.campaign is None,
@@ -123,7 +123,7 @@ class ExplainedChange(Generic[T]):
 
     def map(self, make: Callable[[T], U]) -> ExplainedChange[U]:
         """Apply a function to both snapshots and every part."""
-        causes = {cause: make(part) for cause, part in self.causes.items()}
+        causes = {cause: make(value) for cause, value in self.causes.items()}
         return ExplainedChange(make(self.start), make(self.end), causes)
 
     @property
@@ -158,14 +158,14 @@ class FigureChange(ExplainedChange[Figures]):
     @property
     def unexplained(self) -> Figures:
         """The differences less the parts of all causes: 0 for every sum."""
-        left = dict(self.difference)
+        unexplained = dict(self.difference)
         for parts in self.causes.values():
-            left |= {name: _subtract(left[name], part) for name, part in parts.items()}
-        return left
+            unexplained |= {name: _subtract(unexplained[name], value) for name, value in parts.items()}
+        return unexplained
 
 
-def _subtract(figure: Figure, other: Figure) -> Figure:
-    return None if figure is None or other is None else change_between(figure, other).difference
+def _subtract(figure: Figure, subtrahend: Figure) -> Figure:
+    return None if figure is None or subtrahend is None else change_between(figure, subtrahend).difference
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
         (changes,) = await load_changes(reader, [planned], snapshots)
         rows = await run_in_thread(changes.rows) if report.group_by else []
         total, overall, unattributed = changes.total(), changes.overall(), changes.unattributed()
-        every = (total, overall, unattributed, *(change for _, change in rows))
-        moving = {cause for change in every if change is not None for cause in change.causes}
+        changes_shown = (total, overall, unattributed, *(change for _, change in rows))
+        moving = {cause for change in changes_shown if change is not None for cause in change.causes}
         events = await load_largest(reader, changes, changes.events.causes)
         shares = [CauseShare(cause, *events.get(cause, NONE_CHANGED)) for cause in changes.sums.causes]
-        listed = rows[: report.limit]
-        names = await name_keys(reader, planned.period, planned.dimensions, [keys for keys, _ in listed])
+        listed_rows = rows[: report.limit]
+        names = await name_keys(reader, planned.period, planned.dimensions, [keys for keys, _ in listed_rows])
         return CreditChangeReport(
             start=snapshots.start,
             end=snapshots.end,
@@ -82,8 +82,8 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
             total=total,
             overall=overall,
             unattributed=unattributed,
-            rows=tuple(ChangedRow(names[keys], change) for keys, change in listed),
-            left_out=len(rows) - len(listed),
+            rows=tuple(ChangedRow(names[keys], change) for keys, change in listed_rows),
+            left_out=len(rows) - len(listed_rows),
             causes=tuple(
                 share for share in shares if (share.cause in moving if share.events is None else share.events)
             ),
@@ -137,8 +137,8 @@ async def _load_rate_points(
     """Return the points of the exchange rates of both snapshots; None means now."""
     if not reader.is_about_money:
         return None, None
-    start, end, now = (snapshot.rates_at for snapshot in snapshots)
-    at_end = None if end == now else end
+    start, end, current_rates = (snapshot.rates_at for snapshot in snapshots)
+    at_end = None if end == current_rates else end
     has_changed = await have_changed(reader.connection, reader.space.id, start, end)
     return start if has_changed else at_end, at_end
 
@@ -197,17 +197,20 @@ class CreditChanges:
         def figures(sums: PeriodSums) -> Figures:
             without = {model: sums.unattributed(model, tuple(NoCredit)) for model in query.models}
             pairs = [(column, without[column.model or query.models[0]]) for column in columns]
-            return {str(column): compute_figure(query, column, part, part) for column, part in pairs}
+            return {
+                str(column): compute_figure(query, column, column_figure, column_figure)
+                for column, column_figure in pairs
+            }
 
         return self.change(figures)
 
     def rows(self) -> list[tuple[Keys, FigureChange]]:
         """Return the changed groups, largest differences first."""
         parts = self.sums.causes.values()
-        listed = sorted({sums.keys(at) for sums in parts for at in range(sums.groups.groups)})
-        sums_by_keys = self.sums.map(lambda sums: sums.find(listed))
+        all_keys = sorted({sums.keys(index) for sums in parts for index in range(sums.groups.groups)})
+        sums_by_keys = self.sums.map(lambda sums: sums.find(all_keys))
         rows: list[tuple[Keys, FigureChange]] = []
-        for keys in listed:
+        for keys in all_keys:
             figures = sums_by_keys.map(partial(self._figures_at, keys))
             change = FigureChange.of(figures)
             if change.causes:
@@ -236,14 +239,14 @@ async def load_changes(
 ) -> list[CreditChanges]:
     """Return the changes of reports about the same events. Raises ReportRefused."""
     terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
-    readers = {each.rates_at: reader.with_rates(each.rates_at) for each in terms}
-    versions = [[each.apply(planned) for planned in plans] for each in terms]
-    present = [
-        await add_up_plans(readers[each.rates_at], version)
-        for each, version in zip(terms, versions, strict=True)
+    readers = {term.rates_at: reader.with_rates(term.rates_at) for term in terms}
+    versions = [[term.apply(planned) for planned in plans] for term in terms]
+    current_sums = [
+        await add_up_plans(readers[term.rates_at], version)
+        for term, version in zip(terms, versions, strict=True)
     ]
     families = await _load_families(reader, plans, snapshots)
-    amounts = [await _load_amounts(reader, each, families) for each in terms]
+    amounts = [await _load_amounts(reader, term, families) for term in terms]
     first, last = snapshots.start.point.revision, snapshots.end.point.revision
     moments = range(MOMENTS * (first + 1) - 1, MOMENTS * (last + 1))
     latest = [planned.plan for planned in versions[-1]]
@@ -252,16 +255,16 @@ async def load_changes(
         {event_id: event.start for event_id, event in events.states.items()},
         {event_id: event.end for event_id, event in events.states.items()},
     )
-    now = _stored({event_id: event.now for event_id, event in events.states.items()})
+    current_states = _stored({event_id: event.now for event_id, event in events.states.items()})
 
-    def sums_at(at: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
+    def sums_at(index: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
         """Return the current sums under some terms, with changed events in other states."""
-        version = [planned.plan for planned in versions[at]]
-        without = add_up_states(version, now, amounts[at], negated=True)
-        former = add_up_states(version, _stored(states), amounts[at])
-        return [[*a, *b, *c] for a, b, c in zip(present[at], without, former, strict=True)]
+        version = [planned.plan for planned in versions[index]]
+        without = add_up_states(version, current_states, amounts[index], negated=True)
+        former = add_up_states(version, _stored(states), amounts[index])
+        return [[*a, *b, *c] for a, b, c in zip(current_sums[index], without, former, strict=True)]
 
-    start = [await run_in_thread(sums_at, at, states[0]) for at in range(len(terms))]
+    start = [await run_in_thread(sums_at, term_number, states[0]) for term_number in range(len(terms))]
     end = await run_in_thread(sums_at, -1, states[1])
     left_out = (
         await _load_left_out(readers[terms[0].rates_at], versions[0][0], states[0], amounts[0]),
@@ -273,11 +276,11 @@ async def load_changes(
         parts = {
             cause: join(events.causes[cause][index].pieces) for cause in ChangeCause if cause in events.causes
         }
-        for at in reversed(range(1, len(terms))):
-            cause = terms[at].cause
+        for term_number in reversed(range(1, len(terms))):
+            cause = terms[term_number].cause
             assert cause is not None, "all terms except the first have a cause"
-            before = [batch.negated() for batch in start[at - 1][index]]
-            parts[cause] = join([*start[at][index], *before])
+            before = [batch.negated() for batch in start[term_number - 1][index]]
+            parts[cause] = join([*start[term_number][index], *before])
         sums = ExplainedChange(join(start[0][index]), join(end[index]), parts)
         result.append(CreditChanges(planned, sums, events, index, terms, left_out))
     _require_counted(result[0], snapshots)
@@ -342,19 +345,19 @@ async def load_largest(
     largest: dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]] = {}
     for cause, (count, parts) in parts_by_cause.items():
         events: list[ChangedEvent] = []
-        for part in parts:
-            states = changes.events.states[part.event_id]
-            at = (_EPOCH + timedelta(microseconds=states.latest.at)).astimezone(reader.space.zone)
+        for row_part in parts:
+            states = changes.events.states[row_part.event_id]
+            occurred_at = (_EPOCH + timedelta(microseconds=states.latest.at)).astimezone(reader.space.zone)
             events.append(
                 ChangedEvent(
-                    part.event_id,
+                    row_part.event_id,
                     states.latest.name,
-                    at.replace(tzinfo=None),
+                    occurred_at.replace(tzinfo=None),
                     states.latest.contact_id,
                     states.now is not None,
-                    part.whole[Sum.EVENTS],
-                    plain(Decimal(part.whole.revenue).scaleb(-4)),
-                    tuple((names[keys], figures) for keys, figures in part.rows),
+                    row_part.whole[Sum.EVENTS],
+                    plain(Decimal(row_part.whole.revenue).scaleb(-4)),
+                    tuple((names[keys], figures) for keys, figures in row_part.rows),
                 )
             )
         largest[cause] = count, tuple(events)

@@ -232,13 +232,23 @@ def _transitions(plans: Sequence[Plan], families: Iterable[Family], since: int) 
 def _sum_cause(plan: Plan, transitions: Sequence[Transition], amount_of: AmountOf) -> CauseSums:
     """Sum the states after the transitions, less those before."""
     by_id = Stored(Column.EVENT_IDS)
-    whole = replace(plan.query, measures=(Measure.EVENTS, Measure.REVENUE), group_by=())
-    plans = (plan, Plan(plan.query, plan.scope, (*plan.dimensions, by_id)), Plan(whole, plan.scope, (by_id,)))
-    before = [(each.event_id, each.before) for each in transitions if each.before is not None]
-    after = [(each.event_id, each.after) for each in transitions if each.after is not None]
+    total_query = replace(plan.query, measures=(Measure.EVENTS, Measure.REVENUE), group_by=())
+    plans = (
+        plan,
+        Plan(plan.query, plan.scope, (*plan.dimensions, by_id)),
+        Plan(total_query, plan.scope, (by_id,)),
+    )
+    before = [
+        (transition.event_id, transition.before)
+        for transition in transitions
+        if transition.before is not None
+    ]
+    after = [
+        (transition.event_id, transition.after) for transition in transitions if transition.after is not None
+    ]
     removed = add_up_states(plans, before, amount_of, negated=True)
-    added = add_up_states(plans, after, amount_of)
-    batches, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added, strict=True))
+    added_sums = add_up_states(plans, after, amount_of)
+    batches, by_group, by_event = ([*gone, *new] for gone, new in zip(removed, added_sums, strict=True))
     return CauseSums(
         batches,
         GroupSums.join([batch.groups for batch in by_group]),
@@ -275,14 +285,16 @@ def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tupl
 
 
 def _find_part(query: ReportQuery, order: GroupOrder, sums: CauseSums, event_id: int) -> EventPart:
-    whole = next((sums_at(sums.by_event, at, 0) for at in _indexes(sums.by_event, event_id)), Sums({}))
+    total_sums = next(
+        (sums_at(sums.by_event, index, 0) for index in _indexes(sums.by_event, event_id)), Sums({})
+    )
     rows: list[tuple[Keys, Figures]] = []
-    for at in _indexes(sums.by_group, event_id) if query.group_by else ():
-        part = sums_at(sums.by_group, at, 0)
-        figures = name_figures(query, part)
+    for index in _indexes(sums.by_group, event_id) if query.group_by else ():
+        group_sums = sums_at(sums.by_group, index, 0)
+        figures = name_figures(query, group_sums)
         if any(figures.values()):
-            rows.append((tuple(int(keys[at]) for keys in sums.by_group.keys[:-1]), figures))
-    return EventPart(event_id, whole, sorted(rows, key=lambda row: order(*row))[:MAX_EVENT_GROUPS])
+            rows.append((tuple(int(keys[index]) for keys in sums.by_group.keys[:-1]), figures))
+    return EventPart(event_id, total_sums, sorted(rows, key=lambda row: order(*row))[:MAX_EVENT_GROUPS])
 
 
 def name_figures(query: ReportQuery, sums: Sums) -> Figures:

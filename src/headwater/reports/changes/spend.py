@@ -144,11 +144,11 @@ _NO_CREDIT = _Credit(NO_CREDIT, {}, {})
 
 
 async def _make_plans(reader: ReportReader, queries: Iterable[ReportQuery]) -> list[PeriodPlan]:
-    return [planned for each in queries for planned in await PlanLoader(reader, [each]).plans(each)]
+    return [planned for query in queries for planned in await PlanLoader(reader, [query]).plans(query)]
 
 
 async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
-    keys = {sums.keys(at) for sums in changes.sums.sides for at in range(sums.groups.groups)}
+    keys = {sums.keys(index) for sums in changes.sums.sides for index in range(sums.groups.groups)}
     return await name_keys(reader, changes.planned.period, changes.planned.dimensions, keys)
 
 
@@ -164,18 +164,21 @@ def _split_credit(
     )
     following = iter(zip(reports[4:], names[4:], strict=True))
 
-    def counted(side: _Credit, at: int) -> _Credit:
-        if counts[at] is None:
+    def counted(side: _Credit, index: int) -> _Credit:
+        if counts[index] is None:
             return side
-        changes, named = next(following)
-        return replace(side, paid_customers=_count_customers(changes.sums.sides[at], named))
+        changes, group_names = next(following)
+        return replace(side, paid_customers=_count_customers(changes.sums.sides[index], group_names))
 
     return ExplainedChange(counted(credit.start, 0), counted(credit.end, 1), credit.causes)
 
 
-def _count_customers(sums: PeriodSums, named: Names) -> CustomersByKeys:
+def _count_customers(sums: PeriodSums, group_names: Names) -> CustomersByKeys:
     """Return the new customers of every row by its keys, with the total under no keys."""
-    rows = {tuple(key.value for key in named[sums.keys(at)]): sums.at(at) for at in range(sums.groups.groups)}
+    rows = {
+        tuple(key.value for key in group_names[sums.keys(index)]): sums.at(index)
+        for index in range(sums.groups.groups)
+    }
     counted = {keys: _figures(sums.query, row) for keys, row in {**rows, (): sums.total}.items()}
     return {keys: make_credit(figures, {}).new_customers for keys, figures in counted.items()}
 
@@ -183,18 +186,20 @@ def _count_customers(sums: PeriodSums, named: Names) -> CustomersByKeys:
 def _join_credit(
     reports: Sequence[CreditChanges], names: Sequence[Names], sums: Sequence[PeriodSums]
 ) -> _Credit:
-    whole: list[ReportFigures] = []
+    totals: list[ReportFigures] = []
     groups: list[dict[tuple[Key, ...], ReportFigures]] = []
-    for changes, named, of_report in zip(reports, names, sums, strict=True):
+    for changes, group_names, of_report in zip(reports, names, sums, strict=True):
         figures = partial(_figures, changes.planned.plan.query)
-        whole.append(figures(of_report.total))
+        totals.append(figures(of_report.total))
         groups.append(
             {
-                tuple(key.value for key in named[of_report.keys(at)]): figures(of_report.at(at))
-                for at in range(of_report.groups.groups)
+                tuple(key.value for key in group_names[of_report.keys(index)]): figures(of_report.at(index))
+                for index in range(of_report.groups.groups)
             }
         )
-    return _Credit(make_credit(whole[0], whole[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3]))
+    return _Credit(
+        make_credit(totals[0], totals[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3])
+    )
 
 
 def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
@@ -211,8 +216,8 @@ def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
     return {
         keys[0]
         for side in (credit.start, credit.end)
-        for keys, part in side.by_key.items()
-        if keys and (part.revenue or part.conversions or part.new_customers)
+        for keys, credit_of_key in side.by_key.items()
+        if keys and (credit_of_key.revenue or credit_of_key.conversions or credit_of_key.new_customers)
     }
 
 
@@ -264,7 +269,8 @@ async def _load_changed_spend(
     names = await fetch_part_names(connection, space_id, list(split.pieces))
     only = query.filters.only
     start, end = (
-        [part for part in parts if meets_filters(part, only, names)] for parts in (split.start, split.end)
+        [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
+        for parts in (split.start, split.end)
     )
     return _ChangedSpend(start, end, split, names)
 
@@ -274,29 +280,34 @@ async def _load_ledger(
     query: ReportQuery,
     changed: _ChangedSpend,
     terms: Sequence[Terms],
-    listed: Collection[Key],
+    listed_keys: Collection[Key],
 ) -> _Ledger:
     """Convert the changes of spend by the rates of both snapshots."""
     parts = list(changed.split.pieces)
     exchanges = [
-        await load_exchange(reader.connection, reader.space.id, reader.currency, parts, each.rates_at)
-        for each in (terms[0], terms[-1])
+        await load_exchange(reader.connection, reader.space.id, reader.currency, parts, term.rates_at)
+        for term in (terms[0], terms[-1])
     ]
-    return await run_in_thread(_add_up_ledger, query, changed, exchanges, listed)
+    return await run_in_thread(_add_up_ledger, query, changed, exchanges, listed_keys)
 
 
 def _add_up_ledger(
-    query: ReportQuery, changed: _ChangedSpend, exchanges: Sequence[SpendExchange], listed: Collection[Key]
+    query: ReportQuery,
+    changed: _ChangedSpend,
+    exchanges: Sequence[SpendExchange],
+    listed_keys: Collection[Key],
 ) -> _Ledger:
     split, names, start, end = changed.split, changed.names, changed.start, changed.end
     group, only = query.group_by[0] if query.group_by else None, query.filters.only
     first, last = exchanges
 
     def choose(parts: Iterable[SpendPart]) -> list[SpendPart]:
-        return [part for part in parts if meets_filters(part, only, names)]
+        return [value for value in parts if meets_filters(value, only, names)]
 
     def by_key(parts: Iterable[SpendPart], exchange: SpendExchange) -> LedgerByKey:
-        return PeriodSpend([exchange.convert(part) for part in parts], names).by_key(group, listed)
+        return PeriodSpend([exchange.convert(spend_part) for spend_part in parts], names).by_key(
+            group, listed_keys
+        )
 
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
@@ -322,8 +333,8 @@ def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
     return tuple(map(abs, exchange.convert(SpendPart(changed.row, False)).row.figures))
 
 
-def _subtract(figures: LedgerByKey, others: LedgerByKey) -> LedgerByKey:
-    negated = {key: tuple(-figure for figure in other) for key, other in others.items()}
+def _subtract(figures: LedgerByKey, subtrahend: LedgerByKey) -> LedgerByKey:
+    negated = {key: tuple(-figure for figure in figures_of_key) for key, figures_of_key in subtrahend.items()}
     return {key: plus(figures.get(key, NOTHING), negated.get(key, NOTHING)) for key in {**figures, **negated}}
 
 
@@ -344,13 +355,15 @@ class _Side:
     def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
         """Join spend and credit. `platforms` have spend; None for a cause's part."""
         paid: dict[tuple[Key, ...], Credit] = {}
-        for keys, part in credit.by_platform.items():
+        for keys, value in credit.by_platform.items():
             if keys[-1] in (platforms or ()):
-                paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(part)
+                paid[keys[:-1]] = paid.get(keys[:-1], NO_CREDIT).plus(value)
         all_paid, customers = Credit.add_up_all(paid.values()), credit.paid_customers
         if customers is not None:
             all_paid = replace(all_paid, new_customers=customers[()])
-            paid = {keys: replace(part, new_customers=customers.get(keys, 0)) for keys, part in paid.items()}
+            paid = {
+                keys: replace(value, new_customers=customers.get(keys, 0)) for keys, value in paid.items()
+            }
         return cls(spent, credit, paid, all_paid, SUMS if platforms is None else FIGURES)
 
 

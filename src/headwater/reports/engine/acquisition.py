@@ -70,12 +70,12 @@ class Observer:
     window_days: int
 
     def observe(self, paths: PathData) -> Observation:
-        chosen = paths.select(self.conditions.chosen(paths))
-        seconds = chosen[Column.SECONDS]
+        chosen_paths = paths.select(self.conditions.chosen(paths))
+        seconds = chosen_paths[Column.SECONDS]
         in_time = (seconds >= self.acquired.start) & (seconds < self.acquired.stop)
-        firsts = chosen.select(in_time & self.orders.include(chosen)).only(self.columns)
-        amounts = chosen[Column.AMOUNTS]
-        customers = self.orders.customers.keys(chosen)
+        firsts = chosen_paths.select(in_time & self.orders.include(chosen_paths)).only(self.columns)
+        amounts = chosen_paths[Column.AMOUNTS]
+        customers = self.orders.customers.keys(chosen_paths)
         has_amount = (amounts != 0) & (amounts != NO_AMOUNT)
         events = np.stack([customers, seconds, amounts])[:, has_amount]
         return Observation(firsts.cut_to_window(self.window_days), events.astype(np.int64, copy=False))
@@ -240,14 +240,14 @@ async def _add_company_paths(
 ) -> list[PathData]:
     """Replace the paths of orders that have a company with the company's."""
     paths = reader.path_reader(observer.columns, by_company=True)
-    own = [each.select(each[Column.COMPANIES] == 0) for each in firsts]
-    event_ids = [each[Column.EVENT_IDS][each[Column.COMPANIES] != 0] for each in firsts]
+    personal_orders = [orders.select(orders[Column.COMPANIES] == 0) for orders in firsts]
+    event_ids = [orders[Column.EVENT_IDS][orders[Column.COMPANIES] != 0] for orders in firsts]
     of_companies = np.concatenate([np.array([], dtype=np.int64), *event_ids])
-    for place in range(0, len(of_companies), MAX_LIVE_EVENTS):
+    for index in range(0, len(of_companies), MAX_LIVE_EVENTS):
         await reader.bound_time()
-        live = await paths.read_live(of_companies[place : place + MAX_LIVE_EVENTS])
-        own.append(live.only(observer.columns).cut_to_window(observer.window_days))
-    return [each for each in own if each.events]
+        live = await paths.read_live(of_companies[index : index + MAX_LIVE_EVENTS])
+        personal_orders.append(live.only(observer.columns).cut_to_window(observer.window_days))
+    return [orders for orders in personal_orders if orders.events]
 
 
 async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:

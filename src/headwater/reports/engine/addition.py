@@ -37,10 +37,10 @@ class BatchSums:
         if len(parts) <= 1:
             return parts[0] if parts else None
         statuses = {
-            model: GroupSums.join([part.statuses[model] for part in parts]) for model in parts[0].statuses
+            model: GroupSums.join([sums.statuses[model] for sums in parts]) for model in parts[0].statuses
         }
-        names = join_counts(part.names for part in parts)
-        return BatchSums(GroupSums.join([part.groups for part in parts]), statuses, names)
+        names = join_counts(sums.names for sums in parts)
+        return BatchSums(GroupSums.join([sums.groups for sums in parts]), statuses, names)
 
     def negated(self) -> BatchSums:
         """Return the sums to subtract these from others. Names aren't subtracted."""
@@ -50,11 +50,14 @@ class BatchSums:
 
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
     """Return the sums of a batch for each plan; None without events."""
-    most = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
-    if paths.touches <= most or Column.STARTS not in paths.columns:
+    max_touches = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
+    if paths.touches <= max_touches or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)
-    by_part = [_add_up(plans, part) for part in paths.parts(-(-paths.touches // most))]
-    return [BatchSums.join([each for each in sums if each]) for sums in zip(*by_part, strict=True)]
+    by_part = [_add_up(plans, section) for section in paths.parts(-(-paths.touches // max_touches))]
+    return [
+        BatchSums.join([sums_of_piece for sums_of_piece in sums if sums_of_piece])
+        for sums in zip(*by_part, strict=True)
+    ]
 
 
 def _add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
@@ -162,5 +165,5 @@ class _Addition:
                 buying = np.flatnonzero(buys[members])
                 members_buying = members[buying]
             contacts = (grouping.codes[buying], of_events[members_buying])
-        sums = grouping.sums({part: events.values(part) for part in parts}, members)
+        sums = grouping.sums({column_sums: events.values(column_sums) for column_sums in parts}, members)
         return grouping.to_group_sums(sums, contacts)

@@ -70,8 +70,8 @@ class Fingerprint:
 
     def _add_all(self, kind: str, parts: Sequence[object]) -> None:
         self._add_text(f"{kind} {len(parts)}")
-        for part in parts:
-            self._add(part)
+        for value in parts:
+            self._add(value)
 
     def _add_text(self, text: str) -> None:
         encoded = text.encode()
@@ -136,9 +136,9 @@ class BlockSums(Generic[S, T]):
         missing = [subject for index, subject in enumerate(self._subjects) if index not in subject_sums]
         return self._addition.add_up(missing, paths)
 
-    def complete(self, block: Block, added: Sequence[T]) -> Sequence[T]:
+    def complete(self, block: Block, new_sums: Sequence[T]) -> Sequence[T]:
         """Return all sums over a block, and cache the added ones."""
-        subject_sums, values = self._find(block), iter(added)
+        subject_sums, values = self._find(block), iter(new_sums)
         sums: list[T] = []
         for index, subject in enumerate(self._subjects):
             if index in subject_sums:

@@ -136,8 +136,8 @@ class ChosenEvents:
             counted &= are_sources_among(scope.source_ids, paths[Column.SOURCES])
         if scope.tag_sets is not None:
             counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
-        for each in scope.touch_keys:
-            counted &= each.chosen(paths)
+        for touch_key in scope.touch_keys:
+            counted &= touch_key.chosen(paths)
         if scope.query.date_basis is DateBasis.TOUCH:
             seconds = paths[Column.TOUCH_SECONDS]
             counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
@@ -180,11 +180,11 @@ class ChosenEvents:
             self._select_counted[same] = CountedTouches(credited, places, pairs, groupings)
         return self._select_counted[same]
 
-    def values(self, part: Sum) -> IntArray:
+    def values(self, sum_name: Sum) -> IntArray:
         """Return what each event adds to a sum."""
-        if part not in self._values:
-            self._values[part] = _VALUES[part](self)
-        return self._values[part]
+        if sum_name not in self._values:
+            self._values[sum_name] = _VALUES[sum_name](self)
+        return self._values[sum_name]
 
     @property
     def touched_values(self) -> Mapping[str, IntArray]:
@@ -289,9 +289,9 @@ class ModelCredit:
     def _share_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units
         shares = self.credited.shares(units, self._spread)
-        most = int(factor.max(initial=0))
-        if ((factor == most) | (factor == 0)).all():  # typical orders, without mills
-            return CreditShares(self._select_counted(shares), most)
+        greatest = int(factor.max(initial=0))
+        if ((factor == greatest) | (factor == 0)).all():  # typical orders, without mills
+            return CreditShares(self._select_counted(shares), greatest)
         return CreditShares(self._select_counted(shares * factor[self.credited.events]), 1)
 
     def event_shares(self) -> tuple[IntArray, int]:

@@ -117,9 +117,9 @@ def estimate(arrivals: ArrivedFigures, as_of: date, selected_days: Collection[da
         reason = NoEstimate.TOO_LITTLE_HISTORY
         return Completeness(as_of, horizon, len(history), reason=reason)
     estimates = [
-        _estimate_day(day, float(so_far[place, last - place]), history, last - place)
-        for place, day in enumerate(arrivals.days)
-        if day in selected_days and place >= complete
+        _estimate_day(day, float(so_far[index, last - index]), history, last - index)
+        for index, day in enumerate(arrivals.days)
+        if day in selected_days and index >= complete
     ]
     incomplete = tuple(day for day in estimates if day.share_in < COMPLETE)
     return Completeness(as_of, horizon, len(history), incomplete)
@@ -135,9 +135,9 @@ def _estimate_day(day: date, value: float, history: Numbers, age: int) -> DayCom
     share = min(1.0, float(reached.sum() / final.sum()))
     usual = (1 - share) * float(final.mean())
     units, unit = np.maximum(reached, 0) + usual, max(value, 0.0) + usual
-    left, total = final - reached, float(units.sum())
-    measures = np.sort(np.divide(left, units, out=np.zeros_like(left), where=units > 0))
-    mean = float(left.sum()) / total if total > 0 else 0.0
+    remaining, total = final - reached, float(units.sum())
+    measures = np.sort(np.divide(remaining, units, out=np.zeros_like(remaining), where=units > 0))
+    mean = float(remaining.sum()) / total if total > 0 else 0.0
     low, high = (value + unit * measure for measure in _central_interval(measures))
     return DayCompleteness(day, value, share, value + unit * mean, low, high)
 
@@ -152,8 +152,8 @@ def _central_interval(measures: Numbers) -> tuple[float, float]:
     count = len(measures)
     tail = (1 - LEVEL) / 2 * (count + 1)  # above 1, because of LEAST_HISTORY
 
-    def at(place: float) -> float:
-        return float(np.interp(place, np.arange(count), measures))
+    def at(position: float) -> float:
+        return float(np.interp(position, np.arange(count), measures))
 
     low, high = at(tail - 1), at(count - tail)
     spare_below = max(0.0, tail - 1 - np.count_nonzero(measures < low))
@@ -291,9 +291,9 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
         days = await _read_days(reader, starts, missing)
         for block in missing:
             arrivals[block] = reader.put_cached(keys[block], _select_block(days, block))
-    late = np.concatenate([_NO_LATE, *(each.late for each in arrivals.values())], axis=1)
+    late = np.concatenate([_NO_LATE, *(arrival.late for arrival in arrivals.values())], axis=1)
     late = late[:, np.argsort(late[0])]
-    received = [each.received for each in arrivals.values() if each.received]
+    received = [arrival.received for arrival in arrivals.values() if arrival.received]
     first = min(received, default=starts[-1])
     return LateEvents(late[0], late[1], min(len(starts) - 1, bisect_right(starts, first)))
 
@@ -318,13 +318,13 @@ async def _read_days(
 
 
 def _select_block(days: Sequence[_DayArrivals], block: Block) -> BlockArrivals:
-    block_days = [each for each in days if block.first_day <= each.day <= block.last_day]
+    block_days = [day for day in days if block.first_day <= day.day <= block.last_day]
     late = [
-        np.stack([ids, np.full_like(ids, each.place)])
-        for each in block_days
-        for ids in [read_numbers(each.late)]
+        np.stack([ids, np.full_like(ids, day.place)])
+        for day in block_days
+        for ids in [read_numbers(day.late)]
     ]
-    received = min((each.received for each in block_days), default=None)
+    received = min((day.received for day in block_days), default=None)
     return BlockArrivals(np.concatenate([_NO_LATE, *late], axis=1), received)
 
 
@@ -332,9 +332,9 @@ def _by_age(sums: PeriodSums, days: int, horizon: int) -> Numbers:
     (measure,), (model,) = sums.query.measures, sums.query.models
     column = FigureColumn(measure, model)
     by_age = np.zeros((days, 1 + horizon))
-    for place in range(sums.groups.groups):
-        day, arrival = sums.keys(place)
+    for index in range(sums.groups.groups):
+        day, arrival = sums.keys(index)
         if 1 <= day <= days and arrival <= days:
-            figure = compute_figure(sums.query, column, sums.at(place), sums.whole)
+            figure = compute_figure(sums.query, column, sums.at(index), sums.whole)
             by_age[day - 1, min(max(arrival - day, 0), horizon)] += float(figure or 0)
     return by_age

@@ -82,8 +82,8 @@ class LeftOutAmounts:
         """Build from tuples of event id, amount and day."""
         kinds = tuple(sorted(by_kind))
         rows = [
-            (event_id, place, amount, day.toordinal())
-            for place, kind in enumerate(kinds)
+            (event_id, index, amount, day.toordinal())
+            for index, kind in enumerate(kinds)
             for event_id, amount, day in by_kind[kind]
         ]
         columns = np.array(sorted(rows), dtype=np.int64).reshape(-1, 4).T
@@ -94,8 +94,8 @@ class LeftOutAmounts:
         places, matched = find_positions(self.event_ids, event_ids)
         places = places[matched]
         several: list[LeftOutMoney] = []
-        for place, kind in enumerate(self.kinds):
-            of_kind = places[self.kind_of[places] == place]
+        for index, kind in enumerate(self.kinds):
+            of_kind = places[self.kind_of[places] == index]
             if len(of_kind):
                 days = self.days[of_kind]
                 several.append(
@@ -113,18 +113,18 @@ class LeftOutAmounts:
 def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMoney, ...]:
     """Add up left-out money of disjoint sets of events."""
     joined: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
-    for money in (each for left_out in several for each in left_out):
-        other = joined.get(money[:2])
+    for money in (money for left_out in several for money in left_out):
+        joined_money = joined.get(money[:2])
         joined[money[:2]] = (
             money
-            if other is None
+            if joined_money is None
             else LeftOutMoney(
                 money.currency,
                 money.reason,
-                money.events + other.events,
-                money.amount + other.amount,
-                min(money.first_day, other.first_day),
-                max(money.last_day, other.last_day),
+                money.events + joined_money.events,
+                money.amount + joined_money.amount,
+                min(money.first_day, joined_money.first_day),
+                max(money.last_day, joined_money.last_day),
             )
         )
     return tuple(joined[kind] for kind in sorted(joined))

@@ -197,7 +197,7 @@ def make_channel_dimension() -> Mapped:
 
 def make_platform_dimension(sources: SourceNames) -> Mapped:
     """Return the ad platforms that bill sources, numbered from 1 in the Space's order."""
-    places = {name: place for place, name in enumerate(sources.platform_sources, start=1)}
+    places = {name: index for index, name in enumerate(sources.platform_sources, start=1)}
     owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
     billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
     numbers, keys = np.array(billed, dtype=np.int64).T

@@ -105,7 +105,7 @@ ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empt
 
 def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
     """Find the earliest order of each customer; the lowest id wins within a second."""
-    contacts, seconds = (_join_column(orders, place) for place in (0, 1))
+    contacts, seconds = (_join_column(orders, column) for column in (0, 1))
     numbers, places = _number_contacts(contacts)
     earliest = _find_least(places, seconds, len(numbers))
     at_first = earliest[places] == seconds
@@ -134,9 +134,9 @@ def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
     """Return the contacts, ascending, and the index of each order's contact. Dense ids, the usual case, give
     the full id range without sorting.
     """
-    least, most = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
-    if most - least < _SPARSE * len(contacts):
-        return np.arange(least, most + 1), contacts - least
+    least, greatest = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
+    if greatest - least < _SPARSE * len(contacts):
+        return np.arange(least, greatest + 1), contacts - least
     numbers = distinct_values(contacts)
     return numbers, np.searchsorted(numbers, contacts)
 
@@ -148,8 +148,8 @@ def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
     return least
 
 
-def _join_column(orders: Sequence[IntArray], place: int) -> IntArray:
-    return np.concatenate([np.array([], dtype=np.int64), *(each[place] for each in orders)])
+def _join_column(orders: Sequence[IntArray], column: int) -> IntArray:
+    return np.concatenate([np.array([], dtype=np.int64), *(piece_orders[column] for piece_orders in orders)])
 
 
 FIELD = "only"
@@ -207,9 +207,9 @@ class GroupLoader:
         """Return the first and last UTC day of events that can meet some filters."""
         bounds = self._reader.bounds(span)
         first, last = bounds.first_day, self.last_day(span)
-        for each in only:
-            if isinstance(each.dimension, Step) and not each.of_touch:
-                seconds = each.dimension.find_seconds(each.keys, bounds.seconds)
+        for condition in only:
+            if isinstance(condition.dimension, Step) and not condition.of_touch:
+                seconds = condition.dimension.find_seconds(condition.keys, bounds.seconds)
                 first = max(first, _get_day(seconds.start))
                 last = min(last, _get_day(max(seconds.start, seconds.stop - 1)))
         return first, last
@@ -279,7 +279,7 @@ class GroupLoader:
             return steps(main, of_touch=subject.of_touch_dates), _sort_keys(places)
         compared_buckets = cut(span, group, zone, FIELD)
         counterparts = [
-            counterpart(place, compare, main, compared_buckets) for place in places if place is not None
+            counterpart(index, compare, main, compared_buckets) for index in places if index is not None
         ]
         return steps(compared_buckets, of_touch=subject.of_touch_dates), _sort_keys(counterparts)
 

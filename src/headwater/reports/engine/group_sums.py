@@ -71,14 +71,14 @@ class GroupSums:
         if not parts:
             return GroupSums((), 0, {}, NO_PAIRS)
         keys = tuple(
-            np.concatenate([part.keys[place] for part in parts]) for place in range(len(parts[0].keys))
+            np.concatenate([sums.keys[index] for sums in parts]) for index in range(len(parts[0].keys))
         )
-        count = sum(part.groups for part in parts)
+        count = sum(sums.groups for sums in parts)
         order, starts = _runs(keys, count)
-        names = dict.fromkeys(name for part in parts for name in part.sums)
-        sums = {name: _sum_runs([part.sum(name) for part in parts], order, starts) for name in names}
+        names = dict.fromkeys(name for sums in parts for name in sums.sums)
+        sums = {name: _sum_runs([sums.sum(name) for sums in parts], order, starts) for name in names}
         contacts = NO_PAIRS
-        if any(len(part.contacts[0]) for part in parts):
+        if any(len(sums.contacts[0]) for sums in parts):
             new_indexes = np.empty(count, dtype=np.min_scalar_type(count))
             new_indexes[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
             contacts = _join_pairs(parts, new_indexes)
@@ -121,11 +121,11 @@ def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
 
 
 def _join_pairs(parts: Sequence[GroupSums], new_indexes: IntArray) -> tuple[IntArray, IntArray]:
-    starts = np.cumsum([0, *(part.groups for part in parts)])
+    starts = np.cumsum([0, *(pairs_part.groups for pairs_part in parts)])
     pairs = [
-        (new_indexes[start : start + part.groups][part.contacts[0]], part.contacts[1])
-        for part, start in zip(parts, starts[:-1].tolist(), strict=True)
-        if len(part.contacts[0])
+        (new_indexes[start : start + pairs_part.groups][pairs_part.contacts[0]], pairs_part.contacts[1])
+        for pairs_part, start in zip(parts, starts[:-1].tolist(), strict=True)
+        if len(pairs_part.contacts[0])
     ]
     if len(pairs) > 1:
         return distinct(*pairs)
@@ -168,14 +168,14 @@ class Grouping:
         """Convert sums by code to sums by group, without unused codes. `contacts` are pairs of code and
         contact.
         """
-        present = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
+        cells = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         indexes = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
-        indexes[present] = np.arange(len(present))
-        keys = tuple(self.keys[position][present] for position in sorted(self.keys))
+        indexes[cells] = np.arange(len(cells))
+        keys = tuple(self.keys[position][cells] for position in sorted(self.keys))
         return GroupSums(
             keys,
-            len(present),
-            {name: by_code[present] for name, by_code in sums.items()},
+            len(cells),
+            {name: by_code[cells] for name, by_code in sums.items()},
             distinct((indexes[contacts[0]], contacts[1])),
         )
 
@@ -280,10 +280,10 @@ def _number_keys(keys: IntArray) -> Grouping:
     """Number keys at position 0."""
     if not len(keys):
         return Grouping(keys, 1, {0: np.zeros(1, dtype=np.int64)})
-    least, most = int(keys.min()), int(keys.max())
-    if least >= 0 and most <= _FEW:
-        return Grouping(keys, most + 1, {0: np.arange(most + 1)})
-    span = most - least + 1
+    least, greatest = int(keys.min()), int(keys.max())
+    if least >= 0 and greatest <= _FEW:
+        return Grouping(keys, greatest + 1, {0: np.arange(greatest + 1)})
+    span = greatest - least + 1
     if span <= _DENSE:
         return Grouping(keys - least, span, {0: np.arange(least, least + span)})
     distinct_keys, codes = np.unique(keys, return_inverse=True)

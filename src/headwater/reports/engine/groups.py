@@ -107,7 +107,7 @@ HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 def step_keys(steps: TimeBuckets) -> ListedKeys:
     """Return the keys of time buckets, from 1."""
-    return ListedKeys([name_key(place, steps) for place in range(1, 1 + len(steps.days))], first=1)
+    return ListedKeys([name_key(index, steps) for index in range(1, 1 + len(steps.days))], first=1)
 
 
 def find_key(keys: GroupKeys, text: str | None) -> int | None:
@@ -187,8 +187,8 @@ async def load_dimension(
     if group in TAG_PROPERTIES:
         return await _load_tag_sets(connection, space, group)
     if group in (Group.WEEKDAY, Group.HOUR):
-        part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
-        return ReportDimension(group, part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
+        clock_part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
+        return ReportDimension(group, clock_part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
     return _STATIC[group]
 
 
@@ -305,13 +305,13 @@ async def fetch_contacts_meeting(
     return read_numbers(packed)
 
 
-async def fetch_campaign_tag_sets(connection: AsyncConnection, space_id: int, part: str) -> IntArray:
+async def fetch_campaign_tag_sets(connection: AsyncConnection, space_id: int, level: str) -> IntArray:
     """Return the tag sets of campaigns whose id or name contains a text, ignoring case, ascending.
 
     Python compares: the database's locale may know only English letters.
     """
     rows = await fetch_all(connection, queries["campaigns"], {"space_id": space_id})
-    folded = part.lower()
+    folded = level.lower()
     numbers = [
         number
         for *names, members in rows

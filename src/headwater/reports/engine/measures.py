@@ -77,7 +77,7 @@ class MeasureForm:
 
     @property
     def sums(self) -> tuple[Sum, ...]:
-        return tuple(part for part in (self.plus, self.minus, self.per) if isinstance(part, Sum))
+        return tuple(sums_ for sums_ in (self.plus, self.minus, self.per) if isinstance(sums_, Sum))
 
 
 _MONEY_UNIT, _DAY_SECONDS = 10_000, 86_400
@@ -143,8 +143,8 @@ class Sums:
         return Sums(sums, self.contacts)
 
 
-def sums_at(group_sums: GroupSums, at: int, contacts: int) -> Sums:
-    return Sums({name: int(sums[at]) for name, sums in group_sums.sums.items()}, contacts)
+def sums_at(group_sums: GroupSums, index: int, contacts: int) -> Sums:
+    return Sums({name: int(sums[index]) for name, sums in group_sums.sums.items()}, contacts)
 
 
 def sum_groups(group_sums: GroupSums) -> Sums:
@@ -153,18 +153,18 @@ def sum_groups(group_sums: GroupSums) -> Sums:
 
 
 def compute_figures(
-    query: ReportQuery, sums: Sums, whole: Sums, columns: Iterable[FigureColumn] | None = None
+    query: ReportQuery, sums: Sums, total: Sums, columns: Iterable[FigureColumn] | None = None
 ) -> Figures:
     """Shares are relative to `whole`."""
-    chosen = list_columns(query) if columns is None else columns
-    return {column: compute_figure(query, column, sums, whole) for column in chosen}
+    figure_columns = list_columns(query) if columns is None else columns
+    return {column: compute_figure(query, column, sums, total) for column in figure_columns}
 
 
-def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
+def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, total: Sums) -> Figure:
     if column.measure is Measure.CONTACTS:
         return sums.contacts
     if column.measure is Measure.SHARE:
-        return _share(query, column, sums, whole)
+        return _share(query, column, sums, total)
     form = get_form(column.measure, column.model or query.models[0])
     amount = sums[form.plus] - (sums[form.minus] if form.minus else 0)
     match form.unit:
@@ -195,19 +195,25 @@ def rough_figures(query: ReportQuery, measure: Measure, group_sums: GroupSums) -
     return np.divide(amounts, per, out=np.full(len(per), np.nan), where=per != 0)
 
 
-def changes_between(now: Figures, then: Figures) -> dict[FigureColumn, MeasureChange]:
+def changes_between(current: Figures, previous: Figures) -> dict[FigureColumn, MeasureChange]:
     changes: dict[FigureColumn, MeasureChange] = {}
-    for column, new in now.items():
-        old = then[column]
+    for column, new in current.items():
+        old = previous[column]
         if new is not None and old is not None:
             changes[column] = change_between(new, old)
     return changes
 
 
-def _share(query: ReportQuery, column: FigureColumn, sums: Sums, whole: Sums) -> Figure:
+def _share(query: ReportQuery, column: FigureColumn, sums: Sums, total: Sums) -> Figure:
     first = FigureColumn(query.measures[0], column.model)
-    part, of = (compute_figure(query, first, each, whole) for each in (sums, whole))
-    return rounded(Fraction(part) / Fraction(of)) if part is not None and of else None
+    numerator, denominator = (
+        compute_figure(query, first, sums_of_row, total) for sums_of_row in (sums, total)
+    )
+    return (
+        rounded(Fraction(numerator) / Fraction(denominator))
+        if numerator is not None and denominator
+        else None
+    )
 
 
 def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int) -> MeasureChange:
@@ -221,8 +227,8 @@ def change_between(new: Decimal | Fraction | int, old: Decimal | Fraction | int)
 def rounded(value: Fraction) -> Decimal:
     """Round to four decimals, halves away from zero like PostgreSQL."""
     parts = abs(value) * 10_000 + Fraction(1, 2)
-    whole = parts.numerator // parts.denominator
-    return plain(Decimal(-whole if value < 0 else whole).scaleb(-4))
+    quotient = parts.numerator // parts.denominator
+    return plain(Decimal(-quotient if value < 0 else quotient).scaleb(-4))
 
 
 def as_money(amount: int) -> Decimal:

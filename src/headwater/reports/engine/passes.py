@@ -86,14 +86,14 @@ class PlanLoader:
 
     async def _plan(self, query: ReportQuery, span: DateTimeSpan, compare: Comparison) -> PeriodPlan:
         buckets = {
-            place: cut(span, group, self._reader.space.zone)
-            for place, group in enumerate(query.group_by)
+            index: cut(span, group, self._reader.space.zone)
+            for index, group in enumerate(query.group_by)
             if group in STEPS
         }
         dimensions = tuple(
             [
-                self._steps(span, buckets[place]) if place in buckets else await self._groups.load(group)
-                for place, group in enumerate(query.group_by)
+                self._steps(span, buckets[index]) if index in buckets else await self._groups.load(group)
+                for index, group in enumerate(query.group_by)
             ]
         )
         only = await self._groups.filters(span, compare)
@@ -114,7 +114,7 @@ class PlanLoader:
             conditions.with_keys([*only, *self._also]).within(event_seconds),
             self._source_ids(filters.sources),
             tag_sets,
-            tuple(each for each in only if each.of_touch),
+            tuple(condition for condition in only if condition.of_touch),
             self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
@@ -166,14 +166,14 @@ PLAN_SUMS = Addition[Plan, BatchSums | None]("report", add_up, nothing=None)
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[BatchSums]]:
     """Return the sums of each plan, one item per batch. Raises ReportTooLarge."""
     sums: list[list[BatchSums]] = [[] for _ in plans]
-    for together in _passes(plans):
-        pass_plans = [plans[place] for place in together]
+    for indexes in _passes(plans):
+        pass_plans = [plans[index] for index in indexes]
         paths = path_reader(reader, [planned.plan for planned in pass_plans])
         scan = await reader.plan_scan(paths, _cover_days(pass_plans))
         subjects = [planned.plan for planned in pass_plans]
         async for batch in reader.sums(paths, scan, subjects, PLAN_SUMS):
-            for place, plan_sums in zip(together, batch, strict=True):
-                sums[place] += [] if plan_sums is None else [plan_sums]
+            for index, plan_sums in zip(indexes, batch, strict=True):
+                sums[index] += [] if plan_sums is None else [plan_sums]
     return sums
 
 
@@ -196,13 +196,13 @@ def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
     """
     passes: list[list[int]] = []
     until = None
-    for place in sorted(range(len(plans)), key=lambda place: _sort_key(plans[place])):
-        (first, last), kind = plans[place].days, plans[place].plan.reads_company_paths
+    for index in sorted(range(len(plans)), key=lambda index: _sort_key(plans[index])):
+        (first, last), kind = plans[index].days, plans[index].plan.reads_company_paths
         if until is not None and kind == until[0] and (first - until[1]).days <= 1:
-            passes[-1].append(place)
+            passes[-1].append(index)
             until = (kind, max(until[1], last))
         else:
-            passes.append([place])
+            passes.append([index])
             until = (kind, last)
     return passes
 

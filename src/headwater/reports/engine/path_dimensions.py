@@ -106,8 +106,8 @@ class StepNames:
         if more and (len(steps) < self.most_steps or more > MOST_MORE):
             return None
         code = 0
-        for at in range(self.most_steps):
-            number = 1 + self._names.index(steps[at]) if at < len(steps) else 0
+        for index in range(self.most_steps):
+            number = 1 + self._names.index(steps[index]) if index < len(steps) else 0
             code = code * self.values + number
         return code * _MORE_VALUES + more
 

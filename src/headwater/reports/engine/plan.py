@@ -66,7 +66,7 @@ class EventConditions:
     @property
     def columns(self) -> tuple[Column, ...]:
         of_contacts = () if self.contacts is None else (Column.CONTACTS,)
-        of_keys = (column for each in self.keys for column in each.dimension.columns)
+        of_keys = (column for condition in self.keys for column in condition.dimension.columns)
         return (Column.SECONDS, Column.AMOUNTS, Column.NAMES, *of_contacts, *of_keys)
 
     def within(self, seconds: range | None) -> EventConditions:
@@ -77,7 +77,7 @@ class EventConditions:
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
         """Add the filters on events among some filters."""
-        return replace(self, keys=tuple(each for each in keys if not each.of_touch))
+        return replace(self, keys=tuple(condition for condition in keys if not condition.of_touch))
 
     def chosen(self, paths: PathData) -> BoolArray:
         """Return a mask of events."""
@@ -92,18 +92,18 @@ class EventConditions:
             mask &= are_among(self.contacts, paths[Column.CONTACTS])
         if filters.amount_min is not None or filters.amount_max is not None:
             mask &= self._are_within_amounts(paths)
-        for each in self.keys:
-            mask &= each.chosen(paths)
+        for condition in self.keys:
+            mask &= condition.chosen(paths)
         return mask
 
     def _are_within_amounts(self, paths: PathData) -> BoolArray:
-        least, most = self.filters.amount_min, self.filters.amount_max
+        least, greatest = self.filters.amount_min, self.filters.amount_max
         amounts, stored = select_amounts_of_paths(paths), paths[Column.AMOUNTS]
         mask = (stored > -LEFT_OUT) & (stored < LEFT_OUT)
         if least is not None:
             mask &= amounts >= -int(-least.scaleb(4) // 1)
-        if most is not None:
-            mask &= amounts <= int(most.scaleb(4) // 1)
+        if greatest is not None:
+            mask &= amounts <= int(greatest.scaleb(4) // 1)
         return mask
 
 
@@ -169,8 +169,8 @@ class FirstOrders:
         if paths.orders_until is not None:
             return paths.orders_until
         assert self.seconds is not None
-        customers, at = self.customers.keys(paths), paths[Column.SECONDS]
-        first, second = (orders.find(customers) <= at for orders in self.seconds)
+        customers, seconds = self.customers.keys(paths), paths[Column.SECONDS]
+        first, second = (orders.find(customers) <= seconds for orders in self.seconds)
         return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
@@ -208,7 +208,7 @@ class ReportScope:
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
-        columns = [column for each in self.touch_keys for column in each.dimension.columns]
+        columns = [column for touch_key in self.touch_keys for column in touch_key.dimension.columns]
         if self.tag_sets is not None:
             columns.append(Column.TAG_SETS)
         if self.query.date_basis is DateBasis.TOUCH:
@@ -239,7 +239,7 @@ class Plan:
     @property
     def event_sums(self) -> tuple[Sum, ...]:
         forms = [FORMS[measure] for measure in self.query.measures if measure in FORMS]
-        return tuple(dict.fromkeys(part for form in forms for part in form.sums))
+        return tuple(dict.fromkeys(sum_name for form in forms for sum_name in form.sums))
 
     @property
     def status_sums(self) -> tuple[Sum, ...]:
@@ -297,7 +297,9 @@ class Plan:
             period=self.scope.period if self._uses_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
         )
-        dimensions = tuple(each.timeless if isinstance(each, Step) else each for each in self.dimensions)
+        dimensions = tuple(
+            dimension.timeless if isinstance(dimension, Step) else dimension for dimension in self.dimensions
+        )
         return Plan(replace(self.query, **of_time, **of_list), scope, dimensions)
 
     # Take a report by day of 3 to 30 June, one of 1 June to 31 July, and the block 1 to 30 June. The first is

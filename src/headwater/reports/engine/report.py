@@ -96,38 +96,44 @@ class ReportResult:
 
 
 def make_row(
-    query: ReportQuery, keys: tuple[GroupKey, ...], now: Sums, whole: Sums, then: tuple[Sums, Sums] | None
+    query: ReportQuery,
+    keys: tuple[GroupKey, ...],
+    current: Sums,
+    total: Sums,
+    previous: tuple[Sums, Sums] | None,
 ) -> ReportRow:
     """`then` has the compared sums and those that shares are relative to."""
-    figures = compute_figures(query, now, whole)
-    if then is None:
+    figures = compute_figures(query, current, total)
+    if previous is None:
         return ReportRow(keys, figures)
-    compared = compute_figures(query, *then)
+    compared = compute_figures(query, *previous)
     return ReportRow(keys, figures, compared, changes_between(figures, compared))
 
 
-def make_unattributed(query: ReportQuery, now: PeriodSums, then: PeriodSums | None) -> Unattributed | None:
+def make_unattributed(
+    query: ReportQuery, current: PeriodSums, previous: PeriodSums | None
+) -> Unattributed | None:
     if not query.is_about_touches or query.of_some_touches:
         return None
     return Unattributed(
-        _unattributed_row(query, now, then, tuple(NoCredit)),
-        {reason: _unattributed_row(query, now, then, (reason,)) for reason in NoCredit},
+        _unattributed_row(query, current, previous, tuple(NoCredit)),
+        {reason: _unattributed_row(query, current, previous, (reason,)) for reason in NoCredit},
     )
 
 
 def _unattributed_row(
-    query: ReportQuery, now: PeriodSums, then: PeriodSums | None, reasons: tuple[NoCredit, ...]
+    query: ReportQuery, current: PeriodSums, previous: PeriodSums | None, reasons: tuple[NoCredit, ...]
 ) -> ReportRow:
     figures: dict[FigureColumn, Figure] = {}
     compared: dict[FigureColumn, Figure] = {}
     for model in query.models:
         single = len(query.models) == 1
         columns = [column for column in list_columns(query) if single or column.model == model]
-        figures |= compute_figures(query, now.unattributed(model, reasons), now.whole, columns)
-        if then is not None:
-            sums = then.unattributed(model, reasons)
-            compared |= compute_figures(query, sums, then.whole, columns)
-    if then is None:
+        figures |= compute_figures(query, current.unattributed(model, reasons), current.whole, columns)
+        if previous is not None:
+            sums = previous.unattributed(model, reasons)
+            compared |= compute_figures(query, sums, previous.whole, columns)
+    if previous is None:
         return ReportRow((), figures)
     return ReportRow((), figures, compared, changes_between(figures, compared))
 
@@ -172,8 +178,8 @@ async def query_reports(
 async def _with_left_out(
     report: ReportResult, left_out: LeftOutLoader, plans: Sequence[PeriodPlan]
 ) -> ReportResult:
-    now, *then = [await left_out.load(planned) for planned in plans]
-    return replace(report, left_out_money=now, compared_left_out_money=then[0] if then else None)
+    current, *previous = [await left_out.load(planned) for planned in plans]
+    return replace(report, left_out_money=current, compared_left_out_money=previous[0] if previous else None)
 
 
 def _join_sums(query: ReportQuery, period: ReportPeriod, batches: Sequence[BatchSums]) -> PeriodSums:
@@ -194,7 +200,10 @@ async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> l
     subjects = [get_subject(query) for query in queries]
     firsts = [subjects.index(subject) for subject in subjects]
     loaders = {
-        first: PlanLoader(reader, [query for query, at in zip(queries, firsts, strict=True) if at == first])
+        first: PlanLoader(
+            reader,
+            [query for query, first_index in zip(queries, firsts, strict=True) if first_index == first],
+        )
         for first in firsts
     }
     return [await loaders[first].plans(query) for query, first in zip(queries, firsts, strict=True)]
@@ -204,36 +213,41 @@ async def _make_report(
     reader: ReportReader,
     query: ReportQuery,
     planned: PeriodPlan,
-    now: PeriodSums,
-    then: PeriodSums | None = None,
+    current: PeriodSums,
+    previous: PeriodSums | None = None,
 ) -> ReportResult:
     """`then` has the compared period's sums."""
     dimensions = planned.dimensions
-    places = await run_in_thread(Ranking(now, dimensions).first) if query.group_by else []
-    keys_of = {place: now.keys(place) for place in places}
-    names = await name_keys(reader, now.period, dimensions, keys_of.values())
-    keys = {place: names[of] for place, of in keys_of.items()}
-    span, compared_span = now.period.span, then and then.period.span
+    places = await run_in_thread(Ranking(current, dimensions).first) if query.group_by else []
+    keys_of = {group: current.keys(group) for group in places}
+    names = await name_keys(reader, current.period, dimensions, keys_of.values())
+    keys = {group: names[keys_of_row] for group, keys_of_row in keys_of.items()}
+    span, compared_span = current.period.span, previous and previous.period.span
     is_comparable = compared_span is not None and reader.began_by(compared_span.end)
-    then = then if is_comparable else None
-    compared = _find_compared(now, then, places)
+    previous = previous if is_comparable else None
+    compared = _find_compared(current, previous, places)
     first, last = reader.ends_within(DateTimeSpan((compared_span or span).start, span.end))
-    present = await fetch_present(reader.connection, reader.space.id)
+    present_state = await fetch_present(reader.connection, reader.space.id)
     completeness = query.complete_on and await load_completeness(reader, query, query.complete_on)
     return ReportResult(
         columns=list_columns(query),
         rows=tuple(
-            make_row(query, keys[place], now.at(place), now.whole, compared.get(place)) for place in places
+            make_row(query, keys[group], current.at(group), current.whole, compared.get(group))
+            for group in places
         ),
-        left_out=max(0, now.groups.groups - len(places)) if query.group_by else 0,
-        total=make_row(query, (), now.total, now.whole, then and (then.total, then.whole)),
-        unattributed=make_unattributed(query, now, then),
+        left_out=max(0, current.groups.groups - len(places)) if query.group_by else 0,
+        total=make_row(
+            query, (), current.total, current.whole, previous and (previous.total, previous.whole)
+        ),
+        unattributed=make_unattributed(query, current, previous),
         overall=None
         if query.date_basis is DateBasis.TOUCH
-        else make_row(query, (), now.overall, now.whole, then and (then.overall, then.whole)),
-        event_counts=now.names,
+        else make_row(
+            query, (), current.overall, current.whole, previous and (previous.overall, previous.whole)
+        ),
+        event_counts=current.names,
         conversion_names=tuple(
-            sorted(name for name in now.names if name in reader.conversion_names(query.filters))
+            sorted(name for name in current.names if name in reader.conversion_names(query.filters))
         ),
         first_event=first,
         last_event=last,
@@ -246,7 +260,9 @@ async def _make_report(
         completeness=completeness,
         fit=planned.plan.scope.fit,
         snapshot=str(
-            make_snapshot(present, planned.plan.scope, reader.space, reader.currency, now.event_count)
+            make_snapshot(
+                present_state, planned.plan.scope, reader.space, reader.currency, current.event_count
+            )
         ),
     )
 
@@ -259,8 +275,8 @@ async def name_keys(
 ) -> dict[Keys, tuple[GroupKey, ...]]:
     """Return the labelled keys of listed groups."""
     labels = [
-        await _label_keys(reader, period, dimension, at, {keys[at] for keys in group_keys})
-        for at, dimension in enumerate(dimensions)
+        await _label_keys(reader, period, dimension, index, {keys[index] for keys in group_keys})
+        for index, dimension in enumerate(dimensions)
     ]
     return {
         keys: tuple(labels_of_group[key] for labels_of_group, key in zip(labels, keys, strict=True))
@@ -269,20 +285,20 @@ async def name_keys(
 
 
 async def _label_keys(
-    reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, at: int, keys: Collection[int]
+    reader: ReportReader, period: ReportPeriod, dimension: ReportDimension, index: int, keys: Collection[int]
 ) -> dict[int, GroupKey]:
-    if at in period.steps:
-        return {key: GroupKey(*name_bucket(key, period.steps[at])) for key in keys}
+    if index in period.steps:
+        return {key: GroupKey(*name_bucket(key, period.steps[index])) for key in keys}
     labels = await fetch_labels(reader.connection, reader.space.id, dimension, list(keys))
     return {key: GroupKey(dimension.key_text(key), labels.get(key)) for key in keys}
 
 
 def _find_compared(
-    now: PeriodSums, then: PeriodSums | None, places: Sequence[int]
+    current: PeriodSums, previous: PeriodSums | None, places: Sequence[int]
 ) -> dict[int, tuple[Sums, Sums]]:
     """Return the compared sums of listed groups, with those that shares are relative to."""
-    if then is None:
+    if previous is None:
         return {}
-    compared_keys = counterparts(now, then.period, places)
-    sums = then.find(list(compared_keys.values()))
-    return {place: (sums.get(keys, Sums({})), then.whole) for place, keys in compared_keys.items()}
+    compared_keys = counterparts(current, previous.period, places)
+    sums = previous.find(list(compared_keys.values()))
+    return {group: (sums.get(keys, Sums({})), previous.whole) for group, keys in compared_keys.items()}

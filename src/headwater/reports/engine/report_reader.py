@@ -259,16 +259,16 @@ class ReportReader:
             )
         return self._conversions[days]
 
-    def with_rates(self, at: RatePoint | None) -> ReportReader:
+    def with_rates(self, point: RatePoint | None) -> ReportReader:
         """Return a reader with the exchange rates at a point; None means now."""
-        if at is None:
+        if point is None:
             return self
-        return ReportReader(self.connection, self._reported, self._deadline, self._currency, at)
+        return ReportReader(self.connection, self._reported, self._deadline, self._currency, point)
 
     @property
     def leaves_out_money(self) -> bool:
         """True if amounts read so far are left out."""
-        loaded = [each for each in self._conversions.values() if each is not None]
+        loaded = [conversion for conversion in self._conversions.values() if conversion is not None]
         return any(len(conversion.left_out.event_ids) for conversion in loaded)
 
     async def left_out_amounts(self, scan: ScanPlan) -> LeftOutAmounts:

@@ -88,18 +88,18 @@ class PeriodSums:
         """The sums that shares are relative to."""
         return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
 
-    def at(self, place: int) -> Sums:
-        return sums_at(self.groups, place, int(self.contacts[place]))
+    def at(self, group: int) -> Sums:
+        return sums_at(self.groups, group, int(self.contacts[group]))
 
-    def keys(self, place: int) -> Keys:
-        return tuple(int(keys[place]) for keys in self.groups.keys)
+    def keys(self, group: int) -> Keys:
+        return tuple(int(keys[group]) for keys in self.groups.keys)
 
     def find(self, group_keys: Sequence[Keys]) -> dict[Keys, Sums]:
         """Return the sums of existing groups with these keys."""
         near = np.ones(self.groups.groups, dtype=np.bool_)
-        for at, keys in enumerate(self.groups.keys):
-            near &= np.isin(keys, [group[at] for group in group_keys])
-        places = {self.keys(place): place for place in np.flatnonzero(near).tolist()}
+        for index, keys in enumerate(self.groups.keys):
+            near &= np.isin(keys, [group[index] for group in group_keys])
+        places = {self.keys(group): group for group in np.flatnonzero(near).tolist()}
         return {keys: self.at(places[keys]) for keys in group_keys if keys in places}
 
     def credited(self, model: str) -> Sums:
@@ -110,8 +110,8 @@ class PeriodSums:
         """Sum the events without credit for some reasons, all as credit."""
         by_status = self._by_status(model)
         parts = [by_status[reason] for reason in reasons if reason in by_status]
-        names = {name for part in parts for name in part.by_name}
-        sums = {name: sum(part[name] for part in parts) for name in names}
+        names = {name for sums_of_status in parts for name in sums_of_status.by_name}
+        sums = {name: sum(sums_of_status[name] for sums_of_status in parts) for name in names}
         return Sums(sums, self._contacts_without(model, reasons)).with_total_credit([model])
 
     def _contacts_without(self, model: str, reasons: Collection[NoCredit]) -> int:
@@ -126,7 +126,10 @@ class PeriodSums:
         group_sums = self.statuses[model]
         contacts = group_sums.contact_counts().tolist()
         statuses: list[int] = group_sums.keys[0].tolist() if group_sums.groups else []
-        return {STATUSES[status]: sums_at(group_sums, at, contacts[at]) for at, status in enumerate(statuses)}
+        return {
+            STATUSES[status]: sums_at(group_sums, index, contacts[index])
+            for index, status in enumerate(statuses)
+        }
 
     @property
     def _statuses(self) -> GroupSums:
@@ -141,26 +144,26 @@ class Ranking:
 
     def first(self) -> list[int]:
         """Return the indexes of the listed groups in order. Ties are ordered by key, byte by byte."""
-        texts = {place: self._key_texts(place) for place in self._candidates()}
-        places = sorted(texts, key=lambda place: [_last_if_none(text) for text in texts[place]])
+        texts = {group: self._key_texts(group) for group in self._candidates()}
+        places = sorted(texts, key=lambda group: [_last_if_none(text) for text in texts[group]])
         if isinstance(self._by, Group):
-            at = self._query.group_by.index(self._by)
-            values: dict[int, Any] = {place: _encode(texts[place][at]) for place in places}
+            order_index = self._query.group_by.index(self._by)
+            values: dict[int, Any] = {group: _encode(texts[group][order_index]) for group in places}
         else:
             column = FigureColumn(self._by, self._query.models[0])
             values = {
-                place: compute_figure(self._query, column, self._sums.at(place), self._sums.whole)
-                for place in places
+                group: compute_figure(self._query, column, self._sums.at(group), self._sums.whole)
+                for group in places
             }
-        having = [place for place in places if values[place] is not None]
-        having.sort(key=lambda place: values[place], reverse=self._query.descending)
-        rest = [place for place in places if values[place] is None]
-        return [*having, *rest][: self._query.limit]
+        having = [group for group in places if values[group] is not None]
+        having.sort(key=lambda group: values[group], reverse=self._query.descending)
+        groups_without_value = [group for group in places if values[group] is None]
+        return [*having, *groups_without_value][: self._query.limit]
 
-    def _key_texts(self, place: int) -> list[str | None]:
+    def _key_texts(self, group: int) -> list[str | None]:
         return [
             dimension.key_text(key)
-            for dimension, key in zip(self._dimensions, self._sums.keys(place), strict=True)
+            for dimension, key in zip(self._dimensions, self._sums.keys(group), strict=True)
         ]
 
     def _candidates(self) -> list[int]:
@@ -168,14 +171,14 @@ class Ranking:
         is too small.
         """
         groups, limit = self._sums.groups, self._query.limit
-        every = list(range(groups.groups))
+        all_groups = list(range(groups.groups))
         if groups.groups <= _MANY or isinstance(self._by, Group):
-            return every
+            return all_groups
         rough = rough_figures(self._query, self._by, groups)
         rough = rough if self._query.descending else -rough
         defined = rough[~np.isnan(rough)]
         if len(defined) < limit:
-            return every
+            return all_groups
         if self._by in _COUNTS and len(self._dimensions) == 1 and self._dimensions[0].keys.in_order:
             (keys,) = groups.keys
             return np.lexsort((keys, keys == NO_KEY, -rough))[:limit].tolist()
@@ -190,16 +193,18 @@ _COUNTS = frozenset(
 )
 
 
-def counterparts(now: PeriodSums, other: ReportPeriod, places: Sequence[int]) -> dict[int, Keys]:
+def counterparts(
+    current: PeriodSums, compared_period: ReportPeriod, places: Sequence[int]
+) -> dict[int, Keys]:
     """Return the keys that listed groups are compared with, where they exist."""
     keys_of: dict[int, Keys] = {}
-    for place in places:
-        keys: list[int | None] = list(now.keys(place))
-        for at, buckets in now.period.steps.items():
-            number = keys[at] or 0
-            keys[at] = counterpart(number, now.query.compare, buckets, other.steps[at])
+    for group in places:
+        keys: list[int | None] = list(current.keys(group))
+        for index, buckets in current.period.steps.items():
+            number = keys[index] or 0
+            keys[index] = counterpart(number, current.query.compare, buckets, compared_period.steps[index])
         if None not in keys:
-            keys_of[place] = tuple(key for key in keys if key is not None)
+            keys_of[group] = tuple(key for key in keys if key is not None)
     return keys_of
 
 

@@ -109,15 +109,15 @@ class ReportSnapshot:
 
 
 def make_snapshot(
-    present: Present, scope: ReportScope, space: Space, currency: str, events: int | None
+    present_state: Present, scope: ReportScope, space: Space, currency: str, events: int | None
 ) -> ReportSnapshot:
-    latest = present.latest
+    latest = present_state.latest
     return ReportSnapshot(
         latest.point,
         (latest.at - _EPOCH) // _MICROSECOND,
         scope.fit.id if scope.fit else 0,
         scope.half_life_days or 0,
-        present.reference,
+        present_state.reference,
         events,
         _digest((space.id, _subject(scope.query)), 9),
         _digest((space.timezone, currency), 4),
@@ -168,8 +168,10 @@ def _subject(query: ReportQuery) -> list[tuple[str, object]]:
         currency=None,
         fit=None,
     )
-    values = [(each, getattr(subject, each.name)) for each in fields(subject)]
-    return [(each.name, value) for each, value in values if each.default is MISSING or value != each.default]
+    values = [(field, getattr(subject, field.name)) for field in fields(subject)]
+    return [
+        (field.name, value) for field, value in values if field.default is MISSING or value != field.default
+    ]
 
 
 def _digest(value: object, size: int) -> bytes:
@@ -191,45 +193,47 @@ async def find_snapshots(
     """Return the snapshots to compare. A time is local; None means now. Raises Invalid, and ReportRefused for
     a snapshot that can't be compared with the current one.
     """
-    present = await fetch_present(reader.connection, reader.space.id)
-    now = make_snapshot(present, planned.plan.scope, reader.space, reader.currency, None)
-    start = await _find_snapshot(reader, "since", since, now)
-    end = now if until is None else await _find_snapshot(reader, "until", until, now)
+    present_state = await fetch_present(reader.connection, reader.space.id)
+    latest = make_snapshot(present_state, planned.plan.scope, reader.space, reader.currency, None)
+    start = await _find_snapshot(reader, "since", since, latest)
+    end = latest if until is None else await _find_snapshot(reader, "until", until, latest)
     for field, snapshot in (("since", start), ("until", end)):
-        _require_comparable(field, snapshot, now, present.latest)
+        _require_comparable(field, snapshot, latest, present_state.latest)
     if start.point.revision > end.point.revision:
         raise Invalid({"since": ["The since must not be later than until."]})
-    return Snapshots(start, end, now)
+    return Snapshots(start, end, latest)
 
 
 async def _find_snapshot(
-    reader: ReportReader, field: str, point: ReportSnapshot | datetime, now: ReportSnapshot
+    reader: ReportReader, field: str, point: ReportSnapshot | datetime, latest: ReportSnapshot
 ) -> ReportSnapshot:
     """Return the snapshot, or build the current question's at a time."""
     if isinstance(point, ReportSnapshot):
         return point
-    if not now.point.revision:  # nothing has ever changed
-        return now
+    if not latest.point.revision:  # nothing has ever changed
+        return latest
     moment = between(point, point, reader.space.zone).start
     revision = await fetch_revision_at(reader.connection, reader.space.id, moment)
     if revision is None:
         raise SnapshotRefused(field, ReportProblem.TOO_OLD)
     return replace(
-        now,
-        point=now.point._replace(revision=revision),
+        latest,
+        point=latest.point._replace(revision=revision),
         taken_at=(moment - _EPOCH) // _MICROSECOND,
         reference=await fetch_reference_revision(reader.connection, moment),
         events=None,
     )
 
 
-def _require_comparable(field: str, snapshot: ReportSnapshot, now: ReportSnapshot, latest: Latest) -> None:
-    if snapshot.subject != now.subject:
+def _require_comparable(
+    field: str, snapshot: ReportSnapshot, current: ReportSnapshot, latest: Latest
+) -> None:
+    if snapshot.subject != current.subject:
         raise SnapshotRefused(field, ReportProblem.OTHER_QUESTION)
-    if snapshot.settings != now.settings:
+    if snapshot.settings != current.settings:
         raise SnapshotRefused(field, ReportProblem.SETTINGS_CHANGED)
     point = snapshot.point
-    is_of_other_past = point.era != now.point.era or point.revision > now.point.revision
+    is_of_other_past = point.era != current.point.era or point.revision > current.point.revision
     if (point.revision or point.era) and is_of_other_past:
         raise SnapshotRefused(field, ReportProblem.OTHER_PAST)
     if point.revision < latest.known_from:

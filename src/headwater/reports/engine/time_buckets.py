@@ -95,38 +95,40 @@ def _is_previous(query: ReportQuery) -> bool:
     return query.compare is Comparison.PREVIOUS_PERIOD
 
 
-def counterpart(place: int, compare: Comparison, steps: TimeBuckets, others: TimeBuckets) -> int | None:
+def counterpart(
+    bucket: int, compare: Comparison, steps: TimeBuckets, other_buckets: TimeBuckets
+) -> int | None:
     """Return the number, from 1, of the bucket in `others` to compare with.
 
     In the previous period it is the same number. In the previous year it is the same date, month or ISO week;
     None for some leap days and 53rd weeks.
     """
     if compare is Comparison.PREVIOUS_PERIOD:
-        return place if place <= len(others.days) else None
-    day = steps.days[place - 1]
+        return bucket if bucket <= len(other_buckets.days) else None
+    day = steps.days[bucket - 1]
     try:
         if steps.group is Group.WEEK:
             year, week, _ = day.isocalendar()
-            wanted = date.fromisocalendar(year - 1, week, 1)
+            target_day = date.fromisocalendar(year - 1, week, 1)
         else:
-            wanted = day.replace(year=day.year - 1)
-        return others.days.index(wanted) + 1
+            target_day = day.replace(year=day.year - 1)
+        return other_buckets.days.index(target_day) + 1
     except ValueError:
         return None
 
 
-def name_bucket(place: int, steps: TimeBuckets) -> tuple[str, str]:
+def name_bucket(bucket: int, steps: TimeBuckets) -> tuple[str, str]:
     """Return a bucket's first day and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
-    day = steps.days[place - 1]
+    day = steps.days[bucket - 1]
     if steps.group is Group.WEEK:
         year, week, _ = day.isocalendar()
         return day.isoformat(), f"{year:04}-W{week:02}"
     return day.isoformat(), day.isoformat()[: 7 if steps.group is Group.MONTH else 10]
 
 
-def name_key(place: int, steps: TimeBuckets) -> str:
+def name_key(bucket: int, steps: TimeBuckets) -> str:
     """Return a bucket's key: `2026-05-13` (for a week, its Monday) or `2026-05`."""
-    day, name = name_bucket(place, steps)
+    day, name = name_bucket(bucket, steps)
     return name if steps.group is Group.MONTH else day
 
 

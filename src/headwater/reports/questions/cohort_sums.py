@@ -96,8 +96,8 @@ class Cohort:
         """The first month, from 0, in which the contribution covers the spend. Without a cost rate all
         revenue counts. None if not reached or without spend.
         """
-        left = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
-        return next((month for month, rest in enumerate(left) if rest >= 0), None)
+        remaining = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
+        return next((month for month, remainder in enumerate(remaining) if remainder >= 0), None)
 
     def _subtract_costs(self, rate: Decimal) -> tuple[Decimal, ...]:
         spend = self.spend or Decimal(0)
@@ -118,20 +118,20 @@ class CohortGroup:
 
     @property
     def new_customers(self) -> int:
-        return sum(each.new_customers for each in self.cohorts)
+        return sum(cohort.new_customers for cohort in self.cohorts)
 
     @property
     def spend(self) -> Decimal | None:
-        known = [each.spend for each in self.cohorts if each.spend is not None]
-        return plain(sum(known, Decimal(0))) if known else None
+        amounts = [cohort.spend for cohort in self.cohorts if cohort.spend is not None]
+        return plain(sum(amounts, Decimal(0))) if amounts else None
 
     @property
     def revenue(self) -> Decimal:
-        return plain(sum((each.total_revenue for each in self.cohorts), Decimal(0)))
+        return plain(sum((cohort.total_revenue for cohort in self.cohorts), Decimal(0)))
 
     @property
     def contribution(self) -> Decimal | None:
-        parts = [each.contribution[-1] for each in self.cohorts if each.contribution is not None]
+        parts = [cohort.contribution[-1] for cohort in self.cohorts if cohort.contribution is not None]
         return plain(sum(parts, Decimal(0))) if parts else None
 
     @property
@@ -158,7 +158,7 @@ class CohortSums:
     def join(cls, parts: Sequence[Self]) -> Self:
         return cls(
             *(
-                GroupSums.join([getattr(part, name) for part in parts])
+                GroupSums.join([getattr(sums, name) for sums in parts])
                 for name in ("groups", "unattributed", "total")
             )
         )
@@ -185,7 +185,7 @@ class _CohortAddition:
             everything = np.arange(self._events.count)
             total = self._sum_events(everything)
             unattributed = self._sum_events(np.flatnonzero(self._credit.statuses != COUNTS))
-        groups = [self._sum_credit((each,)) for each in self._plan.dimensions]
+        groups = [self._sum_credit((dimension,)) for dimension in self._plan.dimensions]
         return CohortSums(GroupSums.join(groups), unattributed, total)
 
     def _sum_credit(self, group: tuple[Dimension, ...]) -> GroupSums:
@@ -283,12 +283,12 @@ class CohortBuilder:
         self._months, by_month = self._months[skipped:], by_month[skipped:]
         self._skipped = skipped
         groups = sorted(self._groups(sums.groups, by_month), key=_order)
-        whole = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
+        totals = [sum(of_month.values(), Decimal(0)) for of_month in by_month]
         return CohortResult(
             group=self._group,
             groups=tuple(groups[: query.limit]),
             left_out=max(0, len(groups) - query.limit),
-            total=self._make_group(None, None, total, whole),
+            total=self._make_group(None, None, total, totals),
             unattributed=None
             if query.of_some_touches
             else self._make_group(None, None, _figures(sums.unattributed)),
@@ -305,19 +305,19 @@ class CohortBuilder:
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
         """Return the number of months before the first order or spend; 0 without any."""
-        spent = [place for place, of_month in enumerate(by_month) if any(of_month.values())]
-        return min([*spent, *(place - 1 for place in total)], default=0)
+        spent = [index for index, of_month in enumerate(by_month) if any(of_month.values())]
+        return min([*spent, *(index - 1 for index in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
         """Return the spend by key for each month; None is spend outside all groups."""
         of_months = self._spent.by_month()
-        known = self._group not in WITHOUT_SPEND
+        has_spend = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
         for month in self._months:
             spent = of_months.get(month, PeriodSpend([], self._spent.names))
-            keys = spent.by_key(self._group if known else None, self._keys)
+            keys = spent.by_key(self._group if has_spend else None, self._keys)
             money = {key: Decimal(figures[0]) / MILLIONTHS for key, figures in keys.items()}
-            by_month.append(money if known else {None: sum(money.values(), Decimal(0))})
+            by_month.append(money if has_spend else {None: sum(money.values(), Decimal(0))})
         return by_month
 
     def _groups(
@@ -327,16 +327,16 @@ class CohortBuilder:
         if group is None:
             return
         figures = _figures_by_key(group_sums)
-        names, known = self._spent.find_names(group), group not in WITHOUT_SPEND
+        names, has_spend = self._spent.find_names(group), group not in WITHOUT_SPEND
         only_spent = {key for of_month in by_month for key in of_month} - {None, *self._keys}
         for key in (*self._keys, *only_spent):
             number, label = self._keys.get(key, (None, names.get(key or "", key)))
-            spend = [of.get(key, Decimal(0)) if key else Decimal(0) for of in by_month]
+            spend = [month_sums.get(key, Decimal(0)) if key else Decimal(0) for month_sums in by_month]
             yield self._make_group(
                 key,
                 label,
                 figures.get(number, {}) if number is not None else {},
-                spend if known and self._has_own_spend(key) else None,
+                spend if has_spend and self._has_own_spend(key) else None,
             )
 
     def _has_own_spend(self, key: Key) -> bool:
@@ -348,16 +348,16 @@ class CohortBuilder:
         self, key: Key, label: str | None, figures: Figures, spend: Sequence[Decimal] | None = None
     ) -> CohortGroup:
         cohorts: list[Cohort] = []
-        for place, month in enumerate(self._months, self._skipped):
-            observed = self._seen - place
-            customers, revenue = figures.get(place + 1, ((), ()))
-            rest = (0,) * (observed - len(customers))
+        for index, month in enumerate(self._months, self._skipped):
+            observed = self._seen - index
+            customers, revenue = figures.get(index + 1, ((), ()))
+            padding = (0,) * (observed - len(customers))
             cohorts.append(
                 Cohort(
                     month,
-                    (*customers, *rest),
-                    tuple(map(as_money, (*revenue, *rest))),
-                    None if spend is None else plain(spend[place - self._skipped]),
+                    (*customers, *padding),
+                    tuple(map(as_money, (*revenue, *padding))),
+                    None if spend is None else plain(spend[index - self._skipped]),
                     self._cost_rate,
                     key,
                     label,
@@ -372,7 +372,7 @@ def _figures_by_key(group_sums: GroupSums) -> dict[int, Figures]:
     order = np.argsort(group_sums.keys[KEY], kind="stable")
     keys, starts = np.unique(group_sums.keys[KEY][order], return_index=True)
     parts = np.split(order, starts[1:])
-    return {key: _figures(group_sums, part) for key, part in zip(keys.tolist(), parts, strict=True)}
+    return {key: _figures(group_sums, sums) for key, sums in zip(keys.tolist(), parts, strict=True)}
 
 
 def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
@@ -380,12 +380,12 @@ def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
     figures: dict[int, tuple[list[int], list[int]]] = {}
     if not group_sums.groups:
         return figures
-    for at in (np.arange(group_sums.groups) if places is None else places).tolist():
-        of_month = figures.setdefault(int(group_sums.keys[ACQUIRED][at]), ([], []))
-        since = int(group_sums.keys[SINCE][at])
+    for index in (np.arange(group_sums.groups) if places is None else places).tolist():
+        of_month = figures.setdefault(int(group_sums.keys[ACQUIRED][index]), ([], []))
+        since = int(group_sums.keys[SINCE][index])
         for values, name in zip(of_month, (CUSTOMERS, REVENUE), strict=True):
             values.extend([0] * (since + 1 - len(values)))
-            values[since] = int(group_sums.sum(name)[at])
+            values[since] = int(group_sums.sum(name)[index])
     return figures
 
 

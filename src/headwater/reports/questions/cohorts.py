@@ -192,10 +192,10 @@ PARAMETERS = (
 )
 
 
-def read_cohort_query(query: Input, space: Space, now: datetime) -> CohortQuery:
+def read_cohort_query(query: Input, space: Space, current_time: datetime) -> CohortQuery:
     """Raise Invalid with every broken rule."""
-    span = read_span(query, space, now, PERIOD)
-    today = now.astimezone(space.zone).date()
+    span = read_span(query, space, current_time, PERIOD)
+    today = current_time.astimezone(space.zone).date()
     group = GROUP.read(query)
     cohort_query = CohortQuery(
         span.start.date().replace(day=1),
@@ -373,8 +373,8 @@ def cohorts_csv(report: CohortReport) -> bytes:
 
 def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[str | float | None]]:
     of_cohort = [getattr(cohort, name) for name in _OF_COHORT]
-    left = cohort.contribution or [None] * len(cohort.revenue)
-    months = zip(cohort.revenue, cohort.cumulative_revenue, left, cohort.customers, strict=True)
+    contribution = cohort.contribution or [None] * len(cohort.revenue)
+    months = zip(cohort.revenue, cohort.cumulative_revenue, contribution, cohort.customers, strict=True)
     for since, values in enumerate(months):
         complete = "true" if since < cohort.complete_months else "false"
         yield [cohort.month, *names, *of_cohort, since, complete, *values]
@@ -399,11 +399,11 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         days = (query.first, span.end.date())
         spent = await load_period_spend(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)
-        made = CohortBuilder(report, list_months(query.first, query.last), reader, keys, spent).make(
+        maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, spent).make(
             sums, query.today, observation.planned.plan.scope.fit
         )
         left_out = await load_left_out(reader, observation.planned)
-        return replace(made, left_out_money=left_out, left_out_spend=spent.left_out)
+        return replace(maker, left_out_money=left_out, left_out_spend=spent.left_out)
 
 
 async def _add_up(reader: ReportReader, observation: ObservationPlan, months: Step) -> CohortSums:
@@ -412,7 +412,7 @@ async def _add_up(reader: ReportReader, observation: ObservationPlan, months: St
         return CohortSums.join([])
     followed = await run_in_thread(follow, observed.firsts, observed.events, observed.customers, months)
     plan = observed.planned.plan
-    parts = await asyncio.gather(*(run_in_thread(add_up_cohorts, plan, each) for each in followed))
+    parts = await asyncio.gather(*(run_in_thread(add_up_cohorts, plan, cohort) for cohort in followed))
     return CohortSums.join(parts)
 
 

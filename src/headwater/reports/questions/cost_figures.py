@@ -37,13 +37,13 @@ class Credit:
     new_customer_revenue: Decimal = Decimal(0)
     """Revenue of first orders, net of refunds."""
 
-    def plus(self, other: Credit, sign: int = 1) -> Credit:
+    def plus(self, addend: Credit, sign: int = 1) -> Credit:
         """Return the sum, or with -1 the difference."""
         return Credit(
-            self.revenue + sign * other.revenue,
-            self.conversions + sign * other.conversions,
-            self.new_customers + sign * other.new_customers,
-            self.new_customer_revenue + sign * other.new_customer_revenue,
+            self.revenue + sign * addend.revenue,
+            self.conversions + sign * addend.conversions,
+            self.new_customers + sign * addend.new_customers,
+            self.new_customer_revenue + sign * addend.new_customer_revenue,
         )
 
     @classmethod
@@ -134,16 +134,16 @@ class CostFigures:
     def is_nothing(self) -> bool:
         return self.spent == NOTHING and self.credit == NO_CREDIT
 
-    def less(self, other: CostFigures) -> CostFigures:
+    def less(self, subtrahend: CostFigures) -> CostFigures:
         """Return the difference of the sums."""
-        spent = tuple(new - old for new, old in zip(self.spent, other.spent, strict=True))
-        credit = self.credit.plus(other.credit, -1)
+        spent = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
+        credit = self.credit.plus(subtrahend.credit, -1)
         return CostFigures(spent, credit, None, self.cost_rate, self.has_ratios)
 
-    def change(self, name: str, then: CostFigures) -> MeasureChange | None:
+    def change(self, name: str, previous: CostFigures) -> MeasureChange | None:
         """Return the change of a figure; None if either is missing."""
         new: Figure = getattr(self, name)
-        old: Figure = getattr(then, name)
+        old: Figure = getattr(previous, name)
         return None if new is None or old is None else change_between(new, old)
 
     @property
@@ -154,8 +154,8 @@ class CostFigures:
     def _spend(self) -> Fraction:
         return Fraction(self.spent[0], MILLIONTHS)
 
-    def _per_spend(self, part: Fraction) -> Decimal | None:
-        return rounded(part / self._spend) if self.has_ratios and self._spend else None
+    def _per_spend(self, numerator: Fraction) -> Decimal | None:
+        return rounded(numerator / self._spend) if self.has_ratios and self._spend else None
 
     def _divide_spend(self, count: Fraction) -> Decimal | None:
         return rounded(self._spend / count) if self.has_ratios and self._spend and count else None
@@ -202,7 +202,7 @@ def credit_queries(query: ReportQuery) -> CreditQueries:
     only = (*query.filters.only, _FIRST_ORDERS)
     of_new = replace(of_all, measures=MEASURES[:1], filters=replace(query.filters, only=only))
     groups = (*(group for group in query.group_by if group not in OF_TOUCHES), Group.PLATFORM)
-    paid, paid_new = (replace(each, group_by=groups, limit=ALL_ROWS) for each in (of_all, of_new))
+    paid, paid_new = (replace(query_, group_by=groups, limit=ALL_ROWS) for query_ in (of_all, of_new))
     return CreditQueries(of_all, of_new, paid, paid_new)
 
 

@@ -129,28 +129,28 @@ class ListedEvents:
     def join(cls, several: Sequence[Self]) -> ListedEvents:
         nothing = np.array([], dtype=np.int64)
         return ListedEvents(
-            np.concatenate([nothing, *(each.seconds for each in several)]),
-            np.concatenate([nothing, *(each.event_ids for each in several)]),
+            np.concatenate([nothing, *(piece_events.seconds for piece_events in several)]),
+            np.concatenate([nothing, *(piece_events.event_ids for piece_events in several)]),
         )
 
-    def nearest(self, at: Position | None, most: int) -> ListedEvents:
+    def nearest(self, position: Position | None, limit: int) -> ListedEvents:
         """Return at most `most` events next to a position, newest first; those before it if it goes
         backward.
         """
         seconds, event_ids = self.seconds, self.event_ids
-        backward = at is not None and at.backward
-        if at is not None:
-            second, event_id = at.key
+        backward = position is not None and position.backward
+        if position is not None:
+            second, event_id = position.key
             same = seconds == second
             newer = (seconds > second) | (same & (event_ids > event_id))
             older = (seconds < second) | (same & (event_ids < event_id))
             beyond = np.flatnonzero(newer if backward else older)
             seconds, event_ids = seconds[beyond], event_ids[beyond]
-        if len(seconds) > most:
-            extreme = _select_extreme(seconds, most, largest=not backward)
+        if len(seconds) > limit:
+            extreme = _select_extreme(seconds, limit, largest=not backward)
             seconds, event_ids = seconds[extreme], event_ids[extreme]
         newest_first = np.lexsort((event_ids, seconds))[::-1]
-        page = newest_first[-most:] if backward else newest_first[:most]
+        page = newest_first[-limit:] if backward else newest_first[:limit]
         return ListedEvents(seconds[page], event_ids[page])
 
 
@@ -173,9 +173,9 @@ class ListRequest:
 def list_batch(plan: Plan, request: ListRequest, paths: PathData) -> ListedBatch:
     """Sum up a batch, and return its next listed events."""
     events = ChosenEvents.of(plan.scope, paths)
-    listed = np.flatnonzero(_are_listed(events, request.credit))
+    chosen_indexes = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
-        events.paths[column][listed].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
+        events.paths[column][chosen_indexes].astype(np.int64) for column in (Column.SECONDS, Column.EVENT_IDS)
     )
     nearest = ListedEvents(seconds, event_ids).nearest(request.at, request.most)
     return ListedBatch(add_up_events(plan, events), nearest)
@@ -185,9 +185,9 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
     if credit is CreditFilter.ALL:
         return np.ones(events.count, dtype=np.bool_)
     if credit is CreditFilter.TOUCHED:
-        listed = np.zeros(events.count, dtype=np.bool_)
-        listed[events.touched.pairs.events] = True
-        return listed
+        is_listed = np.zeros(events.count, dtype=np.bool_)
+        is_listed[events.touched.pairs.events] = True
+        return is_listed
     statuses = _get_credit(events).statuses
     if credit is CreditFilter.CREDITED:
         return statuses == COUNTS
@@ -233,9 +233,9 @@ class SharesByEvent:
         """Return the share of each listed touch; 0 if it has no credit."""
         size = self.paths.touches
         of_pairs = credited.credited.events * size + credited.credited.touches
-        listed = self._pairs.events * size + self._pairs.touches
-        places, credited_too = find_positions(of_pairs, listed)
-        placed = np.zeros(len(listed), dtype=np.int64)
+        listed_keys = self._pairs.events * size + self._pairs.touches
+        places, credited_too = find_positions(of_pairs, listed_keys)
+        placed = np.zeros(len(listed_keys), dtype=np.int64)
         placed[credited_too] = shares[places[credited_too]]
         return placed
 
@@ -245,11 +245,11 @@ def _get_credit(events: ChosenEvents) -> ModelCredit:
     return events.credit(model)
 
 
-def _select_extreme(seconds: IntArray, most: int, *, largest: bool) -> IntArray:
+def _select_extreme(seconds: IntArray, limit: int, *, largest: bool) -> IntArray:
     """Return the indexes of the `most` largest or smallest values, and of ties with the last."""
     if largest:
-        return np.flatnonzero(seconds >= np.partition(seconds, -most)[-most])
-    return np.flatnonzero(seconds <= np.partition(seconds, most - 1)[most - 1])
+        return np.flatnonzero(seconds >= np.partition(seconds, -limit)[-limit])
+    return np.flatnonzero(seconds <= np.partition(seconds, limit - 1)[limit - 1])
 
 
 queries = Queries(__name__, "credits.sql")
@@ -278,11 +278,11 @@ class CreditRowReader:
     async def rows(self) -> dict[int, EventCredit]:
         """Return the rows by event id."""
         shares = [self._shares.of(event) for event in range(self._paths.events)]
-        listed = [_trim_path(each) for each in shares]
-        tags = await self._tags([each.touches for each in listed])
+        listed_shares = [_trim_path(event_shares) for event_shares in shares]
+        tags = await self._tags([event_shares.touches for event_shares in listed_shares])
         details = await self._details()
         return {
-            event_id: self._row(event, details[event_id], shares[event], listed[event], tags)
+            event_id: self._row(event, details[event_id], shares[event], listed_shares[event], tags)
             for event, event_id in enumerate(self._paths[Column.EVENT_IDS].tolist())
         }
 
@@ -291,7 +291,7 @@ class CreditRowReader:
         event: int,
         details: _Details,
         shares: TouchShares,
-        listed: TouchShares,
+        touch_shares: TouchShares,
         tags: Mapping[int, TouchTags],
     ) -> EventCredit:
         paths = self._paths
@@ -313,22 +313,22 @@ class CreditRowReader:
             credited_events=Fraction(int(shares.of_event.sum()), self._shares.unit),
             credited_revenue=as_money(int(shares.of_amount.sum())),
             reason=self._shares.reason(event),
-            touches=tuple(self._touches(listed, tags)),
-            left_out=len(shares.touches) - len(listed.touches),
+            touches=tuple(self._touches(touch_shares, tags)),
+            left_out=len(shares.touches) - len(touch_shares.touches),
         )
 
     def _touches(self, shares: TouchShares, tags: Mapping[int, TouchTags]) -> Iterator[TouchCredit]:
         columns = (Column.TOUCH_SECONDS, Column.SOURCES, Column.TAG_SETS)
         values = [self._paths[column][shares.touches] for column in columns]
         for touch in zip(*values, shares.of_event, shares.of_amount, strict=True):
-            second, source_id, tag_set, part, amount = map(int, touch)
+            second, source_id, tag_set, units, amount = map(int, touch)
             source = self._reader.space.sources.get_name(source_id)
             yield TouchCredit(
                 datetime.fromtimestamp(second, UTC),
                 source,
                 find_channel(source),
                 tags.get(tag_set, TouchTags()),
-                Fraction(part, self._shares.unit),
+                Fraction(units, self._shares.unit),
                 as_money(amount),
             )
 
@@ -350,8 +350,10 @@ def _trim_path(shares: TouchShares) -> TouchShares:
     count = len(shares.touches)
     if count <= 2 * MOST_PER_END:
         return shares
-    kept = np.r_[0:MOST_PER_END, count - MOST_PER_END : count]
-    return TouchShares(shares.touches[kept], shares.of_event[kept], shares.of_amount[kept])
+    end_indexes = np.r_[0:MOST_PER_END, count - MOST_PER_END : count]
+    return TouchShares(
+        shares.touches[end_indexes], shares.of_event[end_indexes], shares.of_amount[end_indexes]
+    )
 
 
 def _read_amount(stored: int) -> Decimal | None:

@@ -138,7 +138,7 @@ ACQUIRED_BY = ListParameter(
 def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
     """Read the cohort filter; None means any customer."""
     month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
-    only = tuple(each for each in by if isinstance(each, KeyCondition))
+    only = tuple(column for column in by if isinstance(column, KeyCondition))
     refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
     if by and month is None:
         query.refuse(ACQUIRED_BY.name, f"needs {ACQUIRED.name}.")
@@ -274,16 +274,16 @@ def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
     return Cursors(signing_key, space_id, "/reports/credits", selection)
 
 
-def read_credits_query(query: Input, space: Space, cursors: Cursors, now: datetime) -> CreditsQuery:
+def read_credits_query(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> CreditsQuery:
     """Raise Invalid with every broken rule."""
-    span, credit = read_span(query, space, now), CREDIT.read(query)
+    span, credit = read_span(query, space, current_time), CREDIT.read(query)
     credits_query = CreditsQuery(
         start=span.start,
         end=span.end,
         model=MODEL.read(query) or DEFAULT_MODEL,
         window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
-        filters=read_filters(query, space, now),
+        filters=read_filters(query, space, current_time),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         acquired=read_acquisition(query, space.sources),
         credit=None if credit is None else CreditFilter(credit),
@@ -446,8 +446,8 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
         (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
         work = partial(list_batch, planned.plan, request)
-        read = path_reader(reader, [planned.plan])
-        batches = [batch async for batch in reader.batches(read, planned.days, work)]
+        paths_reader = path_reader(reader, [planned.plan])
+        batches = [batch async for batch in reader.batches(paths_reader, planned.days, work)]
         sums = await run_in_thread(
             PeriodSums.join, query.report, planned.period, [batch.sums for batch in batches]
         )
@@ -455,7 +455,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
         page = _page(query, events.nearest(request.at, request.most))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
         await reader.bound_time()
-        paths = await reader.in_one_currency(await read.read_live(event_ids))
+        paths = await reader.in_one_currency(await paths_reader.read_live(event_ids))
         paths = planned.plan.scope.kinds.without_other_amounts(paths)
         shares = await run_in_thread(SharesByEvent, planned.plan, paths, query.listed)
         rows = await CreditRowReader(reader, shares).rows()

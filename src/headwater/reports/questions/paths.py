@@ -157,11 +157,11 @@ OF_REPORTS = (
 PARAMETERS = (GROUP, *OF_REPORTS, LIMIT)
 
 
-def read_paths_query(query: Input, space: Space, now: datetime) -> PathsQuery:
+def read_paths_query(query: Input, space: Space, current_time: datetime) -> PathsQuery:
     """Raise Invalid with every broken rule."""
-    span = read_span(query, space, now)
+    span = read_span(query, space, current_time)
     only = read_keys(query, ONLY_EVENTS, space.sources)
-    filters = replace(read_event_filters(query, space, now), only=only)
+    filters = replace(read_event_filters(query, space, current_time), only=only)
     paths_query = PathsQuery(
         start=span.start,
         end=span.end,
@@ -226,8 +226,8 @@ async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQue
         rows=[[list(path.steps), path.more, *_numbers(figures)] for path, figures in report.paths],
         left_out=report.left_out,
         totals=PathTotals(*_numbers(report.total)),
-        touches=_table(["touches"], (([name], of) for name, of in report.touches.items())),
-        days=_table(["days"], (([name], of) for name, of in report.days.items())),
+        touches=_table(["touches"], (([name], figures) for name, figures in report.touches.items())),
+        days=_table(["days"], (([name], figures) for name, figures in report.days.items())),
         first_and_last=_table(["first", "last"], report.first_and_last.items()),
         event_names=dict(report.event_counts),
         period=format_span(report.span),
@@ -308,10 +308,10 @@ def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS
 
 def _reached(filters: Filters) -> Filters:
     """Limit filters to events with a touch in the window."""
-    wanted = {each.key for each in filters.only if each.group is Group.TOUCH_RANGE}
-    ranges = [name for name in TOUCHES if not wanted or name in wanted] or [_NEVER]
-    others = (each for each in filters.only if each.group is not Group.TOUCH_RANGE)
-    only = (*others, *(KeyCondition(Group.TOUCH_RANGE, name) for name in ranges))
+    keys = {condition.key for condition in filters.only if condition.group is Group.TOUCH_RANGE}
+    ranges = [name for name in TOUCHES if not keys or name in keys] or [_NEVER]
+    other_conditions = (condition for condition in filters.only if condition.group is not Group.TOUCH_RANGE)
+    only = (*other_conditions, *(KeyCondition(Group.TOUCH_RANGE, name) for name in ranges))
     return replace(filters, only=only)
 
 

@@ -44,7 +44,7 @@ class PeriodSpend:
     @property
     def platforms(self) -> set[Key]:
         """Platforms with spend."""
-        return {part.row.owner for part in self.pieces if part.row.figures[0]} - {None}
+        return {spend_part.row.owner for spend_part in self.pieces if spend_part.row.figures[0]} - {None}
 
     def unsplit(self, group: Group | None) -> set[str]:
         """Return the platforms whose spend can't be assigned to one source."""
@@ -59,26 +59,26 @@ class PeriodSpend:
     def find_names(self, group: Group | None) -> Mapping[str, str]:
         return _UNNAMED if group is None else self.names.get(group, _UNNAMED)
 
-    def by_key(self, group: Group | None, listed: Collection[Key]) -> dict[Key, Figures]:
+    def by_key(self, group: Group | None, listed_keys: Collection[Key]) -> dict[Key, Figures]:
         """Return sums by key. Spend of an id is added to its name if touches are listed under the name
         only.
         """
         by_key: dict[Key, Figures] = {}
-        for part in self.pieces:
-            key = name_key(group, part)
-            by_key[key] = plus(by_key.get(key, NOTHING), part.row.figures)
+        for spend_part in self.pieces:
+            key = name_key(group, spend_part)
+            by_key[key] = plus(by_key.get(key, NOTHING), spend_part.row.figures)
         names = self.find_names(group)
-        for key in [key for key in by_key if key not in listed]:
+        for key in [key for key in by_key if key not in listed_keys]:
             name = names.get(key or "")
-            if name is not None and name in listed:
+            if name is not None and name in listed_keys:
                 by_key[name] = plus(by_key.get(name, NOTHING), by_key.pop(key))
         return by_key
 
     def by_month(self) -> Mapping[date, PeriodSpend]:
         """Return the spend of each month with any, by its first day."""
         parts: dict[date, list[SpendPart]] = {}
-        for part in self.pieces:
-            parts.setdefault(part.row.date.replace(day=1), []).append(part)
+        for spend_part in self.pieces:
+            parts.setdefault(spend_part.row.date.replace(day=1), []).append(spend_part)
         return {month: PeriodSpend(of_month, self.names) for month, of_month in parts.items()}
 
 
@@ -92,9 +92,11 @@ async def load_period_spend(
     """Load the spend of some days that meets key filters, each part at the rate of its day."""
     parts = await read_parts(connection, space_id, *days)
     names = await fetch_part_names(connection, space_id, parts)
-    selected = [part for part in parts if meets_filters(part, only, names)]
+    selected = [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
     exchange = await load_exchange(connection, space_id, currency, selected)
-    return PeriodSpend([exchange.convert(part) for part in selected], names, exchange.left_out(selected))
+    return PeriodSpend(
+        [exchange.convert(spend_part) for spend_part in selected], names, exchange.left_out(selected)
+    )
 
 
 async def fetch_part_names(
@@ -102,14 +104,14 @@ async def fetch_part_names(
 ) -> Mapping[Group, Mapping[str, str]]:
     names: dict[Group, Mapping[str, str]] = {}
     for group, depth in _DEPTH.items():
-        ids = {part.row.path[depth] for part in parts if len(part.row.path) > depth}
+        ids = {spend_part.row.path[depth] for spend_part in parts if len(spend_part.row.path) > depth}
         names[group] = await fetch_names(connection, space_id, str(group), ids) if ids else {}
     return names
 
 
-def name_key(group: Group | None, part: SpendPart) -> Key:
+def name_key(group: Group | None, spend_part: SpendPart) -> Key:
     """Return the report key of a part of spend, or None."""
-    row = part.row
+    row = spend_part.row
     match group:
         case Group.PLATFORM:
             return row.owner
@@ -140,7 +142,7 @@ def _first_day(group: Group | None, day: date) -> date:
 
 
 def meets_filters(
-    part: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
+    spend_part: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
     """Return whether a part meets key filters by id or name."""
     keys_by_group: dict[Group, set[Key]] = {}
@@ -149,7 +151,7 @@ def meets_filters(
             continue
         keys_by_group.setdefault(condition.group, set()).add(condition.key)
     for group, keys in keys_by_group.items():
-        key = name_key(group, part)
+        key = name_key(group, spend_part)
         if keys.isdisjoint({key, names.get(group, _UNNAMED).get(key or "", key)}):
             return False
     return True
@@ -166,8 +168,8 @@ class SpendExchange:
         """Return the spend without an exchange rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
-        for part in parts:
-            row = part.row
+        for spend_part in parts:
+            row = spend_part.row
             if self.rates.get((row.currency, row.date), _SAME) is None:
                 days.setdefault(row.currency, set()).add(row.date)
                 amounts[row.currency] = amounts.get(row.currency, 0) + row.figures[0]
@@ -178,17 +180,17 @@ class SpendExchange:
             for currency in sorted(days)
         )
 
-    def convert(self, part: SpendPart) -> SpendPart:
+    def convert(self, spend_part: SpendPart) -> SpendPart:
         """Convert a part; to 0 without a rate."""
-        if part.row.currency == self.target:
-            return part
-        rate = self.rates.get((part.row.currency, part.row.date))
-        amount, impressions, clicks, conversions, revenue = part.row.figures
+        if spend_part.row.currency == self.target:
+            return spend_part
+        rate = self.rates.get((spend_part.row.currency, spend_part.row.date))
+        amount, impressions, clicks, conversions, revenue = spend_part.row.figures
         amount, revenue = (
             0 if rate is None else convert(money, rate, _HUNDREDTH) for money in (amount, revenue)
         )
         figures = (amount, impressions, clicks, conversions, revenue)
-        return SpendPart(part.row._replace(figures=figures), part.is_remainder)
+        return SpendPart(spend_part.row._replace(figures=figures), spend_part.is_remainder)
 
 
 async def load_exchange(
@@ -196,18 +198,18 @@ async def load_exchange(
     space_id: int,
     target: str,
     parts: Iterable[SpendPart],
-    at: RatePoint | None = None,
+    point: RatePoint | None = None,
 ) -> SpendExchange:
     """Load the exchange rates of each part's day, current or at a point."""
-    foreign = {(part.row.currency, part.row.date) for part in parts}
+    foreign = {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
     foreign = {(currency, day) for currency, day in foreign if currency != target}
     currencies = {currency for currency, _ in foreign} | {target}
-    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, at)
+    table = await load_rates(connection, space_id, {day for _, day in foreign}, currencies, point)
     return SpendExchange(target, {pair: table.rate(pair[1], pair[0], target) for pair in foreign})
 
 
-def plus(some: Figures, others: Figures) -> Figures:
-    return tuple(a + b for a, b in zip(some, others, strict=True))
+def plus(some: Figures, addend: Figures) -> Figures:
+    return tuple(a + b for a, b in zip(some, addend, strict=True))
 
 
 def add_up_all(several: Iterable[Figures]) -> Figures:

@@ -120,9 +120,9 @@ PARAMETERS = (
 )
 
 
-def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+def read_report_query(query: Input, space: Space, current_time: datetime) -> ReportQuery:
     """Raise Invalid with every broken rule."""
-    period = read_report_period(query, space, now)
+    period = read_report_period(query, space, current_time)
     measures = tuple(Measure(name) for name in MEASURES.read(query))
     groups = _read_groups(query, measures)
     by = _read_order(query, measures, groups)
@@ -136,14 +136,14 @@ def read_report_query(query: Input, space: Space, now: datetime) -> ReportQuery:
         models=_read_models(query),
         window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
-        filters=read_filters(query, space, now),
+        filters=read_filters(query, space, current_time),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0,
         currency=CURRENCY.read(query),
         order_by=by,
         descending=by not in groups,
-        complete_on=now.astimezone(space.zone).date() if COMPLETENESS.read(query) else None,
+        complete_on=current_time.astimezone(space.zone).date() if COMPLETENESS.read(query) else None,
         fit=FIT.read(query),
     )
     query.finish()
@@ -361,10 +361,10 @@ def _name_figures(query: ReportQuery, report: ReportResult, row: ReportRow) -> d
     return dict(zip(names, _figures(report, query, row), strict=True))
 
 
-def _unattributed(query: ReportQuery, part: Unattributed | None) -> dict[str, Any] | None:
-    return part and {
-        **_by_measure(query, part.row),
-        "reasons": {str(reason): _by_measure(query, row) for reason, row in part.reasons.items()},
+def _unattributed(query: ReportQuery, unattributed: Unattributed | None) -> dict[str, Any] | None:
+    return unattributed and {
+        **_by_measure(query, unattributed.row),
+        "reasons": {str(reason): _by_measure(query, row) for reason, row in unattributed.reasons.items()},
     }
 
 

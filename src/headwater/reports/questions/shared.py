@@ -100,19 +100,19 @@ LIMIT = Parameter(
 )
 
 
-def read_filters(query: Input, space: Space, now: datetime) -> Filters:
+def read_filters(query: Input, space: Space, current_time: datetime) -> Filters:
     """Read the conditions on events and on touches whose credit counts."""
     return replace(
-        read_event_filters(query, space, now),
+        read_event_filters(query, space, current_time),
         sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
         campaign=CAMPAIGN.read(query),
         only=read_keys(query, ONLY, space.sources),
     )
 
 
-def read_event_filters(query: Input, space: Space, now: datetime) -> Filters:
+def read_event_filters(query: Input, space: Space, current_time: datetime) -> Filters:
     """Read the conditions on events, except those on keys."""
-    clock = filters.DateContext(space.zone, now.astimezone(space.zone).date())
+    clock = filters.DateContext(space.zone, current_time.astimezone(space.zone).date())
     return Filters(
         EVENT_NAMES_PARAMETER.read(query),
         filters.read_conditions(query, space.field_labels, clock),
@@ -129,16 +129,18 @@ class ReadPeriod(NamedTuple):
     """The calendar unit in progress, if the words name one."""
 
 
-def read_span(query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD) -> DateTimeSpan:
-    return read_report_period(query, space, now, period).span
+def read_span(
+    query: Input, space: Space, current_time: datetime, period: Parameter[str] = PERIOD
+) -> DateTimeSpan:
+    return read_report_period(query, space, current_time, period).span
 
 
 def read_report_period(
-    query: Input, space: Space, now: datetime, period: Parameter[str] = PERIOD
+    query: Input, space: Space, current_time: datetime, period: Parameter[str] = PERIOD
 ) -> ReadPeriod:
     """Read a period from words or dates."""
-    local = now.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
-    today = now.astimezone(space.zone).date()
+    local = current_time.astimezone(space.zone).replace(tzinfo=None, microsecond=0)
+    today = current_time.astimezone(space.zone).date()
     dated = any(query.single(date.name) is not None for date in TIME.parameters)
     usual = period.default or DEFAULT_PERIOD
     dates = read_period(query, period, today, dated=dated, default=usual)

@@ -165,7 +165,9 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     periods = _periods(query)
     queries = [credit_queries(period) for period in periods]
     reports = await query_reports(
-        connection, space_id, [each for period_queries in queries for each in period_queries.all]
+        connection,
+        space_id,
+        [credit_query for period_queries in queries for credit_query in period_queries.all],
     )
     if any(report.left_out for report in reports):
         raise ReportTooLarge
@@ -179,10 +181,12 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
         credit = await _load_credit(connection, space_id, period_queries, answers, spent.platforms)
         report = _join(period, answers[0], credit, spent, space.sources)
         period_reports.append(report.at_cost_rate(space.cost_rate))
-    now, *before = period_reports
+    current, *before = period_reports
     if before:
-        now = _compared(now, before[0], query, space.zone)
-    return replace(now, rows=now.rows[: query.limit], left_out=max(0, len(now.rows) - query.limit))
+        current = _compared(current, before[0], query, space.zone)
+    return replace(
+        current, rows=current.rows[: query.limit], left_out=max(0, len(current.rows) - query.limit)
+    )
 
 
 async def _load_credit(
@@ -217,18 +221,18 @@ def _join(
     query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: PeriodSpend, sources: SourceNames
 ) -> CostReport:
     group = query.group_by[0] if query.group_by else None
-    listed = {key.value: key.label for key in credit.listed}
-    by_key = spent.by_key(group, listed)
-    whole = add_up_all(by_key.values())
+    labels = {key.value: key.label for key in credit.listed}
+    by_key = spent.by_key(group, labels)
+    total = add_up_all(by_key.values())
     nowhere = NOTHING if group is None else by_key.pop(None, NOTHING)
     unsplit = spent.unsplit(group)
     names = spent.find_names(group)
-    keys = {**listed, **{key: names.get(key or "", key) for key in by_key}} if group else {}
+    keys = {**labels, **{key: names.get(key or "", key) for key in by_key}} if group else {}
     problem = spend_problem(query.filters.only, sources)
     rows = [
         CostRow(
             key,
-            listed.get(key) or label,
+            labels.get(key) or label,
             CostFigures(
                 by_key.get(key, NOTHING),
                 credit.at(key),
@@ -244,8 +248,8 @@ def _join(
         group,
         tuple(sorted(rows, key=_order)),
         0,
-        CostFigures(whole, credit.total, paid, has_ratios=has_ratios),
-        CostFigures(whole, paid, has_ratios=has_ratios),
+        CostFigures(total, credit.total, paid, has_ratios=has_ratios),
+        CostFigures(total, paid, has_ratios=has_ratios),
         CostFigures(nowhere, has_ratios=has_ratios),
         report.span,
         report.timezone,
@@ -265,32 +269,37 @@ def _find_platform(group: Group | None, key: Key, sources: SourceNames) -> str |
     return sources.find_platform(key) if group is Group.SOURCE and key else None
 
 
-def _compared(now: CostReport, then: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
+def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
     """Add the compared figures to the rows with the same key or the corresponding time bucket. A key without
     a compared row is compared with zeros; nothing is compared with a period before the Space's first event.
     """
-    if not then.began:
-        return replace(now, compared=then, rows=tuple(now.rows))
-    figures = {row.key: row.figures for row in then.rows}
-    nothing = CostFigures(cost_rate=then.cost_rate)
-    keys = _counterparts(now, then, query.compare, zone)
+    if not previous.began:
+        return replace(current, compared=previous, rows=tuple(current.rows))
+    figures = {row.key: row.figures for row in previous.rows}
+    nothing = CostFigures(cost_rate=previous.cost_rate)
+    keys = _counterparts(current, previous, query.compare, zone)
     rows = tuple(
         replace(row, compared=figures.get(keys[row.key], nothing)) if row.key in keys else row
-        for row in now.rows
+        for row in current.rows
     )
-    return replace(now, rows=rows, compared=then)
+    return replace(current, rows=rows, compared=previous)
 
 
-def _counterparts(now: CostReport, then: CostReport, compare: Comparison, zone: ZoneInfo) -> dict[Key, Key]:
+def _counterparts(
+    current: CostReport, previous: CostReport, compare: Comparison, zone: ZoneInfo
+) -> dict[Key, Key]:
     """Return the compared key of each row; time buckets may have none."""
-    group = now.group
+    group = current.group
     if group is None or group not in SHORTEST:
-        return {row.key: row.key for row in now.rows}
-    steps, others = (cut(report.span, group, zone) for report in (now, then))
+        return {row.key: row.key for row in current.rows}
+    steps, other_buckets = (cut(report.span, group, zone) for report in (current, previous))
     places = {
-        day: counterpart(place, compare, steps, others) for place, day in enumerate(steps.days, start=1)
+        day: counterpart(index, compare, steps, other_buckets)
+        for index, day in enumerate(steps.days, start=1)
     }
-    return {f"{day}": f"{others.days[place - 1]}" for day, place in places.items() if place is not None}
+    return {
+        f"{day}": f"{other_buckets.days[index - 1]}" for day, index in places.items() if index is not None
+    }
 
 
 def _order(row: CostRow) -> tuple[int, Decimal, str]:
@@ -337,9 +346,9 @@ FIGURES = (
 _IN_ALL_DIGITS = {"spend", "contribution", "platform_conversions", "platform_revenue"}
 
 
-def read_spend_query(query: Input, space: Space, now: datetime) -> ReportQuery:
+def read_spend_query(query: Input, space: Space, current_time: datetime) -> ReportQuery:
     """Raise Invalid with every broken rule."""
-    period = read_report_period(query, space, now)
+    period = read_report_period(query, space, current_time)
     group = GROUP.read(query)
     report_query = ReportQuery(
         start=period.span.start,
@@ -406,7 +415,7 @@ async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQu
 
 
 def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
-    then = report.comparable
+    previous = report.comparable
     return AdSpendReport(
         columns=_columns(report),
         rows=[
@@ -414,9 +423,9 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
             for row in report.rows
         ],
         left_out=report.left_out,
-        totals=_name_figures(report, report.total, then and then.total),
-        with_spend=_name_figures(report, report.with_spend, then and then.with_spend),
-        unmatched=_name_figures(report, report.without_place, then and then.without_place),
+        totals=_name_figures(report, report.total, previous and previous.total),
+        with_spend=_name_figures(report, report.with_spend, previous and previous.with_spend),
+        unmatched=_name_figures(report, report.without_place, previous and previous.without_place),
         period=format_span(report.span),
         compared_period=report.compared and format_span(report.compared.span),
         not_compared=explain_uncompared(report.comparable is not None or report.compared is None),
@@ -428,8 +437,8 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
         currency=report.currency,
         left_out_money=describe_left_out(report.left_out_money),
         left_out_spend=describe_left_out_spend(report.left_out_spend),
-        compared_left_out_money=then and describe_left_out(then.left_out_money),
-        compared_left_out_spend=then and describe_left_out_spend(then.left_out_spend),
+        compared_left_out_money=previous and describe_left_out(previous.left_out_money),
+        compared_left_out_spend=previous and describe_left_out_spend(previous.left_out_spend),
         cost_rate=None if report.cost_rate is None else float(report.cost_rate),
         attribution_model=query.models[0],
         attribution_window=query.window_days,
@@ -442,8 +451,10 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
 def spend_csv(report: AdSpendReport) -> bytes:
     """Return rows as CSV, unmatched spend last; without a group, the totals."""
     is_grouped = len(report.columns) > len(report.totals)
-    rest = ["", "unmatched", *report.unmatched.values()]
-    return write_csv(report.columns, [*report.rows, rest] if is_grouped else [[*report.totals.values()]])
+    unmatched_row = ["", "unmatched", *report.unmatched.values()]
+    return write_csv(
+        report.columns, [*report.rows, unmatched_row] if is_grouped else [[*report.totals.values()]]
+    )
 
 
 def _columns(report: CostReport) -> list[str]:
@@ -457,14 +468,16 @@ def _figure_columns(report: CostReport) -> list[str]:
     return [f"{name}{end}" for name in FIGURES for end in ("", "_before", "_change")]
 
 
-def _row_values(report: CostReport, now: CostFigures, then: CostFigures | None) -> Iterator[float | None]:
+def _row_values(
+    report: CostReport, current: CostFigures, previous: CostFigures | None
+) -> Iterator[float | None]:
     """Yield the figures of a row, each followed by its compared figure and change."""
-    before = _values(then) if then is not None else [None] * len(FIGURES)
-    for name, figure, compared in zip(FIGURES, _values(now), before, strict=True):
+    before = _values(previous) if previous is not None else [None] * len(FIGURES)
+    for name, figure, compared in zip(FIGURES, _values(current), before, strict=True):
         yield figure
         if report.compared is not None:
             yield compared
-            change = None if then is None else now.change(name, then)
+            change = None if previous is None else current.change(name, previous)
             yield None if change is None else number(change.ratio)
 
 
@@ -477,5 +490,7 @@ def spend_number(name: str, figure: Figure) -> float | None:
     return float(figure) if name in _IN_ALL_DIGITS and figure is not None else number(figure)
 
 
-def _name_figures(report: CostReport, now: CostFigures, then: CostFigures | None) -> dict[str, float | None]:
-    return dict(zip(_figure_columns(report), _row_values(report, now, then), strict=True))
+def _name_figures(
+    report: CostReport, current: CostFigures, previous: CostFigures | None
+) -> dict[str, float | None]:
+    return dict(zip(_figure_columns(report), _row_values(report, current, previous), strict=True))

@@ -106,7 +106,9 @@ def build_link(address: str, parts: LinkParts) -> str:
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
     path, _, query = page.partition("?")
-    existing = [part for part in query.split("&") if part and read_name(part) not in SET_BY_LINKS]
+    existing = [
+        parameter for parameter in query.split("&") if parameter and read_name(parameter) not in SET_BY_LINKS
+    ]
     new = [f"{name}={quote(value, safe=_MACROS)}" for name, value in list_parameters(parts).items()]
     return f"{path}?{'&'.join([*existing, *new])}{hash_sign}{fragment}"
 

@@ -45,13 +45,13 @@ async def take_attempt(
     """
     digest = _digest(action, subject)
     (times,) = await fetch_one(connection, queries["hold"], {"subject": digest})
-    (now,) = await fetch_one(connection, queries["clock"])
+    (current_time,) = await fetch_one(connection, queries["clock"])
     window = timedelta(seconds=window_seconds)
-    counted = [moment for moment in times if moment > now - window]
-    wait = seconds_to_wait(counted, now, limit, window, slowing=slowing)
+    counted = [moment for moment in times if moment > current_time - window]
+    wait = seconds_to_wait(counted, current_time, limit, window, slowing=slowing)
     if wait > 0:
         return AttemptVerdict(admitted=False, retry_after=math.ceil(wait))
-    values = {"subject": digest, "taken_at": [*counted, now], "expires_at": now + window}
+    values = {"subject": digest, "taken_at": [*counted, current_time], "expires_at": current_time + window}
     await connection.execute(queries["put"], values)
     return AttemptVerdict(admitted=True)
 
@@ -65,14 +65,14 @@ async def tidy_attempts(connection: AsyncConnection) -> None:
 
 
 def seconds_to_wait(
-    counted: Sequence[datetime], now: datetime, limit: int, window: timedelta, *, slowing: bool
+    counted: Sequence[datetime], current_time: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
     """Return the seconds until the next attempt is allowed. `counted` is ordered oldest first."""
     if len(counted) >= limit:
-        return max((counted[len(counted) - limit] + window - now).total_seconds(), 0.001)
+        return max((counted[len(counted) - limit] + window - current_time).total_seconds(), 0.001)
     if slowing and len(counted) > FREE:
         delay = 2.0 ** (len(counted) - FREE - 1)
-        return (counted[-1] - now).total_seconds() + delay
+        return (counted[-1] - current_time).total_seconds() + delay
     return 0.0
 
 

@@ -29,8 +29,8 @@ Kind = Literal["oauth", "personal"]
 
 
 class TooManyTokens(Conflict):
-    def __init__(self, holder: str = "The Space has", most: int = MAX_TOKENS) -> None:
-        super().__init__(f"{holder} {most} tokens, the maximum: revoke one first.")
+    def __init__(self, holder: str = "The Space has", limit: int = MAX_TOKENS) -> None:
+        super().__init__(f"{holder} {limit} tokens, the maximum: revoke one first.")
 
 
 @dataclass(frozen=True)

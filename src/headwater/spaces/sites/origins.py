@@ -44,11 +44,11 @@ def parse_origin(text: str) -> str:
     """
     if text.strip() == OPAQUE:
         return OPAQUE
-    scheme, separator, rest = text.strip().partition("://")
+    scheme, separator, remainder = text.strip().partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _DEFAULT_PORTS:
         raise ValueError(f"must begin with http:// or https://, {FORMS}")
-    authority, _, path = rest.partition("/")
+    authority, _, path = remainder.partition("/")
     if path or re.search(r"[?#@\\]", authority):
         raise ValueError(f"must be an origin without a path, query or user, {FORMS}")
     match = _AUTHORITY.fullmatch(authority)
@@ -100,12 +100,12 @@ def _pasted_origin(address: str) -> str:
     quote = f"“{address[:LONGEST_QUOTE]}{'…' if len(address) > LONGEST_QUOTE else ''}”"
     if address == OPAQUE:
         return OPAQUE
-    scheme, separator, rest = address.partition("://")
+    scheme, separator, remainder = address.partition("://")
     is_local = not separator and scheme.startswith(("localhost", "127.0.0.1", "[::1]"))
     if not separator:
-        rest = scheme.removeprefix("//")
+        remainder = scheme.removeprefix("//")
         scheme = "http" if is_local else "https"
-    authority = _END_OF_AUTHORITY.split(rest, maxsplit=1)[0]
+    authority = _END_OF_AUTHORITY.split(remainder, maxsplit=1)[0]
     if "@" in authority:
         raise ValueError(f"{quote} has an @: enter the address of the shop's pages, {FORMS}.")
     if not (separator or is_local or "." in authority):
@@ -138,7 +138,7 @@ def covering_origins(origin: str) -> list[str]:
     scheme, _, authority = origin.partition("://")
     labels = authority.split(".", MOST_LABELS)
     above = [".".join(labels[count:]) for count in range(1, len(labels))]
-    return [origin, *(f"{scheme}://*.{each}" for each in above)]
+    return [origin, *(f"{scheme}://*.{parent}" for parent in above)]
 
 
 @lru_cache(maxsize=4096)

@@ -37,25 +37,29 @@ class Signature:
     digest: str
 
     def check(
-        self, email: str | None, tracking_id: str | None, known: tuple[SigningSecret, ...], now: float
+        self,
+        email: str | None,
+        tracking_id: str | None,
+        secrets: tuple[SigningSecret, ...],
+        current_time: float,
     ) -> None:
         """Raise ValueError, completing the sentence "The signature …", unless one of a site's secrets signed
         these identifiers in time; WrongTimeError for the time alone.
         """
         if not (email or tracking_id):
             raise ValueError("must contain an email or a tracking_id.")
-        if not known:
+        if not secrets:
             raise ValueError("cannot be checked: the site has no signing secret.")
         expected = [
             sign(secret.secret, self.signed_at, email, tracking_id)
-            for secret in known
-            if secret.until is None or now < secret.until
+            for secret in secrets
+            if secret.until is None or current_time < secret.until
         ]
         digest = self.digest.lower().encode()
         matches = [hmac.compare_digest(digest, text.encode()) for text in expected]
         if not any(matches):
             raise ValueError("does not match the email, the tracking_id and signed_at.")
-        age = now - int(self.signed_at)
+        age = current_time - int(self.signed_at)
         if age > MAX_AGE:
             raise WrongTimeError(f"is more than {MAX_AGE // 3600} hours old.")
         if age < -LEEWAY:

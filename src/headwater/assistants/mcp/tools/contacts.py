@@ -69,12 +69,12 @@ _INCLUDED = (parameters.TRK_TOKENS, parameters.ALL_EMAILS, parameters.CUSTOM_FIE
 
 
 async def _list_contacts(context: ToolContext, arguments: Arguments) -> Any:
-    now = datetime.now(UTC)
+    current_time = datetime.now(UTC)
     async with context.transaction() as connection:
         space = await context.space(connection)
-    query = JsonInput(with_dates(paged(arguments), space, now))
+    query = JsonInput(with_dates(paged(arguments), space, current_time))
     cursors = parameters.search_cursors(query, context.service.signing_key, context.space_id)
-    listing = parameters.read_search(query, space, cursors, now)
+    listing = parameters.read_search(query, space, cursors, current_time)
     async with context.transaction(heavy=bool(listing.selection.name)) as connection:
         page = await list_contacts(connection, space, listing)
         total = await count_contacts(connection, space.id, listing.selection, MOST_COUNTED + 1)
@@ -189,7 +189,7 @@ _ROW: Schema = {
     },
 }
 _VALUES: dict[str, Schema] = {
-    name: {key: part for key, part in schema.items() if key != "description"}
+    name: {key: value for key, value in schema.items() if key != "description"}
     for name, schema in make_schema(inputs.NEW_CONTACT_BODY)["properties"].items()
 }
 _WHOLE = make_bare_schema(ContactAnswer)

@@ -59,13 +59,13 @@ _UNKNOWN = "Find the event's id with list_events."
 
 
 async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
-    now = datetime.now(UTC)
+    current_time = datetime.now(UTC)
     async with context.transaction() as connection:
         space = await context.space(connection)
-    dated = with_dates(paged(_with_fields(arguments)), space, now, DEFAULT_PERIOD)
+    dated = with_dates(paged(_with_fields(arguments)), space, current_time, DEFAULT_PERIOD)
     query = JsonInput(dated)
     cursors = parameters.cursors(query, context.service.signing_key, context.space_id)
-    listing = _with_amounts(parameters.read_list_events(query, space, cursors, now))
+    listing = _with_amounts(parameters.read_list_events(query, space, cursors, current_time))
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
         listing, fit = await load_listing(connection, space.id, listing)
@@ -80,15 +80,15 @@ def _with_fields(arguments: Arguments) -> Arguments:
     if arguments.get(parameters.FIELDS_PARAMETER.name) is not None:
         return arguments
     credited = arguments.get(parameters.SOURCES_PARAMETER.name) is not None
-    chosen = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if credited else ())]
-    return {**arguments, parameters.FIELDS_PARAMETER.name: chosen}
+    fields = [*USUAL_FIELDS, *(USUAL_FIELDS_OF_TOUCHES if credited else ())]
+    return {**arguments, parameters.FIELDS_PARAMETER.name: fields}
 
 
 def _with_amounts(listing: ListEvents) -> ListEvents:
     """Return the list with each row's currency, regardless of the selected fields."""
     selection = listing.selection
-    chosen = complete_fields((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
-    return replace(listing, selection=replace(selection, fields=chosen))
+    fields = complete_fields((*selection.fields, *AMOUNT_FIELDS), credited=selection.attribution is not None)
+    return replace(listing, selection=replace(selection, fields=fields))
 
 
 async def _get_event(context: ToolContext, arguments: Arguments) -> Any:

@@ -55,11 +55,11 @@ async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
     sought = _read_filter(query, space)
     cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
-    per_page, at = parameters.read_page(query, cursors)
+    per_page, position = parameters.read_page(query, cursors)
     async with context.transaction() as connection:
         if sought.destination_id is not None:
             await fetch_destination(connection, context.space_id, sought.destination_id)
-        page = await list_deliveries(connection, context.space_id, sought, per_page, at)
+        page = await list_deliveries(connection, context.space_id, sought, per_page, position)
         counts = await count_deliveries(connection, context.space_id, sought, MOST_COUNTED)
     return {**page_answer(page, cursors), "counts": counts}
 
@@ -99,10 +99,10 @@ _LISTED = (
 async def _list_rejected(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(paged(arguments))
     cursors = Cursors(context.service.signing_key, context.space_id, "/rejected", [])
-    per_page, at = PER_PAGE.read(query) or 0, cursors.read_from(query)
+    per_page, position = PER_PAGE.read(query) or 0, cursors.read_from(query)
     query.finish()
     async with context.transaction() as connection:
-        page = await list_rejected_events(connection, context.space_id, per_page, at)
+        page = await list_rejected_events(connection, context.space_id, per_page, position)
     return page_answer(page, cursors)
 
 

@@ -24,8 +24,8 @@ async def _get_space(context: ToolContext, _: Arguments) -> Any:
 async def _list_custom_events(context: ToolContext, _: Arguments) -> Any:
     async with context.transaction() as connection:
         labels = (await context.space(connection)).event_labels
-    named = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
-    return {"custom_events": named, "unnamed": len(CUSTOM_NAMES) - len(named)}
+    custom_events = [{"name": name, "label": labels[name]} for name in CUSTOM_NAMES if name in labels]
+    return {"custom_events": custom_events, "unnamed": len(CUSTOM_NAMES) - len(custom_events)}
 
 
 async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any:
@@ -33,10 +33,10 @@ async def _resolve_date_range(context: ToolContext, arguments: Arguments) -> Any
         space = await context.space(connection)
     today = datetime.now(UTC).astimezone(space.zone).date()
     query = JsonInput(arguments)
-    both = query.read("words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"])
+    range_ = query.read("words", _WORDS.then(lambda words: _read_both(words, today)), arguments["words"])
     query.finish()
-    assert both is not None
-    dates, before = both
+    assert range_ is not None
+    dates, before = range_
     return {
         **written(dates),
         "days": dates.days,

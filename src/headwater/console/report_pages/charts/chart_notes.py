@@ -81,9 +81,9 @@ def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, 
         for number, note in enumerate(notes, 1)
     ]
     numbered_at = -APART
-    for place, group in groupby(numbered, key=lambda each: each[0]):
+    for day, group in groupby(numbered, key=lambda note: note[0]):
         of_step = list(group)
-        percent = 100 * (place + 0.5) / len(steps)
+        percent = 100 * (day + 0.5) / len(steps)
         is_apart = percent - numbered_at >= APART
         numbered_at = percent if is_apart else numbered_at
         marks.append(
@@ -149,11 +149,11 @@ def _read(day: str, text: str) -> dict[str, Any]:
     elif not text.isprintable():
         errors["text"] = ["Remove the control characters."]
     try:
-        read = date.fromisoformat(day)
+        parsed = date.fromisoformat(day)
     except ValueError:
-        read = None
-    if read is None or not FIRST_DAY <= read <= LAST_DAY:
+        parsed = None
+    if parsed is None or not FIRST_DAY <= parsed <= LAST_DAY:
         errors["day"] = ["Enter a day of this century, such as 2026-05-31."]
     if errors:
         raise Invalid(errors)
-    return {"day": read, "text": text}
+    return {"day": parsed, "text": text}

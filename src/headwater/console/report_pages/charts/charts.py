@@ -47,16 +47,16 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
     steps = len(series[0].values) if series else 0
     floors = [0.0] * steps
     tops: list[list[float]] = []
-    for each in series:
-        floors = [low + max(0.0, value) for low, value in zip(floors, each.values, strict=True)]
+    for values in series:
+        floors = [low + max(0.0, value) for low, value in zip(floors, values.values, strict=True)]
         tops.append(floors)
     highest = max([*floors, *(compared or ())], default=0.0)
     marks = _marks(highest)
     scale = HEIGHT / marks[0] if marks[0] else 0.0
     bands: list[Band] = []
     below = [0.0] * steps
-    for place, top in enumerate(tops):
-        bands.append(Band(series[place].name, series[place].colour, _area(top, below, scale)))
+    for index, top in enumerate(tops):
+        bands.append(Band(series[index].name, series[index].colour, _area(top, below, scale)))
         below = top
     line = _line(compared, scale) if compared and any(compared) else None
     return StackedChart(tuple(bands), line, marks, steps)
@@ -64,13 +64,13 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
 
 def sparkline(values: Sequence[float | None]) -> str:
     """Return the points of a small line; unknown values are skipped."""
-    known = [value for value in values if value is not None]
-    low, high = min([0.0, *known]), max([0.0, *known])
+    known_values = [value for value in values if value is not None]
+    low, high = min([0.0, *known_values]), max([0.0, *known_values])
     scale = (SPARK_HEIGHT - 4) / (high - low) if high > low else 0.0
     width = SPARK_WIDTH / max(1, len(values) - 1)
     return " ".join(
-        f"{digits(place * width)},{digits(SPARK_HEIGHT - 2 - (value - low) * scale)}"
-        for place, value in enumerate(values)
+        f"{digits(index * width)},{digits(SPARK_HEIGHT - 2 - (value - low) * scale)}"
+        for index, value in enumerate(values)
         if value is not None
     )
 
@@ -84,9 +84,9 @@ def sparkline(values: Sequence[float | None]) -> str:
 
 
 def _area(top: Sequence[float], below: Sequence[float], scale: float) -> str:
-    there = _points(top, scale)
+    points = _points(top, scale)
     back = _points(below, scale)[::-1]
-    return "M" + "L".join(f"{x},{y}" for x, y in [*there, *back]) + "Z"
+    return "M" + "L".join(f"{x},{y}" for x, y in [*points, *back]) + "Z"
 
 
 def _line(values: Sequence[float], scale: float) -> str:
@@ -97,7 +97,7 @@ def _line(values: Sequence[float], scale: float) -> str:
 def _points(values: Sequence[float], scale: float) -> list[tuple[str, str]]:
     step = WIDTH / max(1, len(values))
     heights = [digits(HEIGHT - value * scale) for value in values]
-    middles = [(digits((place + 0.5) * step), y) for place, y in enumerate(heights)]
+    middles = [(digits((index + 0.5) * step), y) for index, y in enumerate(heights)]
     return [("0", heights[0]), *middles, (digits(WIDTH), heights[-1])] if heights else []
 
 
@@ -109,7 +109,7 @@ def _marks(highest: float) -> tuple[float, ...]:
     power = 10.0 ** floor(log10(rough))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
     count = -(-highest // step)
-    return tuple(step * place for place in range(int(count), -1, -1))
+    return tuple(step * index for index in range(int(count), -1, -1))
 
 
 def digits(value: float) -> str:

@@ -54,41 +54,41 @@ def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> Fl
     scale = (HEIGHT - _GAP * rows) / max(1, totals.total())
     sides = [Counter[int](), Counter[int]()]
     for pair, events in totals.items():
-        for side, place in zip(sides, pair, strict=True):
-            side[place] += events
+        for side, index in zip(sides, pair, strict=True):
+            side[index] += events
     starts = [_stacked_starts(side, scale, rows) for side in sides]
     bars = tuple(
-        FlowBar(x, digits(starts[at][place]), digits(side[place] * scale), _band(place, rows))
-        for at, (side, x) in enumerate(zip(sides, (0, WIDTH - _BAR), strict=True))
-        for place in sorted(side)
+        FlowBar(x, digits(starts[index][index]), digits(side[index] * scale), _band(index, rows))
+        for index, (side, x) in enumerate(zip(sides, (0, WIDTH - _BAR), strict=True))
+        for index in sorted(side)
     )
-    left, right = ({**each} for each in starts)
+    left_starts, right = ({**column_starts} for column_starts in starts)
     ribbons: list[Ribbon] = []
     for (first, last), events in sorted(totals.items()):
         height = events * scale
-        path = _ribbon(left[first], right[last], height)
+        path = _ribbon(left_starts[first], right[last], height)
         ribbons.append(Ribbon(path, _band(first, rows)))
-        left[first] += height
+        left_starts[first] += height
         right[last] += height
     return FlowChart(tuple(ribbons), bars, any(rows in pair for pair in totals))
 
 
 def _stacked_starts(events: Mapping[int, int], scale: float, rows: int) -> dict[int, float]:
     starts: dict[int, float] = {}
-    at = 0.0
-    for place in range(rows + 1):
-        starts[place] = at
-        at += events.get(place, 0) * scale + (_GAP if place in events else 0)
+    offset = 0.0
+    for index in range(rows + 1):
+        starts[index] = offset
+        offset += events.get(index, 0) * scale + (_GAP if index in events else 0)
     return starts
 
 
-def _band(place: int, rows: int) -> str:
-    return f"band-{place}" if place < rows else "band-none"
+def _band(index: int, rows: int) -> str:
+    return f"band-{index}" if index < rows else "band-none"
 
 
-def _ribbon(left: float, right: float, height: float) -> str:
+def _ribbon(left_y: float, right: float, height: float) -> str:
     middle, end = WIDTH // 2, WIDTH - _BAR
-    points = [digits(y) for y in (left, right, right + height, left + height)]
+    points = [digits(y) for y in (left_y, right, right + height, left_y + height)]
     return (
         f"M{_BAR},{points[0]}C{middle},{points[0]} {middle},{points[1]} {end},{points[1]}"
         f"L{end},{points[2]}C{middle},{points[2]} {middle},{points[3]} {_BAR},{points[3]}Z"

@@ -88,21 +88,21 @@ class Google(Platform):
 
     def count_fitting(self, parts: Sequence[dict[str, Any]]) -> int:
         actions: set[str] = set()
-        for position, part in enumerate(parts):
-            actions.update(part["destinationReferences"])
+        for position, content in enumerate(parts):
+            actions.update(content["destinationReferences"])
             if len(actions) > MOST_ACTIONS:
                 return position
         return len(parts)
 
     def request(self, parts: Sequence[dict[str, Any]], destination: Destination) -> EgressRequest:
         settings: GoogleSettings = destination.settings
-        actions = dict.fromkeys(name for part in parts for name in part["destinationReferences"])
+        actions = dict.fromkeys(name for content in parts for name in content["destinationReferences"])
         several = len(actions) > 1
         body = {
-            "destinations": [_make_destination(action, settings, named=several) for action in actions],
+            "destinations": [_make_destination(action, settings, is_named=several) for action in actions],
             "encoding": "HEX",
             "validateOnly": destination.test,
-            "events": parts if several else [_drop_references(part) for part in parts],
+            "events": parts if several else [_drop_references(content) for content in parts],
         }
         url = f"{destination.url}/{settings.api_version}/events:ingest"
         return make_json_call(url, body, bearer(destination.access_token))
@@ -110,16 +110,16 @@ class Google(Platform):
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
-    def token_request(self, destination: Destination, now: float) -> EgressRequest:
-        return token.request(destination, now)
+    def token_request(self, destination: Destination, current_time: float) -> EgressRequest:
+        return token.request(destination, current_time)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
         return token.secrets_problem(secrets)
 
 
-def _make_destination(action: str, settings: GoogleSettings, *, named: bool) -> dict[str, Any]:
+def _make_destination(action: str, settings: GoogleSettings, *, is_named: bool) -> dict[str, Any]:
     return present(
-        reference=action if named else None,
+        reference=action if is_named else None,
         operatingAccount=_make_account(settings.customer_id),
         loginAccount=_make_account(settings.login_customer_id) if settings.login_customer_id else None,
         productDestinationId=action,
@@ -130,8 +130,8 @@ def _make_account(customer_id: str) -> dict[str, str]:
     return {"accountType": "GOOGLE_ADS", "accountId": customer_id}
 
 
-def _drop_references(part: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if name != "destinationReferences"}
+def _drop_references(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name != "destinationReferences"}
 
 
 def _find_click(conversion: Conversion) -> dict[str, str]:

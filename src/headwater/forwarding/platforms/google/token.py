@@ -36,14 +36,14 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
     return None if all(secrets.get(name) for name in _BY_USER) else _NEEDED
 
 
-def request(destination: Destination, now: float) -> EgressRequest:
+def request(destination: Destination, current_time: float) -> EgressRequest:
     """Return the token request at a Unix time. Raises ValueError."""
     secrets = destination.secrets
     if problem := secrets_problem(secrets):
         raise ValueError(problem)
     url = _token_url(destination)
     if secrets.get(_ACCOUNT):
-        return exchange(url, grant_type=GRANT, assertion=_assertion(secrets[_ACCOUNT], int(now)))
+        return exchange(url, grant_type=GRANT, assertion=_assertion(secrets[_ACCOUNT], int(current_time)))
     fields = {name: secrets[name] for name in _BY_USER}
     return exchange(url, grant_type="refresh_token", **fields)
 
@@ -55,15 +55,15 @@ def _token_url(destination: Destination) -> str:
     return TOKEN_URL if destination.url == URL else f"{destination.url}/token"
 
 
-def _assertion(text: str, now: int) -> str:
+def _assertion(text: str, current_time: int) -> str:
     account = _account(text)
     claims = {
         "iss": account["client_email"],
         "scope": SCOPE,
         # The issuer, even through another host.
         "aud": account.get("token_uri") or TOKEN_URL,
-        "iat": now,
-        "exp": now + LIFE,
+        "iat": current_time,
+        "exp": current_time + LIFE,
     }
     encode = cast("Any", jwt).encode
     return cast("bytes", encode(_signer(account), claims)).decode()

@@ -76,7 +76,7 @@ class LinkedIn(Platform):
     def classify(self, answer: EgressResponse, count: int) -> Verdict:
         return classify(answer, count)
 
-    def token_request(self, destination: Destination, now: float) -> EgressRequest | None:
+    def token_request(self, destination: Destination, current_time: float) -> EgressRequest | None:
         return token.request(destination)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:

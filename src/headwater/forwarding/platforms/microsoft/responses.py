@@ -29,8 +29,8 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
     received = body.get("eventsReceived")
     is_about_events = succeeded(answer) or answer.status in (400, 422)
     if is_about_events and (errors := _read_errors(body, count)):
-        others = count - len(errors)
-        return PartlyAccepted(errors, others_taken=is_number(received) and received >= others)
+        other_count = count - len(errors)
+        return PartlyAccepted(errors, others_taken=is_number(received) and received >= other_count)
     message = get_nested(body, "error", "message") or get_nested(body, "error", "code")
     message = message if isinstance(message, str) else ""
     if not succeeded(answer):

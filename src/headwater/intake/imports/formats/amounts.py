@@ -106,12 +106,12 @@ class DecimalsSurvey:
             self._has_long_number = self._has_long_number or _HAS_LONG(digits) is not None
             return
         last = separators[-1]
-        leading, _, part = digits.rpartition(last)
+        leading, _, decimal_part = digits.rpartition(last)
         if len(set(separators)) > 1:
             self.known = "comma" if last == "," else "point"
-        elif len(separators) > 1 or (len(part) == 3 and are_counts):
+        elif len(separators) > 1 or (len(decimal_part) == 3 and are_counts):
             self.known = "point" if last == "," else "comma"
-        elif len(part) != 3 or not re.fullmatch("[1-9][0-9]{0,2}", leading):
+        elif len(decimal_part) != 3 or not re.fullmatch("[1-9][0-9]{0,2}", leading):
             self.known = "comma" if last == "," else "point"
         else:
             self.unclear = self.unclear or cell.strip()

@@ -66,7 +66,7 @@ def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Parse `COLUMN=FIELD` options into sorted pairs. Raises UnreadableError."""
     pairs: list[tuple[str, str]] = []
     for text in texts:
-        column, _, name = (part.strip() for part in text.rpartition("="))
+        column, _, name = (text.strip() for text in text.rpartition("="))
         if not column or not name:
             raise UnreadableError(f"--map {text}: must be COLUMN=FIELD")
         pairs.append((column, name))
@@ -75,7 +75,7 @@ def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def read_choices(
     fields: Collection[str],
-    chosen: Mapping[str, str],
+    choices: Mapping[str, str],
     constants: Mapping[str, str],
     *,
     maps_all: bool = False,
@@ -84,9 +84,9 @@ def read_choices(
     named like its field isn't mapped, so that the import equals one from a terminal.
     """
     mapped = sorted(
-        (column, name) for column, name in chosen.items() if name and (maps_all or name != column)
+        (column, name) for column, name in choices.items() if name and (maps_all or name != column)
     )
-    ignored = sorted(column for column, name in chosen.items() if not name and column in fields)
+    ignored = sorted(column for column, name in choices.items() if not name and column in fields)
     return Columns(fields, tuple(mapped), tuple(ignored), tuple(sorted(constants.items())))
 
 
@@ -94,10 +94,10 @@ def _get_cell(values: dict[str, Any], column: str) -> Any:
     if column in values:
         return values[column]
     value: Any = values
-    for part in column.split("."):
+    for name in column.split("."):
         if not isinstance(value, dict):
             return None
-        value = cast("dict[str, Any]", value).get(part)
+        value = cast("dict[str, Any]", value).get(name)
     return value
 
 

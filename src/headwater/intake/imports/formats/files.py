@@ -194,23 +194,23 @@ def _read_table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list
 def _read_bounded_lines(text: TextIO) -> Iterator[str]:
     """Yield lines, cutting those over the limit just above it to bound memory."""
     while line := text.readline(_LONGEST_LINE):
-        part = line
-        while len(part) >= LONGEST_ROW and not part.endswith(("\n", "\r")):
-            part = text.readline(_LONGEST_LINE)
+        line_bytes = line
+        while len(line_bytes) >= LONGEST_ROW and not line_bytes.endswith(("\n", "\r")):
+            line_bytes = text.readline(_LONGEST_LINE)
         yield line
 
 
 def _read_header(reader: Iterator[list[str]]) -> list[str]:
     header = [name.strip(" \t\ufeff\u00a0") for name in next(reader, cast("list[str]", []))]
-    named = [name for name in header if name]
+    names = [name for name in header if name]
     try:
-        refuse_bad_text(named)
+        refuse_bad_text(names)
     except Invalid:
         raise WrongEncodingError(BAD_HEADER) from None
-    if not named:
+    if not names:
         raise UnreadableError("the file has no header")
-    if len(set(named)) < len(named):
-        twice = next(name for name in named if named.count(name) > 1)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
         raise UnreadableError(f"the header names the column {twice} twice")
     return header
 

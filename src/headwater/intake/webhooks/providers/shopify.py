@@ -127,19 +127,21 @@ def _is_renewal_tag(tag: str) -> bool:
     return bool(words & _RENEWS and words & _RENEWED) and not words & _NEGATIONS
 
 
-def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
+def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
     if topic == "refunds/create":
-        return _report_refunds(document, now, find(document, "order_id"), [document.body])
+        return _report_refunds(document, current_time, find(document, "order_id"), [document.body])
     if topic == "order_transactions/create":
         alone = {"id": find(document, "id"), "transactions": [document.body]}
         is_refund = find(document, "kind") in _KINDS_BACK
-        return _report_refunds(document, now, find(document, "order_id"), [alone] if is_refund else [])
+        return _report_refunds(
+            document, current_time, find(document, "order_id"), [alone] if is_refund else []
+        )
     if topic == "orders/delete":
-        void = MoneyBack(version=round(now * 1000))
-        return report(ids(find(document, "id")), round(now * 1000), None, [void])
+        void = MoneyBack(version=round(current_time * 1000))
+        return report(ids(find(document, "id")), round(current_time * 1000), None, [void])
     if topic.startswith("orders/"):
         refunds = list_objects(document, "refunds")
-        return _report_refunds(document, now, find(document, "id"), refunds, _is_void(document))
+        return _report_refunds(document, current_time, find(document, "id"), refunds, _is_void(document))
     return None
 
 
@@ -149,7 +151,7 @@ def _is_void(document: MappingInput) -> bool:
 
 
 def _report_refunds(
-    document: MappingInput, now: float, order_id: Any, refunds: list[Any], is_void: bool = False
+    document: MappingInput, current_time: float, order_id: Any, refunds: list[Any], is_void: bool = False
 ) -> AcceptedRefund | None:
     """Return the refund in an order or refund. Transaction ids make repeats count once."""
     statements: list[MoneyBack] = []
@@ -162,11 +164,11 @@ def _report_refunds(
             item = ids(transaction.get("id")) or (f"{refund.get('id')}/{index}",)
             amount, currency = _in_shop_currency(transaction, rates)
             statements.append(MoneyBack(item=item[0], amount=format_amount(amount)))
-    at = moment(now, *reversed(times), find(document, "processed_at"))
+    refunded_at = moment(current_time, *reversed(times), find(document, "processed_at"))
     if is_void:
-        at = moment(now, find(document, "cancelled_at"), find(document, "updated_at"))
-        statements.append(MoneyBack(version=at))
-    return report(ids(order_id), at, currency, statements)
+        refunded_at = moment(current_time, find(document, "cancelled_at"), find(document, "updated_at"))
+        statements.append(MoneyBack(version=refunded_at))
+    return report(ids(order_id), refunded_at, currency, statements)
 
 
 def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:

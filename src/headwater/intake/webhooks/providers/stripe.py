@@ -127,21 +127,25 @@ def _has_no_visitor(document: MappingInput) -> bool:
     return find(document, "data.object.billing_reason") in _RENEWALS
 
 
-def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
+def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
     """Return an event's refund, or further ids of its order."""
     kind = find(document, "data.object.object") or topic.rpartition(".")[0]
-    at = moment(now, find(document, "created"))
+    refunded_at = moment(current_time, find(document, "created"))
     if topic.startswith("charge.dispute."):
         statements = _list_lost(document)
     elif topic == "charge.refunded":
-        statements = [_make_statement(document, "amount_refunded", _find_charge(document, "id"), "", at)]
+        statements = [
+            _make_statement(document, "amount_refunded", _find_charge(document, "id"), "", refunded_at)
+        ]
     elif kind == "refund":
-        statements = _single_refund(document, at)
+        statements = _single_refund(document, refunded_at)
     elif topic in ("invoice.paid", "invoice_payment.paid"):
         statements = []
     else:
         return None
-    return report(_list_order_ids(document, kind), at, find(document, "data.object.currency"), statements)
+    return report(
+        _list_order_ids(document, kind), refunded_at, find(document, "data.object.currency"), statements
+    )
 
 
 def _list_order_ids(document: MappingInput, kind: str) -> tuple[str, ...]:
@@ -169,21 +173,25 @@ def _list_lost(document: MappingInput) -> list[MoneyBack]:
     return [_make_statement(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]
 
 
-def _single_refund(document: MappingInput, at: int) -> list[MoneyBack]:
+def _single_refund(document: MappingInput, refunded_at: int) -> list[MoneyBack]:
     """Return a single refund; the charge's events have totals."""
     status = find(document, "data.object.status")
     if status not in ("succeeded", "failed", "canceled"):
         return []
     statement = _make_statement(
-        document, "amount", _find_charge(document, "charge"), str(find(document, "data.object.id")), at
+        document,
+        "amount",
+        _find_charge(document, "charge"),
+        str(find(document, "data.object.id")),
+        refunded_at,
     )
     return [msgspec.structs.replace(statement, failed=status != "succeeded")]
 
 
-def _make_statement(document: MappingInput, member: str, part: str, item: str, version: int) -> MoneyBack:
+def _make_statement(document: MappingInput, member: str, part_id: str, item: str, version: int) -> MoneyBack:
     amount = find(document, f"data.object.{member}")
     money = from_minor_units(amount, find(document, "data.object.currency"))
-    return MoneyBack(part=part, item=item, amount=format_amount(money), version=version)
+    return MoneyBack(part=part_id, item=item, amount=format_amount(money), version=version)
 
 
 STRIPE = Provider(

@@ -143,18 +143,18 @@ def _has_no_visitor(document: MappingInput) -> bool:
     )
 
 
-def _money_back(document: MappingInput, topic: str, now: float) -> AcceptedRefund | None:
+def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
     """Return the order's refunds so far."""
     base, _, status = topic.partition(".")
     if base != "order" or status not in _VOID | _PAID:
         return None
     # Deleting or restoring an order doesn't change date_modified.
     is_moved = document.headers.get("x-wc-webhook-topic") in ("order.deleted", "order.restored")
-    at = moment(now, None if is_moved else find(document, "date_modified_gmt"))
+    refunded_at = moment(current_time, None if is_moved else find(document, "date_modified_gmt"))
     totals = [refund.get("total") for refund in list_objects(document, "refunds")]
     amount = None if status in _VOID else format_total(totals)
-    statement = MoneyBack(amount=amount, version=at)
-    return report(ids(find(document, "id")), at, find(document, "currency"), [statement])
+    statement = MoneyBack(amount=amount, version=refunded_at)
+    return report(ids(find(document, "id")), refunded_at, find(document, "currency"), [statement])
 
 
 WOOCOMMERCE = Provider(
