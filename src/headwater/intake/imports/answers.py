@@ -73,7 +73,6 @@ class ImportWithdrawn(Message, frozen=True):
 
 
 def describe_reading(kind: str, received: Received) -> FileReading:
-    """Return how the file is read, for its sender."""
     reading, dialect = received.reading or Reading({}), received.dialect
     constants = dict(reading.constants)
     zone = constants.pop("timezone", None) if kind == "spend" else reading.timezone
@@ -105,7 +104,6 @@ def describe_import(job: ImportJob, refused: Sequence[RefusedRow]) -> ImportAnsw
 
 
 def describe_progress(job: ImportJob) -> str:
-    """Return the progress of an import, or why it ended."""
     if job.error:
         again = "The import is queued to be tried again. " if job.is_at_work else ""
         return again + job.error

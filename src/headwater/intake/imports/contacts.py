@@ -1,4 +1,4 @@
-"""Contacts imported from a file: a row creates a contact, or adds to the one with its email.
+"""Imports of contacts: a row creates a contact, or adds to the one with its email.
 
 New values are added and empty columns filled; nothing is dropped.
 """
@@ -26,9 +26,7 @@ FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
-    """Read a row like POST /contacts. Lists may be text separated by `;`; a single value goes first. Raises
-    Invalid.
-    """
+    """Lists may be text separated by `;`; a single value goes first. Raises Invalid."""
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
         items = _split_items(values.get(name))
@@ -72,7 +70,7 @@ class _Target:
 async def store(
     connection: AsyncConnection, space: Space, items: Sequence[ContactValues]
 ) -> list[Errors | None]:
-    """Store a chunk. Refuse a row whose emails belong to several contacts."""
+    """Refuse rows whose emails belong to several contacts."""
     await lock_identities(connection, space.id)
     targets, conflicts = _assign(items, await _load_holders(connection, space.id, items), space)
     new = [target for target in targets if not target.id]
@@ -101,8 +99,8 @@ async def _load_holders(
 def _assign(
     items: Sequence[ContactValues], holders: dict[str, list[_Target]], space: Space
 ) -> tuple[list[_Target], list[list[_Target] | None]]:
-    """Return the contacts to create or add to, and for each row the contacts it matches if several. Earlier
-    rows count as stored.
+    """Return the contacts to create or change, and the matches of each row with several. Earlier rows count
+    as stored.
     """
     targets: dict[int, _Target] = {}
     conflicts: list[list[_Target] | None] = []

@@ -1,6 +1,4 @@
-"""Detect how to read a file that no person checks. Anything unclear is an error that names the missing
-parameter.
-"""
+"""Detect the settings to read a file. Anything unclear is an error that names the missing parameter."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ class FileSample:
 def detect_reading(
     kind: str, source: RowSource, space: Space, choices: FileChoices, constants: Mapping[str, str]
 ) -> Reading:
-    """Return how to read a file. Raises Invalid naming each missing parameter, and UnreadableError."""
+    """Raise Invalid naming each missing parameter, or UnreadableError."""
     header = [column for column in source.columns() or [] if column]
     with closing(source.rows()) as rows:
         first_rows = [row.values for row in islice(rows, SAMPLE_ROWS)]

@@ -1,4 +1,4 @@
-"""Background jobs of imports: run waiting imports, and delete expired files and refused rows."""
+"""Background jobs: run waiting imports; delete expired files and refused rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the table, columns and notation of a file, detected or chosen by the user."""
+"""The table, columns and notation of a file, detected or chosen by the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileReading:
 def read_file(
     kind: str, source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> FileReading:
-    """Return how to read a file. Raises UnreadableError if that is unclear."""
+    """Raise UnreadableError if unclear."""
     fields = KINDS[kind].fields
     columns = Columns(fields, choices.mapped, (), tuple(sorted(constants.items())))
     if kind == "spend" and source.form == "csv":

@@ -1,5 +1,5 @@
-"""Import a file chunk by chunk, each in a transaction that also stores the progress. An interrupted import
-continues after the last committed chunk.
+"""Import a file in chunks, each in a transaction with its progress. An interrupted import continues after the
+last committed chunk.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ class Import:
         return make(self.columns, self.notation, self.defaults) if make and is_table else None
 
     async def begin(self, connection: AsyncConnection, *, again: bool) -> bool:
-        """Load the progress. Return whether rows are left."""
         if self.dry:
             return True
         async with connection.transaction():
@@ -91,7 +90,7 @@ class Import:
         return self.progress.finished_at is None
 
     async def chunks(self, connection: AsyncConnection) -> AsyncIterator[Progress]:
-        """Import the remaining rows; yield the progress after each chunk."""
+        """Import the remaining rows; yield after each chunk."""
         remaining = itertools.islice(self.source.rows(), self.resumed, None)
         await self.refusals.resume(connection, self.resumed)
         chunks = _split_chunks(self.without_totals(remaining), self.kind.chunk or CHUNK)
@@ -105,7 +104,6 @@ class Import:
             await connection.execute(queries["finish"], self._key())
 
     def without_totals(self, rows: Iterable[FileRow]) -> Iterable[FileRow]:
-        """Return the rows except totals and notes."""
         if self.kind.total_test is None:
             return rows
         is_total = self.kind.total_test(self.columns)
@@ -132,7 +130,7 @@ class Import:
             return
 
     async def _store(self, connection: AsyncConnection, chunk: list[FileRow]) -> list[tuple[FileRow, Errors]]:
-        """Store the valid rows; return the refused ones."""
+        """Return the refused rows."""
         refused: list[tuple[FileRow, Errors]] = []
         accepted_rows: list[tuple[FileRow, Any]] = []
         current_time = time.time()
@@ -152,7 +150,7 @@ class Import:
         return sorted(refused, key=lambda refusal: refusal[0].number)
 
     def _read_quickly(self, row: FileRow) -> Any:
-        """Return a row ready to store, or None to use `read`. Raises Invalid."""
+        """Return a row to store, or None to use `read`. Raises Invalid."""
         if self._quick_reader is None:
             return None
         self._check(row)
@@ -219,12 +217,11 @@ class Import:
 
 
 async def forget_progress(connection: AsyncConnection, key: Mapping[str, Any]) -> None:
-    """Allow a file to be imported again."""
     await connection.execute(queries["forget"], key)
 
 
 def format_mapping(columns: Columns, zone: ZoneInfo, notation: Notation) -> str:
-    """Return the options that make importing the same file another import."""
+    """Format the options that make the same file another import."""
     lines = columns.lines()
     if zone.key != "UTC":
         lines.append(f"--timezone={zone.key}")

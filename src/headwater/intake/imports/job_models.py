@@ -1,5 +1,3 @@
-"""Import jobs of uploaded files."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -41,12 +39,11 @@ class Reading:
         return Notation(self.decimals, self.dates)
 
     def stored(self) -> dict[str, Any]:
-        """Return it as JSON."""
         return asdict(self)
 
 
 def make_defaults(kind: str, uploaded_at: datetime) -> Mapping[str, str]:
-    """Return default values of an upload's fields. For spend: the time of the report."""
+    """Return default values. For spend: the report's time."""
     return {AS_OF: uploaded_at.isoformat()} if AS_OF in KINDS[kind].fields else {}
 
 
@@ -78,7 +75,7 @@ class ImportJob:
 
     @property
     def stored(self) -> int:
-        """Return the number of stored rows; a check stores none."""
+        """A check stores none."""
         return 0 if self.status in ("uploaded", "checking", "checked") else self.taken
 
     @property
@@ -91,7 +88,6 @@ class ImportJob:
 
     @property
     def defaults(self) -> Mapping[str, str]:
-        """Return values for missing fields."""
         return make_defaults(self.kind, self.created_at)
 
 

@@ -1,6 +1,4 @@
-"""Store the refused rows of an uploaded file: with their chunk, or at the end of a check, whose chunks are
-rolled back.
-"""
+"""Store an upload's refused rows: with their chunk, or at the end of a check, which rolls chunks back."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ class JobRefusals(Refusals):
         self._kept = (await fetch_one(connection, queries["count_refused"], values))[0]
 
     async def begin_chunk(self, connection: AsyncConnection) -> None:
-        """Lock the import so that no contact is erased while rows are stored. Raises LeaseLostError."""
+        """Lock the import, so that no contact is erased meanwhile. Raises LeaseLostError."""
         if self._job.kind == "contacts":  # same lock order as erasure
             await lock_identities(connection, self._job.space_id)
         row = await fetch_optional(connection, queries["hold"], bind_claim(self._job))
@@ -53,7 +51,7 @@ class JobRefusals(Refusals):
         self._erased = frozenset(row[0])
 
     def find_errors(self, row: FileRow) -> Errors | None:
-        """Refuse a row with an identifier of a person erased since the upload."""
+        """Refuse identifiers of people erased since the upload."""
         if self._erased and any(
             hash_identifier(self._job.file, text) in self._erased for text in _iter_texts(row)
         ):
@@ -69,17 +67,17 @@ class JobRefusals(Refusals):
             await self._store(connection, rows)
 
     async def flush(self, connection: AsyncConnection) -> None:
-        """Store the refused rows of a check in the caller's transaction. Raises LeaseLostError."""
+        """Store a check's refused rows, in the caller's transaction. Raises LeaseLostError."""
         if await fetch_optional(connection, queries["hold"], bind_claim(self._job)) is None:
             raise LeaseLostError
         if self._waiting:
             await self._store(connection, self._waiting)
 
     def finish(self, count: int) -> None:
-        del count  # rows are already stored
+        del count
 
     def _row(self, row: FileRow, errors: Errors) -> dict[str, Any] | None:
-        """Return a refused row to store, or None above the limit. An erased person's cells are not kept."""
+        """Return None above the limit. Omits an erased person's cells."""
         cells = _encode({} if errors == ERASED else row.values).decode()
         if self._kept >= MOST_KEPT or self._bytes + len(cells) > MOST_BYTES:
             return None
@@ -95,9 +93,7 @@ class JobRefusals(Refusals):
 
 
 def hash_identifier(file: str, text: str) -> bytes:
-    """Return the hash that identifies erased people during an import. Its salt is the random file name,
-    deleted with the file.
-    """
+    """Hash an erased person's identifier. The salt is the random file name, deleted with the file."""
     return hashlib.sha256(f"{file} {text.strip().lower()}".encode(errors="replace")).digest()
 
 

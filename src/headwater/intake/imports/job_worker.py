@@ -32,9 +32,7 @@ tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded fi
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Run all waiting imports, and return the number started. `connection` is in autocommit; an import opens
-    its own to `url`.
-    """
+    """Return the number of imports run. `connection` is in autocommit; imports connect to `url`."""
     count = 0
     while (job := jobs.claim_next(connection)) is not None:
         attributes = {"headwater.space_id": job.space_id, "headwater.kind": job.kind}
@@ -98,7 +96,6 @@ async def _run(storage: Storage, url: str, job: ClaimedImport, renewal: LeaseRen
 
 
 def _stored_before(job: ClaimedImport, progress: Progress) -> str | None:
-    """Return a note if the file was finished before this job."""
     if job.attempts > 1 or progress.finished_at is None:
         return None
     return STORED_BEFORE.format(date=f"{progress.finished_at:%Y-%m-%d}")
@@ -127,7 +124,6 @@ def make_sentence(text: str) -> str:
 
 
 def explain_failure(error: Exception) -> str:
-    """Explain a failed attempt to the user."""
     if isinstance(error, FileNotFoundError):
         return "The uploaded file is missing. Upload it again."
     if isinstance(error, BaseError | OSError):

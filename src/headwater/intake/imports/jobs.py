@@ -1,5 +1,5 @@
-"""Import jobs: created with the upload, started after a check or immediately over the API, and leased to one
-process at a time. When a process is killed, another continues after the last stored chunk.
+"""Import jobs: started after a check, or immediately over the API; leased to one process at a time. If it is
+killed, another continues after the last stored chunk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class FormerImport:
-    """The progress of an earlier import of the same file and settings."""
+    """Of the same file and settings."""
 
     rows_done: int
     taken: int
@@ -53,7 +53,7 @@ class FormerImport:
 async def create_job(
     connection: AsyncConnection, space_id: int, kind: str, name: str, user_id: int | None
 ) -> tuple[int, str]:
-    """Create the job of an upload. Return its id and the file's name in the object store."""
+    """Return its id and the file's name in the object store."""
     values = {"space_id": space_id, "kind": kind, "name": name, "user_id": user_id}
     row = await fetch_one(connection, queries["create"], values)
     return row[0], row[1]
@@ -62,7 +62,7 @@ async def create_job(
 async def note_upload(
     connection: AsyncConnection, space_id: int, job_id: int, survey: FileSurvey, dialect: Dialect
 ) -> None:
-    """Record a complete upload. Raises Conflict if it was withdrawn."""
+    """Record a complete upload. Raises Conflict if withdrawn."""
     values = {
         "space_id": space_id,
         "id": job_id,
@@ -76,18 +76,17 @@ async def note_upload(
 
 
 async def remove_job(connection: AsyncConnection, space_id: int, job_id: int) -> None:
-    """Remove the job of an unusable or incomplete upload."""
     await connection.execute(queries["remove"], {"space_id": space_id, "id": job_id})
 
 
 async def list_jobs(connection: AsyncConnection, space_id: int, limit: int) -> list[ImportJob]:
-    """Return the latest imports, newest first."""
+    """Return the latest first."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id, "limit": limit})
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> ImportJob:
-    """Return an import. Raises NotFound."""
+    """Raise NotFound."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
     values = {"space_id": space_id, "id": job_id}
     job = await fetch_optional(cursor, queries["fetch"], values)
@@ -109,7 +108,7 @@ async def enqueue_job(connection: AsyncConnection, space_id: int, job_id: int, r
 
 
 async def start_job(connection: AsyncConnection, space_id: int, job: ImportJob, *, again: bool) -> None:
-    """Queue the import of a checked file. `again` repeats rows stored earlier. Raises Conflict."""
+    """Queue a checked file. `again` repeats rows stored earlier. Raises Conflict."""
     await _change(connection, "start", {"space_id": space_id, "id": job.id, "again": again})
     if again:
         await forget_progress(connection, make_progress_key(space_id, job))
@@ -126,7 +125,7 @@ async def _change(connection: AsyncConnection, statement: str, values: dict[str,
 
 
 async def fetch_former(connection: AsyncConnection, space_id: int, job: ImportJob) -> FormerImport | None:
-    """Return the progress of an earlier import of the same file and settings, or None."""
+    """Return the progress of an earlier import of the same file and settings."""
     cursor = connection.cursor(row_factory=class_row(FormerImport))
     return await fetch_optional(cursor, queries["progress"], make_progress_key(space_id, job))
 
@@ -147,18 +146,16 @@ async def list_refused(
 
 
 async def count_reasons(connection: AsyncConnection, space_id: int, job_id: int) -> list[tuple[str, int]]:
-    """Return the reasons of the refused rows, with counts."""
     return await fetch_all(connection, queries["reasons"], {"space_id": space_id, "id": job_id})
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with waiting imports."""
     return sorted({row[0] for row in connection.execute(queries["waiting"], WAITS)})
 
 
 def claim_next(connection: Connection[Any]) -> ClaimedImport | None:
-    """Claim the import waiting longest, or return None. Checks go first: a user waits for them. `connection`
-    is in autocommit.
+    """Claim the import waiting longest. Checks go first: a user waits for them. `connection` is in
+    autocommit.
     """
     for space_id, job_id in connection.execute(queries["waiting"], WAITS).fetchall():
         values = {
@@ -178,7 +175,7 @@ def claim_next(connection: Connection[Any]) -> ClaimedImport | None:
 
 
 def renew(connection: Connection[Any], job: ClaimedImport) -> bool:
-    """Renew the lease. Return whether this process holds it."""
+    """Return whether this process holds the lease."""
     return connection.execute(queries["renew"], bind_claim(job) | {"lease": LEASE}).rowcount == 1
 
 
@@ -190,7 +187,7 @@ def put_back(connection: Connection[Any], job: ClaimedImport, error: str, *, fin
 
 
 def release(connection: Connection[Any], job: ClaimedImport) -> None:
-    """Release an import because this process stops."""
+    """Release an import on shutdown."""
     connection.execute(queries["release"], bind_claim(job))
 
 
@@ -199,13 +196,11 @@ def bind_claim(job: ClaimedImport) -> dict[str, Any]:
 
 
 def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces with expired files or refused rows."""
     values = {"unused": UNUSED, "kept": REFUSED_KEPT}
     return [row[0] for row in connection.execute(queries["spaces_to_tidy"], values)]
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    """Delete a Space's expired refused rows and unneeded files."""
     values = {"space_id": space_id, "unused": UNUSED, "kept": REFUSED_KEPT, "error": LEFT}
     connection.execute(queries["end_unused"], values)
     for job_id, file in connection.execute(queries["files_to_remove"], values).fetchall():
@@ -215,7 +210,7 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
 
 
 def discard(storage: Storage, file: str) -> bool:
-    """Delete an uploaded file. Return whether that succeeded."""
+    """Return whether it succeeded."""
     try:
         storage.delete(file)
     except (OSError, BaseError) as error:

@@ -1,5 +1,5 @@
 -- name: create
--- Named before the file exists, so that every file has an owner.
+-- Before the file exists, so that every file has an owner.
 INSERT INTO import_jobs (space_id, kind, name, user_id, file)
 VALUES (%(space_id)s, %(kind)s, %(name)s, %(user_id)s, gen_random_uuid() || '.upload')
 RETURNING id, file;
@@ -40,14 +40,12 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
 RETURNING x.id;
 
 -- name: enqueue
--- Import without a check.
 UPDATE import_jobs x
 SET status = 'queued', reading = %(reading)s, retry_at = now()
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status = 'uploaded'
 RETURNING x.id;
 
 -- name: start
--- Import a checked file.
 UPDATE import_jobs x
 SET status = 'queued', again = %(again)s, bytes_done = 0, rows_done = 0, taken = 0, refused = 0,
     attempts = 0, retry_at = now(), error = NULL
@@ -64,7 +62,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(id)s
 RETURNING x.id;
 
 -- name: progress
--- An earlier import of the same file and settings.
+-- Of the same file and settings.
 SELECT i.rows_done, i.taken, i.refused, i.finished_at FROM imports i
 WHERE i.space_id = %(space_id)s AND i.kind = %(kind)s AND i.digest = %(digest)s
   AND i.mapping = %(mapping)s;
@@ -91,7 +89,7 @@ ORDER BY x.status = 'checking' DESC, x.created_at
 LIMIT 20;
 
 -- name: claim
--- Claim an import; fail it when no attempts are left.
+-- Fail the import when no attempts are left.
 UPDATE import_jobs x
 SET status = CASE WHEN x.attempts >= %(tries)s THEN 'failed'
                   WHEN x.status = 'queued' THEN 'running' ELSE x.status END,
@@ -109,7 +107,7 @@ UPDATE import_jobs x SET leased_until = now() + %(lease)s
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s;
 
 -- name: hold
--- Lock an import while rows are stored, so that no person in them is erased meanwhile.
+-- So that no person in the rows is erased meanwhile.
 SELECT x.erased, x.file FROM import_jobs x
 WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.lease = %(token)s
 FOR NO KEY UPDATE;
@@ -160,7 +158,7 @@ FROM unnest(%(rows)s::bigint[], %(lines)s::bigint[], %(reasons)s::text[], %(cell
 ON CONFLICT DO NOTHING;
 
 -- name: spaces_to_tidy
--- For the operator: Spaces with expired files or refused rows.
+-- For the operator.
 SELECT DISTINCT x.space_id FROM import_jobs x
 WHERE x.file IS NOT NULL
   AND (x.status IN ('finished', 'failed', 'cancelled')

@@ -1,4 +1,4 @@
-"""The kinds of import: their fields, validation and storage."""
+"""Kinds of import: fields, validation and storage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Store = Callable[[AsyncConnection, Space, Sequence[Any]], Awaitable[list[Errors 
 """Store rows in the caller's transaction. Return each row's errors or None."""
 
 QuickReader = Callable[[FileRow], Any]
-"""Return a row ready to store, or None to fall back to `ImportKind.read`."""
+"""Returns a row to store, or None to fall back to `ImportKind.read`."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -38,7 +38,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 class ImportKind:
     fields: tuple[str, ...]
     read: Callable[[dict[str, Any], float], Any]
-    """Validate a row's values by field, at a time in Unix seconds. Raises Invalid."""
+    """Validates values by field, at a time in Unix seconds. Raises Invalid."""
     store: Store
     taken: str
     """The word for accepted rows."""
@@ -57,7 +57,6 @@ class ImportKind:
     total_test: Callable[[Columns], totals.RowTest] | None = None
     """Builds the test for rows to ignore: totals and notes."""
     quick_reader: Callable[[Columns, Notation, Mapping[str, Any]], QuickReader | None] | None = None
-    """Builds a fast reader from columns, notation and default values."""
     maps_all: bool = False
     """Map columns named like their field, too."""
     chunk: int | None = None
@@ -90,7 +89,7 @@ async def _store_touchpoints(
 
 
 def _read_event(values: dict[str, Any], current_time: float) -> Any:
-    """Read an event. Past events aren't forwarded to ad platforms unless the row asks for it."""
+    """Read an event; it isn't forwarded to ad platforms unless the row asks for it."""
     if values.get("do_not_capi") in (None, ""):
         values = {**values, "do_not_capi": True}
     return _accept(RECORD_FORM, values, current_time)

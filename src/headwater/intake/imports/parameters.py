@@ -1,4 +1,4 @@
-"""The query parameters of an import over the API."""
+"""Query parameters of imports over the API."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
 
 
 def read_request(kind: str, query: Query) -> ImportRequest:
-    """Read a query. Raises Invalid."""
+    """Raise Invalid."""
     values: dict[str, Any] = {parameter.name: parameter.read(query) for parameter in list_parameters(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]
     columns = [column for column, _ in mapped]

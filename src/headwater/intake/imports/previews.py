@@ -36,8 +36,6 @@ class PreviewRow:
 
 
 class _DiscardedRefusals(Refusals):
-    """Discards them."""
-
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
         del connection, rows_done
 

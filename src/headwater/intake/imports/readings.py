@@ -1,4 +1,4 @@
-"""Guess how to read a table, and validate the user's choices. Pure."""
+"""Guess the reading of a table, and validate the user's choices. Pure."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ _IDENTIFIERS = {
 
 
 def guess_reading(kind: str, columns: Sequence[str], rows: Sequence[FileRow], space: Space) -> Reading:
-    """Guess the reading from the header and the first rows. Ambiguous decimals and dates stay empty for the
-    user to choose.
-    """
+    """Guess from the header and first rows. Ambiguous decimals and dates stay empty for the user."""
     values = [row.values for row in rows]
     fields, constants = guess_fields(kind, columns, values)
     if kind == "events" and "event_name" not in fields.values():
@@ -63,7 +61,7 @@ def survey_reading(kind: str, reading: Reading, rows: Iterable[Mapping[str, Any]
 def guess_fields(
     kind: str, columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the fields of columns, and constants, recognized from the header."""
+    """Return recognized fields of columns, and constants."""
     if kind == "spend":
         recognition = recognize(columns) or recognize(columns, GENERIC.name)
         if recognition is not None:
@@ -73,7 +71,7 @@ def guess_fields(
 
 
 def read_choice(kind: str, reading: Reading, *, has_signs: bool = False) -> None:
-    """Validate the choices. With `has_signs`, amounts carry their currency. Raises Invalid by form field or
+    """Validate choices. With `has_signs`, amounts carry their currency. Raises Invalid by form field or
     parameter.
     """
     errors: Errors = {}
@@ -135,7 +133,7 @@ def _check_spend(reading: Reading, errors: Errors, *, has_signs: bool) -> None:
 
 
 def explain_refusal(kind: str, reading: Reading, cells: Mapping[str, Any], errors: Errors) -> str:
-    """Explain why a row is refused. Numbers and dates in another style name the column, with advice."""
+    """Explain a refusal. For numbers and dates in another style, name the column and advise."""
     columns = {name: column for column, name in reading.columns.items()}
     notation, import_kind = reading.notation, KINDS[kind]
     sentences: list[str] = []

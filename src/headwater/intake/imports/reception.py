@@ -27,7 +27,7 @@ ReadingChoice = Callable[[RowSource], Reading]
 
 @dataclass(frozen=True)
 class Upload:
-    """A file about to arrive; its job already exists."""
+    """Its job already exists."""
 
     space_id: int
     job_id: int
@@ -39,8 +39,6 @@ class Upload:
 
 @dataclass(frozen=True)
 class Received:
-    """A received file, and its reading if decided."""
-
     dialect: Dialect
     reading: Reading | None
 
@@ -52,7 +50,7 @@ async def receive_file(
     pieces: AsyncIterator[bytes],
     choose: ReadingChoice | None = None,
 ) -> Received:
-    """Store a file. With `choose`, queue its import. On any error, remove the file and its job.
+    """Store a file. With `choose`, queue its import. On errors, remove the file and job.
 
     Raises UnreadableError, Conflict if a person was erased meanwhile, Unavailable when storage fails, and the
     errors of `pieces` and `choose`.

@@ -1,5 +1,3 @@
-"""The interface for refused rows."""
-
 from __future__ import annotations
 
 from abc import ABC, abstractmethod

@@ -1,7 +1,6 @@
 """Write refused rows to a file next to the imported one.
 
-They are appended to a temporary file before their chunk commits, so an interrupted import can continue. The
-final file is complete or absent.
+They are appended to a temporary file before their chunk commits, so that interrupted imports can continue.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class RejectedRowFile(Refusals):
         self._part = target.with_name(target.name + (".dry" if dry else ".part"))
 
     async def resume(self, connection: AsyncConnection, rows_done: int) -> None:
-        del connection  # they are in a file
+        del connection
         row_lines = self._gathered() if rows_done else []
         lines_to_keep = [line for line in row_lines if _read(line).row <= rows_done]
         self._part.write_bytes(b"".join(lines_to_keep))

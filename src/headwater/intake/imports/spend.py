@@ -74,7 +74,7 @@ class SpendTable:
 
 
 def map_fields(recognition: Recognition) -> dict[str, str]:
-    """Return the fields of columns, including a row's last day."""
+    """Include a row's last day."""
     last = recognition.last_day
     return {**recognition.columns} | ({last: LAST_DAY} if last else {})
 
@@ -82,8 +82,8 @@ def map_fields(recognition: Recognition) -> dict[str, str]:
 def find_table(
     head: bytes, dialect: Dialect, mapped: Iterable[tuple[str, str]] = (), form: str | None = None
 ) -> SpendTable | None:
-    """Return the table of a file that begins with `head`, or None if no header is recognized or has the
-    mapped columns. Raises UnreadableError for a report not by day.
+    """Return the table of a file that begins with `head`, or None without a recognized header or the mapped
+    columns. Raises UnreadableError for a report not by day.
     """
     head = head[:_EXAMINED_BYTES]
     text = head.decode(dialect.encoding, "replace").lstrip("\ufeff")
@@ -110,14 +110,13 @@ def find_table(
 
 
 def pick_fields(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
-    """Return the cells of a row by field."""
     return {name: row.get(column, "") for column, name in columns.items()}
 
 
 def read_table(
     source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> tuple[RowSource, Columns]:
-    """Return the table of a file and its columns. Raises UnreadableError."""
+    """Raise UnreadableError."""
     table = _find_any_table(source, choices, constants)
     mapped = dict(choices.mapped)
     mapped_fields = set(mapped.values())
@@ -137,8 +136,8 @@ def read_table(
 
 
 def _find_any_table(source: RowSource, choices: FileChoices, constants: Mapping[str, str]) -> SpendTable:
-    """Return the table of a known format, or of any columns with days and money if the user names the
-    platform. Raises UnreadableError.
+    """Return the table of a known format, or of columns with days and money if the user names the platform.
+    Raises UnreadableError.
     """
     head = source.head()
     table = find_table(head, source.dialect, choices.mapped, choices.form)
@@ -160,7 +159,7 @@ def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> 
 
 
 def read(values: dict[str, Any], current_time: float) -> SpendRow:
-    """Return a validated row. Raises Invalid."""
+    """Raise Invalid."""
     row_number, as_of = values.pop("place", 0), values.pop("as_of", None)
     last = values.pop(LAST_DAY, None)
     clean(values)
@@ -178,7 +177,7 @@ def _refuse_several_days(values: Mapping[str, Any], last: object) -> None:
 
 def clean(values: dict[str, Any]) -> None:
     """Normalize export habits in place: dashes for nothing, forms of days and ids, counts read as amounts.
-    Raises Invalid for an id abbreviated by a spreadsheet, because several ids would become equal.
+    Raises Invalid for an abbreviated id, because several ids would become equal.
     """
     for name, value in list(values.items()):
         if isinstance(value, str) and value.strip().lower() in NOTHING:
@@ -211,7 +210,7 @@ def _read_id(name: str, text: str) -> str:
 async def store(
     connection: AsyncConnection, space: Space, items: Sequence[SpendRow | SpendLine]
 ) -> list[Errors | None]:
-    """Store rows in the caller's transaction. Refuse rows of unknown platforms."""
+    """Store rows in the caller's transaction. Refuse unknown platforms."""
     lines = [item if isinstance(item, SpendLine) else format_row(item) for item in items]
     rules = {
         platform: refuse_platform(platform, space.sources)

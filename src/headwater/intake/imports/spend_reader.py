@@ -1,5 +1,5 @@
-"""Read large spend files fast: repeated days and places are validated once and cached; plain figures by one
-pattern per row.
+"""Read large spend files fast: repeated days and places are cached; plain figures validated by one pattern
+per row.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Cells = Mapping[str, str]
 def make_quick_reader(
     columns: Columns, notation: Notation, defaults: Mapping[str, Any]
 ) -> Callable[[FileRow], SpendLine | None] | None:
-    """Return a fast reader, or None if rows carry their own `as_of`. It returns None for an invalid row, left
-    to the slow path.
+    """Return None if rows carry their own `as_of`. The reader returns None for an invalid row, left to the
+    slow path.
     """
     columns_by_field = {name: column for column, name in columns.mapped}
     all_constants = {**defaults, **dict(columns.constants)}
@@ -51,7 +51,7 @@ def make_quick_reader(
     try:
         constants = {name: _make_reader(name, notation)(value) for name, value in all_constants.items()}
     except ValueError:
-        return None  # the slow path reports the error
+        return None
     day_column, read_day = columns_by_field[DAY], _make_reader(DAY, notation)
     last_column = columns_by_field.get(LAST_DAY, day_column)
     read_place = _make_place_reader(columns_by_field, notation, constants, as_of)
@@ -73,7 +73,7 @@ def make_quick_reader(
 def _make_place_reader(
     columns_by_field: Mapping[str, str], notation: Notation, constants: dict[str, Any], as_of: datetime
 ) -> Callable[[Cells], SpendPrefix]:
-    """Return a reader of a row's place, which raises ValueError."""
+    """Return a reader that raises ValueError."""
     kinds = {
         name: _make_reader(name, notation)
         for name in FIELDS
@@ -94,7 +94,7 @@ def _make_place_reader(
 
 
 def _make_figures_reader(columns_by_field: Mapping[str, str], notation: Notation) -> Callable[[Cells], str]:
-    """Return a reader of a row's figures for COPY, which raises ValueError."""
+    """Return a reader of figures for COPY, which raises ValueError."""
     numbers = [name for name in NUMBERS if name in columns_by_field]
     pick = _make_picker([columns_by_field[name] for name in numbers])
     line_format = "\t".join("%s" if name in columns_by_field else NULL for name in NUMBERS)
@@ -123,14 +123,13 @@ def _never(_: str) -> None:
 
 
 def _make_picker(columns: list[str]) -> Callable[[Cells], tuple[str, ...]]:
-    """Return a function that picks cells, and raises KeyError if the row is too short."""
+    """Return a function that raises KeyError if the row is too short."""
     if len(columns) > 1:
         return itemgetter(*columns)
     return lambda cells: tuple(cells[column] for column in columns)
 
 
 def _make_reader(name: str, notation: Notation) -> Callable[[str], Any]:
-    """Return a cached reader of a field's cells."""
     kind = FIELDS[name].kind
 
     @lru_cache(_CACHED)
@@ -139,7 +138,7 @@ def _make_reader(name: str, notation: Notation) -> Callable[[str], Any]:
             raise ValueError  # it must match the row's currency
         values: dict[str, Any] = {name: notation.time(text) if name == DAY else text}
         if typed(values, NUMBERS, (), notation):
-            raise ValueError  # the slow path reports it
+            raise ValueError
         clean(values)
         return kind.read(values[name]) if name in values else None
 

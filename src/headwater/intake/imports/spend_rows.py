@@ -1,5 +1,5 @@
-"""Rows that the spend ledger doesn't take: totals and notes are ignored; rows not of one day and place make
-the file unreadable. Pure.
+"""Rows outside the spend ledger: totals and notes are ignored; rows not of one day and place make the file
+unreadable. Pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _ALL_DAYS = frozenset({"all", "alle", "tous", "todos", "tutti", "wszystkie", "ã
 
 
 def make_total_test(columns: Columns) -> RowTest:
-    """Return a test for totals and notes."""
     by_field = {name: column for column, name in columns.mapped}
     day, last = by_field.get(DAY), by_field.get(LAST_DAY)
     ids = [by_field[name] for name in _IDS[1:] if name in by_field]
@@ -71,7 +70,7 @@ def refuse_other_rows(
     recognition: Recognition, fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]
 ) -> None:
     """Raise UnreadableError if rows span days, or split a ledger row: only the last part would count.
-    `fields` maps columns to fields.
+    `fields` maps columns.
     """
     columns = Columns(tuple(fields.values()), tuple(fields.items()))
     is_total = make_total_test(columns)
@@ -82,7 +81,7 @@ def refuse_other_rows(
 
 
 def refuse_other_periods(lines_before: Sequence[str], header: Sequence[str] = ()) -> None:
-    """Raise UnreadableError if a header, or a line before it, names weeks, months or hours."""
+    """Raise UnreadableError if the header, or a line before it, names weeks, months or hours."""
     period = next((match for line in lines_before if (match := _AGGREGATION.search(line))), None)
     column = period_column(header)
     if period is not None or column is not None:
@@ -99,7 +98,7 @@ def _refuse_several_days(
     fields: Mapping[str, str], rows: Sequence[Mapping[str, str]], *, has_places: bool
 ) -> None:
     """Raise UnreadableError for rows over several days. Without places, daily rows may be mixed with totals,
-    so only a file without daily rows is refused.
+    so only files without daily rows are refused.
     """
     by_name = {name: column for column, name in fields.items()}
     first, last = by_name.get(DAY, ""), by_name.get(LAST_DAY, "")
@@ -110,7 +109,7 @@ def _refuse_several_days(
 
 
 def _format_span(row: Mapping[str, str], first: str, last: str) -> str:
-    """Return the days of a row, or an empty text if it is one day."""
+    """Return an empty text for one day."""
     start, end = row.get(first) or "", row.get(last) or ""
     if start and end and start != end:
         return f"{first} {start[:30]} to {last} {end[:30]}"

@@ -1,4 +1,4 @@
-"""Store an uploaded file piece by piece, never all of it in memory."""
+"""Store uploads in pieces, to bound memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAMPLE_ROWS = 50
 
 
 async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]) -> FileSurvey:
-    """Store a file; return its facts. Raises OSError, and the errors of `pieces`; then no file is left."""
+    """Return facts about the file. Raises OSError, and the errors of `pieces`; then no file is left."""
     survey, buffered = FileSurvey(), bytearray()
     writing = storage.create(name, name)
     sink = await asyncio.to_thread(writing.__enter__)
@@ -57,7 +57,7 @@ async def store_pieces(storage: Storage, name: str, pieces: AsyncIterator[bytes]
 
 
 def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES) -> Dialect:
-    """Return the dialect of a stored file. Raises UnreadableError with a sentence."""
+    """Raise UnreadableError with a sentence."""
     dialect = read_dialect(survey, choices.encoding, choices.delimiter)
     if kind == "spend":
         dialect = _find_spend(survey, dialect, choices)
@@ -79,9 +79,7 @@ def judge_file(kind: str, survey: FileSurvey, choices: FileChoices = NO_CHOICES)
 
 
 def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> Dialect:
-    """Return the dialect of the spend table. Raises UnreadableError if rows are more detailed than the
-    ledger's.
-    """
+    """Raise UnreadableError if rows are more detailed than the ledger's."""
     mapped = [(column, name) for column, name in choices.mapped if name]
     try:
         table = find_table(survey.head, dialect, mapped) or find_table(survey.head, dialect, (), GENERIC.name)
@@ -94,8 +92,8 @@ def _find_spend(survey: FileSurvey, dialect: Dialect, choices: FileChoices) -> D
 
 
 def sample_rows(head: bytes, dialect: Dialect, *, is_whole_file: bool) -> tuple[list[str], list[FileRow]]:
-    """Return the columns and first readable rows of a file that begins with `head`. Raises UnreadableError
-    with a sentence.
+    """Return columns and first readable rows of a file that begins with `head`. Raises UnreadableError with a
+    sentence.
     """
     if not is_whole_file:
         end = max(head.rfind(b"\n"), head.rfind(b"\r"))

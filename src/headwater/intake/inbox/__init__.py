@@ -1,1 +1,1 @@
-"""The queue of accepted rows to process."""
+"""The queue of accepted rows."""

@@ -23,7 +23,7 @@ class AcceptedRows(NamedTuple):
 
 
 async def append(connection: AsyncConnection, rows: AcceptedRows) -> list[int]:
-    """Add rows to the inbox, and return their receipts. The caller commits."""
+    """Return receipts. The caller commits."""
     if not rows.payloads:
         return []
     kinds, senders = rows.kinds, rows.senders

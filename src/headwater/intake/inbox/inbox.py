@@ -1,7 +1,7 @@
 """The durable inbox: requests from many connections share one commit.
 
-The flusher takes all requests that arrived during its last commit, charges the rate limits, inserts the rows
-and answers after the commit. Requests are answered or refused within five seconds.
+The flusher takes all requests that arrived during its last commit, charges rate limits, inserts the rows and
+answers after the commit, within five seconds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ flush_seconds = Histogram(
 
 
 class Request(msgspec.Struct, eq=False):
-    """The rows of an HTTP request and the result. Structs are created four times as fast as dataclasses."""
+    """The rows of an HTTP request and the result. Creating structs is four times as fast as dataclasses."""
 
     space_id: int
     limit: int
@@ -96,7 +96,6 @@ class Inbox:
             task.start()
 
     async def stop(self) -> None:
-        """Commit waiting requests, then stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(FLUSH_SECONDS):
                 await asyncio.gather(*(request.done for request in self._waiting if request.done))
@@ -124,7 +123,7 @@ class Inbox:
         return request
 
     def _is_full(self, size: int) -> bool:
-        """Return whether to refuse more rows. An empty queue always has room."""
+        """Return whether to refuse more rows; never if empty."""
         return self._waiting_rows > MAX_WAITING_ROWS or (
             self._waiting_bytes > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES
         )
@@ -134,7 +133,7 @@ class Inbox:
         self._waiting_bytes += sign * request.size
 
     async def _commit(self) -> None:
-        """Connect and commit groups, reconnecting after errors."""
+        """Commit groups, reconnecting after errors."""
         while True:
             try:
                 async with await connect(self._url) as connection:
@@ -198,7 +197,7 @@ class Inbox:
         self._arrived.set()
 
     async def _admit(self, connection: AsyncConnection, group: list[Request]) -> list[Request]:
-        """Charge the Spaces' quotas, and return the admitted requests with rows."""
+        """Charge quotas, and return admitted requests with rows."""
         costs: dict[int, QuotaRequest] = {}
         for request in group:
             earlier = costs.get(request.space_id)
@@ -211,7 +210,7 @@ class Inbox:
             quota = quotas[request.space_id]
             if remaining[request.space_id] >= request.cost:
                 remaining[request.space_id] -= request.cost
-                request.failure = None  # clear the refusal of an earlier attempt
+                request.failure = None
                 admitted.append(request)
             else:
                 request.failure = RateLimited(quota.reset_in)

@@ -20,7 +20,7 @@ class Notices:
         self._sent = -LEAST_SECONDS
 
     async def send(self, connection: AsyncConnection) -> None:
-        """Notify workers, unless just done. Causes no flush."""
+        """Notify workers, unless just done, without a flush."""
         current_time = self._clock()
         if current_time - self._sent >= LEAST_SECONDS:
             self._sent = current_time

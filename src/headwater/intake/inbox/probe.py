@@ -12,7 +12,7 @@ BYTES = 1_000
 
 
 async def takes_writes(url: str) -> bool:
-    """Return whether the database can store an event now.
+    """Try to store an event.
 
     Uses a connection outside the pool, which may be busy, and rolls back.
     """

@@ -1,4 +1,4 @@
 -- name: try_write
--- Insert a row of no Space; always rolled back.
+-- Of no Space; always rolled back.
 INSERT INTO inbox (space_id, id, kind, sender, received_at, payload)
 VALUES (%(space_id)s, %(id)s, 'event', 'api_key', now(), %(payload)s);

@@ -1,4 +1,4 @@
-"""Read, delete and wait for inbox rows, in order of acceptance."""
+"""Inbox rows, in order of acceptance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def request_rows(
     ids: Collection[int] | None = None,
     after_id: int = 0,
 ) -> Callable[[], list[InboxRow]]:
-    """Request the oldest rows after `after_id`, or the rows `ids`. Call the result to fetch them."""
+    """Request the oldest rows after `after_id`, or `ids`. Call the result to fetch them."""
     if ids is None:
         values = {"space_id": space_id, "after_id": after_id, "limit": limit}
         cursor = connection.execute(queries["read"], values)
@@ -54,7 +54,7 @@ def request_rows(
 
 
 def request_versions(connection: Connection[Any], space_id: int, limit: int) -> Callable[[], list[Version]]:
-    """Request the versions of the oldest rows. Call the result to fetch them."""
+    """Request the oldest rows' versions. Call the result to fetch them."""
     values = {"space_id": space_id, "limit": limit}
     return connection.execute(queries["versions"], values).fetchall
 
@@ -73,20 +73,19 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def find_next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
-    """Return up to `limit` Spaces with waiting rows, in order after `after`."""
+    """Return up to `limit` Spaces, in order after `after`."""
     values = {"after": after, "most": limit}
     query = over_spaces("next_spaces")
     return [space_id for (space_id,) in connection.execute(query, values)]
 
 
 def find_last_waiting_space(connection: Connection[Any]) -> int:
-    """Return the last Space with waiting rows, or 0."""
     row = connection.execute(queries["last_space"]).fetchone()
     return row[0] if row else 0
 
 
 def find_late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, datetime]:
-    """Return Spaces whose oldest row has waited longer than `late`, and since when."""
+    """Return since when the oldest row of Spaces has waited longer than `late`."""
     values = FROM_THE_FIRST | {"late": late}
     return dict(connection.execute(over_spaces("late"), values).fetchall())
 
@@ -94,8 +93,8 @@ def find_late_spaces(connection: Connection[Any], late: timedelta) -> dict[int, 
 def wait_until_processed(
     connection: Connection[Any], timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait up to `timeout` seconds until all rows accepted so far are processed. Return whether they are.
-    Needs an autocommit connection.
+    """Wait up to `timeout` seconds for all rows accepted so far. Return whether they are processed. Needs an
+    autocommit connection.
     """
     row = connection.execute(over_spaces("newest"), FROM_THE_FIRST).fetchone()
     if row is None or row[0] is None:

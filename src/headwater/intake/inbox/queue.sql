@@ -1,5 +1,4 @@
 -- name: read
--- The oldest rows after an id.
 SELECT i.id, i.kind, i.sender,
        (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload,
        i.xmin::text AS version
@@ -9,7 +8,6 @@ ORDER BY i.id
 LIMIT %(limit)s;
 
 -- name: versions
--- The versions of the oldest rows.
 SELECT i.id, i.xmin::text AS version
 FROM inbox i
 WHERE i.space_id = %(space_id)s
@@ -17,7 +15,6 @@ ORDER BY i.id
 LIMIT %(limit)s;
 
 -- name: read_these
--- The rows that are still waiting.
 SELECT i.id, i.kind, i.sender,
        (extract(epoch FROM i.received_at) * 1000000)::bigint AS received_at, i.payload,
        i.xmin::text AS version
@@ -32,8 +29,8 @@ SELECT i.id FROM inbox i WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT %(l
 DELETE FROM inbox i WHERE i.space_id = %(space_id)s AND i.id = ANY(%(ids)s::bigint[]);
 
 -- name: hop
--- For the operator, a prefix of other queries: jump from a Space's first row to the next Space, so that cost
--- doesn't grow with the queue. Ends with a NULL.
+-- For the operator, a prefix of other queries: jump from a Space's first row to the next Space, so that
+-- cost doesn't grow with the queue. Ends with a NULL.
 WITH RECURSIVE waiting (space_id) AS (
     (SELECT q.space_id FROM {queue} q WHERE q.space_id > %(after)s ORDER BY q.space_id LIMIT 1)
     UNION ALL

@@ -38,14 +38,14 @@ class RejectedItem:
 
 
 def reject_rows(connection: Connection[Any], space_id: int, rejections: Collection[Rejection]) -> None:
-    """Store rejected rows; the caller deletes them from the inbox."""
+    """Store rows; the caller deletes them from the inbox."""
     if rejections:
         values = {"space_id": space_id, "rejections": rows(rejections)}
         connection.execute(queries["reject"], values)
 
 
 def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[RejectedItem]:
-    """Return the oldest `limit` rejected rows of every Space."""
+    """Return the oldest `limit` rows of every Space."""
     items: list[RejectedItem] = []
     for space_id in spaces_with_rows(connection, "rejected"):
         cursor = connection.cursor(row_factory=class_row(RejectedItem))
@@ -57,7 +57,7 @@ def list_rejected(connection: Connection[Any], limit: int = 1000) -> list[Reject
 async def list_rejected_events(
     connection: AsyncConnection, space_id: int, per_page: int, position: Position | None
 ) -> Page:
-    """Return a page of the Space's rejected rows, newest first."""
+    """Return the newest first."""
     before = position.key[0] if position is not None else _BEYOND_ALL
     bound = {"space_id": space_id, "limit": per_page + 1, "before": before}
     return make_page(await fetch_all(connection, queries["page"], bound), per_page, position, to_key)
@@ -76,7 +76,7 @@ async def replay_rejected_events(connection: AsyncConnection, space_id: int) -> 
 def replay_rejected(
     connection: Connection[Any], space_id: int | None = None, ids: list[int] | None = None
 ) -> int:
-    """Requeue rejected rows under their ids. Return their number."""
+    """Requeue rows under their ids. Return their number."""
     spaces = [space_id] if space_id is not None else spaces_with_rows(connection, "rejected")
     count = 0
     for rejected_space_id in spaces:

@@ -1,5 +1,4 @@
 -- name: reject
--- Store rejected rows with their payloads.
 WITH faulty AS MATERIALIZED (
     SELECT i.*, r.reason, r.detail
     FROM json_to_recordset(%(rejections)s::json) AS r (id bigint, reason text, detail text)

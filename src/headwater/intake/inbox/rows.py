@@ -1,5 +1,3 @@
-"""Inbox rows, and the reasons to reject them."""
-
 from __future__ import annotations
 
 from enum import StrEnum

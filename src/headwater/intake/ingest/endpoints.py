@@ -1,6 +1,5 @@
-"""POST /events/track, /events/batch and /touchpoints/batch in plain ASGI.
-
-They carry most of the traffic, so they bypass routing and request objects.
+"""POST /events/track, /events/batch and /touchpoints/batch in plain ASGI, because they carry most of the
+traffic.
 """
 
 from __future__ import annotations
@@ -53,18 +52,15 @@ class HttpResponse(msgspec.Struct):
 
 
 class Ingest:
-    """The services shared by the endpoints."""
-
     def __init__(self, keys: KeyCache, inbox: Inbox) -> None:
         self.keys, self.inbox = keys, inbox
 
     def request(self, caller: Caller, cost: int, rows: list[bytes], kind: str = "event") -> Request:
-        """Return a request charged with `cost`."""
         limit = self.keys.limit(caller, self.inbox.limit)
         return Request(caller.space_id, limit, cost, rows, kind)
 
     async def put(self, request: Request) -> HttpResponse | None:
-        """Store the request. Return an error response, or None."""
+        """Return an error response, or None."""
         try:
             await self.inbox.put(request)
         except Problem as problem:
@@ -72,7 +68,6 @@ class Ingest:
         return None
 
     async def refuse(self, caller: Caller, cost: int, refusal: Problem) -> HttpResponse:
-        """Charge a refused request, and return its error."""
         request = self.request(caller, cost, [])
         return await self.put(request) or make_problem_answer(refusal, request.quota)
 
@@ -104,7 +99,7 @@ class Endpoint(ABC):
 
 
 class KeyedEndpoint(Endpoint):
-    """Checks access, then reads the body, then works."""
+    """Checks access before it reads the body."""
 
     max_body: int
 
@@ -171,7 +166,7 @@ TOUCHPOINTS = BatchItems("touchpoints", "touchpoint", TOUCHPOINT_FORM, _refuse_s
 
 
 class BatchEndpoint(KeyedEndpoint):
-    """Up to 1,000 items. Valid ones are queued although others are invalid."""
+    """Queue valid items although others are invalid."""
 
     max_body = MAX_BATCH_BODY
 
@@ -224,7 +219,6 @@ class BatchEndpoint(KeyedEndpoint):
 
 
 def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[list[ItemResult], list[bytes]]:
-    """Return all results, and the rows of valid items."""
     current_time = time.time()
     results: list[ItemResult] = []
     rows: list[bytes] = []
@@ -243,7 +237,6 @@ def _accept_all(batch: BatchItems, items: list[Raw], caller: Caller) -> tuple[li
 
 
 def make_problem_answer(problem: Problem, quota: Quota | None = None) -> HttpResponse:
-    """Return the response to a problem."""
     headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers.items()]
     return HttpResponse(problem.status, problem.body(), headers + quota_headers(quota))
 

@@ -1,7 +1,6 @@
-"""Decode and validate items of one kind, naming every wrong field.
+"""Decode and validate items, naming every wrong field.
 
-Valid items take the fast path of compiled decoding; only invalid ones are read again, field by field, for all
-errors.
+Valid items take the fast path of compiled decoding; only invalid ones are read again, field by field.
 """
 
 from __future__ import annotations
@@ -28,13 +27,11 @@ Identifier = Annotated[str, Meta(max_length=255)] | None
 Address = Annotated[str, Meta(max_length=2048)] | None
 Attribution = Annotated[str, Meta(max_length=512)] | None
 Code = str | int | None
-"""An id; some senders write numbers."""
+"""Some senders write numbers."""
 Time = str | int | float | None
 
 
 class Identification(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that identify a contact."""
-
     email: Annotated[str, Meta(max_length=320)] | None = None
     trk_token: Identifier = None
     fingerprint: Identifier = None
@@ -55,13 +52,11 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Check:
-    """Runs parsers and collects their errors by field."""
-
     def __init__(self) -> None:
         self.errors: Errors = {}
 
     def __call__(self, parse: Callable[..., Any], name: str, value: Any, *more: Any) -> Any:
-        """Return the parsed value; on ValueError, add the error."""
+        """Return the value; on ValueError, add the error."""
         try:
             return parse(value, *more)
         except ValueError as error:
@@ -69,7 +64,7 @@ class Check:
             return None
 
     def present(self, payload: Any, parsers: Mapping[str, Parser]) -> dict[str, Any]:
-        """Parse the present fields, and return their values."""
+        """Return the values of present fields."""
         values: dict[str, Any] = {}
         for name, parse in parsers.items():
             written = getattr(payload, name)
@@ -91,14 +86,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Form(Generic[Accepted]):
-    """The definition of one kind of items."""
-
     payload: Any
     """A msgspec struct."""
     normalise: Callable[[Any, float, Check], Accepted]
     """Checks what types can't: blanks, identification, formats. Takes the Unix time of receipt."""
     rules: Mapping[str, str | Callable[[Any], str]]
-    """By field, the rule for a wrong type, or a function of the value. By default, text of a maximum length.
+    """By field, the rule for a wrong type, or a function of the value. By default, text with a maximum
+    length.
     """
     stand_ins: Mapping[str, Any]
     """Valid values in place of missing or wrong required fields."""
@@ -130,8 +124,8 @@ class Form(Generic[Accepted]):
         object.__setattr__(self, "_decode_known", msgspec.json.Decoder(self.payload).decode)
 
     def accept(self, raw: bytes | Raw, current_time: float) -> Accepted:
-        """Validate JSON received at `now` (Unix seconds). Raises Invalid with all wrong fields. `Raw` is part
-        of a checked body.
+        """Validate JSON received at `current_time` (Unix seconds). Raises Invalid with all wrong fields.
+        `Raw` is part of a checked body.
         """
         body = bytes(raw)
         decode = decode_part if isinstance(raw, Raw) else decode_typed
@@ -150,7 +144,7 @@ class Form(Generic[Accepted]):
         return msgspec.structs.replace(accepted, warnings=warnings) if warnings else accepted
 
     def _decode_leniently(self, body: bytes, current_time: float) -> Any:
-        """Return the payload without unknown fields. Raises Invalid."""
+        """Ignore unknown fields. Raises Invalid."""
         try:
             return decode_part(body, self._decode_known)
         except msgspec.ValidationError:
@@ -170,7 +164,7 @@ class Form(Generic[Accepted]):
         return f"{quoted} is not a field; {question}" if question else f"{quoted} is not a field."
 
     def _explain(self, raw: bytes, current_time: float) -> Invalid:
-        """Return all errors, decoding fields one by one."""
+        """Return all errors, field by field."""
         value = decode_json(raw, msgspec.json.decode)
         if not isinstance(value, dict):
             return Invalid(NOT_AN_OBJECT)
@@ -211,7 +205,6 @@ def _length_rule(text_type: Any) -> str:
 
 
 def keep_nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the non-blank text fields, unchanged."""
     values: dict[str, Any] = {}
     for name in names:
         value = getattr(payload, name)
@@ -221,7 +214,6 @@ def keep_nonblank_texts(payload: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def require_identification(values: Mapping[str, Any], check: Check) -> None:
-    """Add an error if the values identify no contact."""
     has_ip, has_fingerprint = "ip" in values, "fingerprint" in values
     # a wrong value isn't missing
     if has_fingerprint != has_ip and "ip" not in check.errors:

@@ -137,9 +137,7 @@ def _currency(value: str) -> str | None:
 
 
 def parse_amount(raw: Raw) -> str | None:
-    """Return a JSON number as decimal text, with at most 4 decimals. Raises ValueError unless at most 1e14 in
-    absolute value.
-    """
+    """Return decimal text, at most 4 decimals. Raises ValueError unless at most 1e14 in absolute value."""
     text = bytes(raw).decode()
     if _COMMON_AMOUNT.fullmatch(text):  # twice as fast as Decimal
         return text
@@ -204,10 +202,9 @@ _NO_SLOTS = (None,) * len(SLOTS)
 
 
 def profile_fields(payload: Any, check: Check) -> dict[int, str]:
-    """Return the filled profile fields, by slot."""
     fields: dict[int, str] = {}
     values = msgspec.structs.astuple(payload)[-len(SLOTS) :]  # the last fields of the payload
-    if values == _NO_SLOTS:  # most events
+    if values == _NO_SLOTS:
         return fields
     for (number, name), value in zip(SLOTS, values, strict=True):
         if value is None or (isinstance(value, str) and not value.strip()):

@@ -1,6 +1,5 @@
 -- name: receipt
--- The state of an accepted item, its sender and warnings. Replaced events and their duplicates lead to the
--- replacement. A rejected payload may be invalid JSON.
+-- Replaced events and their duplicates lead to the replacement. A rejected payload may be invalid JSON.
 SELECT 'queued' AS status, NULL::bigint AS event_id, NULL::text AS reason, sender,
        ARRAY(SELECT json_array_elements_text(payload::json -> 'warnings')) AS warnings
 FROM inbox WHERE space_id = %(space_id)s AND id = %(id)s

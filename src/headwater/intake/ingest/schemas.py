@@ -117,7 +117,7 @@ _REQUIREMENTS = (
 
 
 def _schema(payload: Any, special: dict[str, Schema]) -> Schema:
-    """Return a payload's schema. `special` overrides fields."""
+    """Build a schema. `special` overrides fields."""
     _, schemas = msgspec.json.schema_components([payload], ref_template=_REF + "{name}")
     schema = schemas[payload.__name__]
     properties: dict[str, Schema] = schema["properties"] | _IDENTIFICATION | special

@@ -1,5 +1,3 @@
-"""Parse event times."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -11,8 +9,8 @@ MAX_AHEAD_SECONDS = 24 * 3600
 
 
 def parse_event_time(value: str | float | None, current_time: float) -> int:
-    """Return milliseconds since 1970; `now` (Unix seconds) if missing. Raises ValueError if invalid, before
-    2000 or over 24 hours after `now`.
+    """Return milliseconds since 1970; `current_time` (Unix seconds) if missing. Raises ValueError if invalid,
+    before 2000 or over 24 hours ahead.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return int(current_time * 1000)

@@ -76,7 +76,7 @@ def _source(value: str) -> str | None:
 
 
 def refuse_source(touchpoint: AcceptedTouchpoint, networks: Collection[str]) -> Errors | None:
-    """Refuse a source that is neither built in nor a network of the Space."""
+    """Refuse sources neither built in nor a network of the Space."""
     source = touchpoint.source
     if source is None or source in SOURCE_IDS or source in networks:
         return None

@@ -1,4 +1,4 @@
-"""Change a contact's company, and move its rows in the same transaction."""
+"""Change a contact's company, with its rows."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ async def detach_company(connection: AsyncConnection, space_id: int, contact_id:
 async def _set_membership(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set the company and reassign rows, even if unchanged, so that a repeated request repairs them."""
+    """Reassign rows even if unchanged, so that a repeated request repairs them."""
     await set_company(connection, space_id, contact_id, company_id)
     await reassign(connection, space_id, ContactMove(contact_id, contact_id, company_id))

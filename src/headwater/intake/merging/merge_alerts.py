@@ -1,4 +1,4 @@
-"""Warn of bursts of merges, the first sign of a wrong identifier or an attack."""
+"""Warn of bursts of merges, a sign of a wrong identifier or an attack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
-    """Return whether a burst starts now, to warn once per burst."""
+    """Return True once per burst."""
     return last_hour - new < threshold <= last_hour
 
 
@@ -28,7 +28,6 @@ def warn_about_burst(connection: Connection[Any], space_id: int, new: int, thres
 
 
 def merge_figures(threshold: int) -> Callable[[AsyncConnection], Awaitable[list[Metric]]]:
-    """Return a reader of the merge gauges."""
 
     async def read(connection: AsyncConnection) -> list[Metric]:
         merges = GaugeMetricFamily(

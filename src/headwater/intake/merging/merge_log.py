@@ -48,7 +48,6 @@ class LoggedMerge:
 def log_merges(
     connection: Connection[Any], space_id: int, merges: Iterable[Merge], profiles: Profiles
 ) -> None:
-    """Store a batch's merges."""
     logged = [_make_entry(merge, profiles) for merge in merges]
     if logged:
         connection.execute(queries["log"], {"space_id": space_id, "merges": rows(logged)})
@@ -71,7 +70,7 @@ def _make_entry(merge: Merge, profiles: Profiles) -> dict[str, object]:
 async def list_merges(
     connection: AsyncConnection, space_id: int, contact_id: int | None, limit: int
 ) -> list[LoggedMerge]:
-    """Return the latest merges, newest first: of the Space, or of a contact. Raises NotFound."""
+    """Return the latest merges, newest first. Raises NotFound."""
     values = {"space_id": space_id, "contact_id": contact_id, "limit": limit}
     if contact_id is not None:
         await resolve(connection, space_id, contact_id)

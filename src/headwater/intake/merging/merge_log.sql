@@ -33,7 +33,7 @@ ORDER BY m.id DESC
 LIMIT %(limit)s;
 
 -- name: list_of_contact
--- Merges of a contact, or of contacts merged into it.
+-- Include merges into its merged contacts.
 WITH part AS MATERIALIZED (
     SELECT c.id FROM contacts c
     WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)

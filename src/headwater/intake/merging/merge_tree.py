@@ -24,7 +24,7 @@ class MergeInForce:
 
 
 class MergeTree:
-    """The merges into a contact, in order."""
+    """In order."""
 
     def __init__(self, merges: Iterable[MergeInForce]) -> None:
         self.merge_by_contact: dict[int, MergeInForce] = {}
@@ -34,7 +34,6 @@ class MergeTree:
             self._into.setdefault(merge.survivor_id, []).append(merge)
 
     def into(self, contact_id: int) -> list[MergeInForce]:
-        """Return the direct merges into a contact."""
         return self._into.get(contact_id, [])
 
     def members(self, contact_id: int) -> list[int]:
@@ -52,7 +51,7 @@ class MergeTree:
         return line
 
     def concerned(self, contact_id: int) -> set[int]:
-        """Return the contacts on the line and those merged into them."""
+        """Return contacts on the line and those merged into them."""
         on_line = {contact_id, *(merge.survivor_id for merge in self.line(contact_id))}
         return on_line.union(merge.merged_id for member in on_line for merge in self.into(member))
 
@@ -67,7 +66,7 @@ class UnmergeChanges:
 
 
 def give_back_companies(tree: MergeTree, profiles: dict[int, Profile], companies: Companies) -> None:
-    """Restore companies that stored rows of merged contacts lack."""
+    """Restore companies that rows of merged contacts lack."""
     for contact_id, profile in profiles.items():
         merge = tree.merge_by_contact.get(contact_id)
         if merge is not None and merge.company_id is not None:
@@ -75,8 +74,8 @@ def give_back_companies(tree: MergeTree, profiles: dict[int, Profile], companies
 
 
 def take_out(tree: MergeTree, contact_id: int, profiles: dict[int, Profile]) -> UnmergeChanges:
-    """Clear columns that the contact filled, up to the survivor, unless changed since. Refill them from the
-    other merged contacts in order.
+    """Clear columns that the contact filled, up to the survivor, unless changed since. Refill them from other
+    merged contacts in order.
     """
     changes = UnmergeChanges()
     columns: Collection[str] = _COLUMNS

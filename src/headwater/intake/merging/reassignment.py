@@ -46,7 +46,7 @@ async def reassign(connection: AsyncConnection, space_id: int, move: ContactMove
 
 
 async def restore(connection: AsyncConnection, space_id: int, split: ContactSplit) -> dict[str, int]:
-    """Return the number of rows moved back, by kind."""
+    """Return the number of rows by kind."""
     values = split.values(space_id)
     counts = {
         kind: (await connection.execute(statement, values)).rowcount for kind, statement in _RESTORE.items()

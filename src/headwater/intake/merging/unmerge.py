@@ -1,4 +1,4 @@
-"""Undo a merge: separate a contact with its own rows and earlier merges.
+"""Separate a merged contact with its own rows and earlier merges.
 
 Rows record their first contact. Rows from after the merge stay with the survivor.
 """
@@ -56,8 +56,6 @@ class UnmergeResult:
 
 @dataclass(frozen=True)
 class UnmergeWork:
-    """A contact being separated from its survivor."""
-
     space_id: int
     split: ContactSplit
     tree: MergeTree
@@ -69,9 +67,7 @@ class UnmergeWork:
 
 
 async def unmerge(connection: AsyncConnection, space_id: int, contact_id: int) -> UnmergeResult:
-    """Undo a contact's merge. Raises NotFound, or Conflict if not merged, or if the survivor waits for
-    erasure, which includes both.
-    """
+    """Raise NotFound, and Conflict if not merged, or if the survivor waits for erasure of both."""
     await lock_identities(connection, space_id)
     survivor_id = await resolve(connection, space_id, contact_id)
     if survivor_id == contact_id:

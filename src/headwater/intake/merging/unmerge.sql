@@ -1,7 +1,7 @@
 -- The caller holds the Space's lock.
 
 -- name: family
--- The merges into a survivor, in order.
+-- In order.
 SELECT m.id, m.merged_id, m.survivor_id, m.company_id, m.filled
 FROM contacts c
 JOIN merges m ON m.space_id = %(space_id)s AND m.merged_id = c.id AND m.undone_at IS NULL
@@ -27,7 +27,7 @@ FROM json_to_recordset(%(merges)s::json) AS r (id bigint, filled text[])
 WHERE m.space_id = %(space_id)s AND m.id = r.id;
 
 -- name: companies_had
--- Companies of merged contacts without the separated one.
+-- Of merged contacts without the separated one.
 UPDATE merges m SET company_id = r.company_id
 FROM json_to_recordset(%(merges)s::json) AS r (id bigint, company_id bigint)
 WHERE m.space_id = %(space_id)s AND m.id = r.id;

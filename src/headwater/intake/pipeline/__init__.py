@@ -1,1 +1,1 @@
-"""Process inbox rows into stored facts: the steps of one transaction."""
+"""Process inbox rows into stored facts, batch by batch."""

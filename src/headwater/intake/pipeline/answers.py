@@ -1,4 +1,4 @@
-"""Background job: reclassify stored answers after a Space's phrases change."""
+"""Reclassify stored answers after a Space's phrases change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH_ANSWERS = 2_000
 
 
 def reread_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ANSWERS) -> bool:
-    """Reclassify the next answers; return whether any were left. Needs an autocommit connection."""
+    """Return whether any were left. Needs an autocommit connection."""
     with connection.transaction():
         space = lock_space(connection, space_id)
         remaining = fetch_rereading(connection, space_id) if space is not None else None

@@ -1,4 +1,4 @@
-"""A batch passed through the steps, with the facts they add."""
+"""A batch, with the facts that steps add."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SpaceRules:
 
 
 class Item:
-    """A parsed row. Its kind decides which attributes are set."""
+    """A parsed row; its kind decides which attributes are set."""
 
     __slots__ = (
         "contact",
@@ -201,7 +201,7 @@ class Batch:
         self.bots = parsed.bots
 
     def timeline(self) -> Iterator[tuple[Item, list[Merge]]]:
-        """Yield items in order of arrival, with the merges they caused."""
+        """Yield items in order of arrival, with merges they caused."""
         merges = self.directory.merges
         position = 0
         for item in self.items:
@@ -212,7 +212,7 @@ class Batch:
             yield item, caused
 
     def family(self) -> Callable[[Contact], list[Contact]]:
-        """Return a function from a final contact to itself and stored contacts merged into it."""
+        """Return a function from a final contact to itself and its stored merged contacts."""
         merged: dict[Contact, list[Contact]] = {}
         for merge in self.directory.merges:
             if not merge.loser.is_new:

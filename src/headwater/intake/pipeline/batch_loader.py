@@ -1,4 +1,4 @@
-"""Load the stored facts of a batch in three round trips, or four with page views."""
+"""Load a batch's stored facts in three round trips; four with page views."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from headwater.people.identity.joins import browser_key
 
 
 def load_existing(connection: Connection[Any], batch: Batch) -> None:
-    """Load events and page views that may repeat, identifiers, clicks and companies."""
     space_id = batch.space.id
     events = [item.event for item in batch.items if item.event is not None]
     hits = [item.hit for item in batch.items if item.hit is not None]
@@ -95,7 +94,7 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Request ids. Call the result to assign them."""
+    """Call the result to assign ids."""
     assign_contact_ids = identity.request_ids(connection, batch.directory)
     assign_company_ids = companies.request_ids(connection, batch.companies)
 
@@ -115,7 +114,6 @@ def load_visits(connection: Connection[Any], batch: Batch) -> None:
 
 
 def load_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Load touches and visits near new touches, and later events."""
     space_id = batch.space.id
     placed = list(_touches_on_stored(batch))
     seen = [SourceSeen(contact, touch.occurred_at, touch.source_bit) for contact, touch in placed]
@@ -132,7 +130,7 @@ def load_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def _touches_on_stored(batch: Batch) -> Iterator[tuple[int, Touch]]:
-    """Yield touches with the stored contacts merged into their contact."""
+    """Yield touches with stored contacts merged into their contact."""
     members = batch.family()
     for item in batch.items:
         if item.touch is not None:

@@ -1,4 +1,4 @@
-"""Run the pipeline: one batch per transaction. Rows that fail are isolated."""
+"""Run one batch per transaction, and isolate rows that fail."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ batch_seconds = Histogram(
 
 
 def process(connection: Connection[Any], batch: Batch, meanwhile: Callable[[], None] = do_nothing) -> None:
-    """Run all steps in the caller's transaction. `meanwhile` runs while PostgreSQL is busiest."""
+    """Run all steps, in the caller's transaction. `meanwhile` runs while PostgreSQL is busiest."""
     parse(batch.parsed, batch.unparsed)
     load_existing(connection, batch)
     drop_duplicates(batch)
@@ -108,7 +108,7 @@ def run_batch(
     ids: list[int] | None = None,
     read_ahead: ReadAhead = NOTHING_AHEAD,
 ) -> BatchResult:
-    """Process a Space's oldest rows, or `ids`, in one transaction, and parse the next rows meanwhile."""
+    """Process the oldest rows, or `ids`, in one transaction; parse the next rows meanwhile."""
     started = time.perf_counter()
     with (
         span("pipeline batch", {"headwater.space_id": space_id}) as batch_span,
@@ -162,7 +162,7 @@ def _make_result(batch: Batch) -> BatchResult:
 def process_space(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, read_ahead: ReadAhead = NOTHING_AHEAD
 ) -> BatchResult:
-    """Process a batch. If it fails, isolate and reject the faulty rows."""
+    """Process a batch. If it fails, reject the faulty rows."""
     try:
         result = run_batch(connection, space_id, limit, read_ahead=read_ahead)
     except TRANSIENT_ERRORS:
@@ -178,7 +178,7 @@ def process_space(
 
 
 def _isolate(connection: Connection[Any], space_id: int, ids: list[int]) -> BatchResult:
-    """Halve the batch until every failing row is alone."""
+    """Halve the batch until failing rows are alone."""
     try:
         return run_batch(connection, space_id, ids=ids)
     except TRANSIENT_ERRORS:
@@ -217,7 +217,7 @@ def describe(error: Exception) -> str:
 
 
 def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
-    """Process all waiting rows in unlocked Spaces."""
+    """Process all waiting rows except in locked Spaces."""
     total = BatchResult()
     while True:
         waiting = waiting_spaces(connection)

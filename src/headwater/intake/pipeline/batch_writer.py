@@ -1,4 +1,4 @@
-"""Write a batch in the order of `batch_runner.process`. No step reads results: one round trip."""
+"""Write a batch. No step reads results: one round trip."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def write_merges(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_contacts(connection: Connection[Any], batch: Batch) -> None:
-    """Store companies, contacts and identifiers."""
     space_id = batch.space.id
     write_companies(connection, space_id, batch.companies)
     write_profiles(connection, space_id, batch.profiles)
@@ -72,7 +71,7 @@ def write_contacts(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
-    """Store touchpoints, and add their sources to later stored events."""
+    """Store touchpoints, and their sources in later stored events."""
     add_sources(connection, batch.space.id, batch.late_sources)
     touches = [
         _touchpoint_from_item(batch, item, item.touch) for item in batch.items if item.touch is not None
@@ -97,7 +96,7 @@ def write_page_views(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_events(connection: Connection[Any], batch: Batch) -> None:
-    """Store events. Replaced ones release their keys first, because a later event may have one; they are
+    """Store events. Replaced events release their keys first, because a later event may have one; they are
     deleted after their deliveries are handed over.
     """
     batch.events = [event for item in batch.items if (event := _make_event(batch, item))]
@@ -111,7 +110,6 @@ def write_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_refunds(connection: Connection[Any], batch: Batch) -> None:
-    """Store refund reports, and correct stored refunds."""
     space_id, changes = batch.space.id, batch.refund_changes
     save_refunds(connection, space_id, changes.orders)
     changed = [refund.receipt for refund in changes.amounts]
@@ -132,7 +130,7 @@ def keep_history(connection: Connection[Any], batch: Batch) -> None:
 
 
 def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
-    """Record events whose paths are new or changed."""
+    """Record new or changed paths."""
     space_id, views = batch.space.id, batch.views.values()
     changes = [(view.owner, view.occurred_at) for view in views if view.was_touch != view.is_touch]
     changes += [(item.contact, item.touch.occurred_at) for item in batch.items if item.touch is not None]
@@ -143,7 +141,7 @@ def note_changed_paths(connection: Connection[Any], batch: Batch) -> None:
 
 
 def forward_events(connection: Connection[Any], batch: Batch) -> None:
-    """Queue deliveries; replacement events last, because they take over deliveries."""
+    """Queue deliveries; replacements last, because they take over deliveries."""
     space_id, targets = batch.space.id, batch.targets
     successors = {event.event_id for event in batch.replaced}
     other_events = [event for event in batch.events if event.id not in successors]
@@ -155,7 +153,7 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Record duplicates, including replaced events, for users to see."""
+    """Include replaced events."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")

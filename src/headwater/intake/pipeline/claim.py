@@ -1,5 +1,3 @@
-"""Lock a Space and load its waiting rows."""
-
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -24,7 +22,7 @@ def claim(
     ids: Collection[int] | None = None,
     ahead: ParsedRows | None = None,
 ) -> Batch | None:
-    """Lock the Space, and load its oldest rows or `ids`. Return None if locked. Rows parsed ahead are used if
+    """Lock the Space and load its oldest rows or `ids`. Return None if locked. Rows parsed ahead are used if
     they and the rules are unchanged.
     """
     parsed_rows = ahead.arrivals if ahead is not None else []
@@ -49,7 +47,7 @@ def claim(
 
 
 def lock_space(connection: Connection[Any], space_id: int) -> SpaceRules | None:
-    """Return the rules, or None if locked."""
+    """Return None if locked."""
     if not try_lock(connection, space_id):
         return None
     *rules, _, _ = connection.execute(queries["standing"], {"space_id": space_id}).fetchall()[0]

@@ -1,6 +1,6 @@
 -- name: standing
--- Load a Space's rules and destinations. A separate statement after the lock, to see everything committed
--- before: rows processed under old rules are reclassified, later ones aren't.
+-- A separate statement after the lock, to see everything committed before: rows processed under old rules
+-- are reclassified, later ones aren't.
 SELECT s.id, s.timezone, s.currency, s.phone_region, s.company_identity_mode, s.ignored_identifiers,
        s.own_domains || ARRAY(
            SELECT DISTINCT replace(unnest(site.origins), '://*.', '://') FROM sites site

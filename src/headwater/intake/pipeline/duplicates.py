@@ -1,4 +1,4 @@
-"""Set aside repeated events and page views before other decisions. Pure."""
+"""Set aside repeats before other decisions. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def idempotency_key(event: AcceptedEvent) -> Key | None:
 
 
 def order_key(event: AcceptedEvent) -> Key | None:
-    """Return the order's key; None for upsells, which share their order's id."""
+    """Return None for upsells, which share their order's id."""
     if not event.order_id or event.is_upsell or event.event_name == "upsell_purchase":
         return None
     return event.event_name, event.order_id
@@ -64,7 +64,7 @@ def _find_repeated(item: Item, candidates: _Candidates) -> Duplicate | None:
 
 
 def _find_replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
-    """Return the page events that this one replaces; forget their keys."""
+    """Return replaced page events; forget their keys."""
     replaced: dict[int, Replaced] = {}
     for reason, key, recorded in candidates:
         event_id = recorded.browsers.get(key) if key is not None else None
@@ -78,7 +78,6 @@ def _find_replaced(item: Item, candidates: _Candidates) -> list[Replaced]:
 
 
 def drop_repeated_page_views(batch: Batch) -> None:
-    """Set aside page views with a known key."""
     keys = batch.page_view_keys
     remaining: list[Item] = []
     for item in batch.items:

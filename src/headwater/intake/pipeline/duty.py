@@ -1,5 +1,3 @@
-"""Background job: process accepted rows."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The stored facts around a batch's page views, and the rows to write."""
+"""Stored facts around a batch's page views, and rows to write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def browsed_by_stored(batch: Batch) -> Browsed:
 
 
 def find_visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
-    """Return spans of stored visits that page views may belong to."""
     members = batch.family()
     return [
         VisitSpan(member.id, device, min(times) - HALF_HOUR, max(times) + HALF_HOUR)
@@ -58,8 +57,8 @@ def find_visits_around(batch: Batch, browsed: Browsed) -> list[VisitSpan]:
 
 
 def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) -> list[TouchpointRange]:
-    """Add stored visits. Return spans with touches that may change: near these page views, and near a visit's
-    next page view with a campaign.
+    """Return spans with touches that may change: near these page views, and near a visit's next page view
+    with a campaign.
     """
     after = _add_visits(batch, rows)
     members = batch.family()
@@ -72,8 +71,8 @@ def put_visits(batch: Batch, browsed: Browsed, rows: Iterable[tuple[Any, ...]]) 
 
 
 def _find_spans(times: Collection[list[int]], after: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield spans around page views. A merged visit may absorb the next one, so include direct visits up to
-    an hour later.
+    """Yield spans around page views. A merged visit may absorb the next, so include direct visits up to an
+    hour later.
     """
     yield min(map(min, times)) - HALF_HOUR, max(map(max, times)) + 2 * HALF_HOUR
     for moment in after:
@@ -81,7 +80,7 @@ def _find_spans(times: Collection[list[int]], after: Iterable[int]) -> Iterator[
 
 
 def _add_visits(batch: Batch, rows: Iterable[tuple[Any, ...]]) -> dict[Contact, list[int]]:
-    """Return the times of later page views with a campaign, by contact."""
+    """Return times of later page views with a campaign, by contact."""
     visits: dict[int, Visit] = {}
     after: dict[Contact, list[int]] = {}
     for contact_id, device, visit_id, first, last, beside, *columns in rows:
@@ -177,7 +176,6 @@ def hit_row(item: Item) -> StoredHit | None:
 
 
 def visit_rows(batch: Batch) -> list[StoredVisit]:
-    """Return new and extended visits."""
     rows: list[StoredVisit] = []
     for visit in batch.visits:
         if visit.into is not None or not visit.changed:
@@ -199,7 +197,6 @@ def visit_rows(batch: Batch) -> list[StoredVisit]:
 
 
 def list_joined_visits(batch: Batch) -> list[AbsorbedVisit]:
-    """Return stored visits that were merged into others."""
     return [
         AbsorbedVisit(visit.id, visit.owner.final().id, visit.surviving().id, visit.first, visit.last)
         for visit in batch.visits

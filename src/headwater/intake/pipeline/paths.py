@@ -69,7 +69,7 @@ class ContactPath:
         self._visits.setdefault(visit.device, []).append(visit)
 
     def repeats(self, touch: Touch) -> bool:
-        """Return whether an equal touch came in the 30 minutes before."""
+        """Return whether an equal touch came up to 30 minutes before."""
         return any(
             touch.occurred_at - HALF_HOUR <= time <= touch.occurred_at
             for time in self._times.get(touch.key, ())
@@ -80,7 +80,7 @@ class ContactPath:
         self._add_known_time(touch.occurred_at)
 
     def add_view(self, view: View) -> None:
-        """Add a page view, and decide again on those it affects."""
+        """Add a page view, and reconsider others."""
         for changed in assign_view(self._visits.setdefault(view.device, []), view):
             if changed.is_direct:
                 self._claim_directly(changed)
@@ -128,13 +128,13 @@ class ContactPath:
         self._reconsider(moment)
 
     def _reconsider(self, moment: int) -> None:
-        """Decide again on direct visits up to 30 minutes later."""
+        """Reconsider direct visits up to 30 minutes later."""
         for view in self._direct:
             if moment <= view.occurred_at <= moment + HALF_HOUR:
                 self._decide_directly(view)
 
     def _decide_directly(self, view: View) -> None:
-        """Decide a direct visit's touch: none in the 30 minutes after a known source."""
+        """Make no touch in the 30 minutes after a known source."""
         nearest = bisect_left(self._known_times, view.occurred_at - HALF_HOUR)
         follows_better = nearest < len(self._known_times) and self._known_times[nearest] <= view.occurred_at
         if follows_better and view.is_touch:

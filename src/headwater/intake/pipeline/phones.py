@@ -15,7 +15,7 @@ _RUNS = ("0123456789", "1234567890", "9876543210")
 
 
 def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str | None:
-    """Return the E.164 number of a business record; None for other senders and made-up numbers."""
+    """Return a business record's E.164 number; None for made-up numbers."""
     if text is None or sender not in BUSINESS_RECORDS or text in space.junk:
         return None
     number = read_phone(text, space.phone_region)
@@ -23,12 +23,11 @@ def read_only_phone(text: str | None, sender: Sender, space: SpaceRules) -> str 
 
 
 def _is_made_up(digits: str) -> bool:
-    """Return whether it is one repeated digit, or a sequence."""
+    """Recognize one repeated digit, or a sequence."""
     return len(set(digits[-PHONE_DIGITS:])) == 1 or any(digits in run * 2 for run in _RUNS)
 
 
 def register_stored_phones(batch: Batch) -> None:
-    """Register stored contacts by phone number."""
     for kind, value, contact_id, *_ in batch.links:
         number = read_phone(value, batch.space.phone_region) if kind == "phone" else None
         if number is not None:
@@ -47,7 +46,7 @@ def register_phone(batch: Batch, item: Item, digits: set[str]) -> None:
 
 
 def _accepts_phone(batch: Batch, item: Item, contact: Contact) -> bool:
-    """Return whether to accept the number: a page fills only empty values."""
+    """Refuse a page's number unless the value is empty."""
     return item.identity.sender.is_trusted or batch.profiles.get(contact).phone is None
 
 

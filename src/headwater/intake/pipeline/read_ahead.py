@@ -1,4 +1,4 @@
-"""Read and parse the next rows while PostgreSQL writes a batch.
+"""Parse the next rows while PostgreSQL writes a batch.
 
 They are used if the same versions are still first at the next claim, under the same rules.
 """
@@ -42,11 +42,10 @@ class ReadAhead:
         self._parsed = WeakKeyDictionary[Connection[Any], dict[int, ParsedRows]]()
 
     def take(self, connection: Connection[Any], space_id: int) -> ParsedRows | None:
-        """Remove and return the Space's rows, if any."""
         return self._parsed_rows(connection).pop(space_id, None)
 
     def request(self, connection: Connection[Any], batch: Batch, limit: int) -> Callable[[], None]:
-        """Request the rows after a full batch. Call the result to parse and keep them."""
+        """Request the rows after a full batch. Call the result to keep them."""
         arrivals = batch.arrivals
         if (
             len(arrivals) < limit
@@ -65,7 +64,6 @@ class ReadAhead:
         return parse_and_keep
 
     def keep_only(self, spaces: Collection[int]) -> None:
-        """Drop the rows of other Spaces."""
         for parsed_rows in list(self._parsed.values()):
             for space_id in parsed_rows.keys() - set(spaces):
                 parsed_rows.pop(space_id, None)
@@ -75,7 +73,7 @@ class ReadAhead:
 
 
 def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxRow]) -> ParsedRows | None:
-    """Return None without rows, or if one is faulty."""
+    """Return None without rows, or with a faulty one."""
     parsed = ParsedRows(space, arrivals)
     try:
         for start in range(0, len(arrivals), CHUNK_ROWS):

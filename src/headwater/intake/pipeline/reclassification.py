@@ -1,4 +1,4 @@
-"""Background job: reclassify stored touches after source names change."""
+"""Reclassify stored touches after source names change."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ Apply = Callable[[SpaceRules, Iterator[_Stored]], _Changes]
 
 
 def reclassify_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Reclassify the next batch; return whether there was one. Needs an autocommit connection.
+    """Return whether rows were left. Needs an autocommit connection.
 
-    After an error, rows are retried one by one, and a failing row stays unchanged.
+    After an error, rows are retried one by one; failing rows stay unchanged.
     """
     try:
         return _reclassify(connection, space_id, limit)
@@ -147,7 +147,6 @@ class _Names(NamedTuple):
         return cls(frozenset(names), frozenset(networks), sources)
 
     def find(self, url: str, source: str | None = None) -> str | None:
-        """Return the changed name, if any."""
         if (value := name_in(url)) in self.values:
             return value
         if not self.networks:
@@ -193,7 +192,7 @@ def _read_touch(row: tuple[Any, ...], sources: SourceNames) -> _Stored:
 
 
 def _read_view(row: tuple[Any, ...], sources: SourceNames) -> _Stored | None:
-    """Return a page view, or None if it can't make a touch."""
+    """Return None if it can't make a touch."""
     view_id, contact_id, occurred_at, url, referrer_host, text, is_touchpoint = row
     origin = read_origin(text)
     if origin.source_id is None:

@@ -17,7 +17,7 @@ SELECT least(
     %(until_id)s::bigint);
 
 -- name: touchpoints
--- Touchpoints without a page view, with link parameters or one of the networks.
+-- Without a page view, with link parameters or one of the networks.
 SELECT t.id, t.contact_id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint, t.sent, t.url,
        t.referrer_host, t.source_id, t.source_rule, g.account_id, g.account_name, g.campaign_id,
        g.campaign_name, g.adset_id, g.adset_name, g.ad_id, g.ad_name, g.keyword
@@ -31,7 +31,7 @@ WHERE t.space_id = %(space_id)s AND t.id > %(after_id)s AND t.id <= %(until_id)s
   AND NOT t.by_hit AND (t.url ~ '[?#]' OR t.source_id = ANY(%(networks)s::smallint[]));
 
 -- name: views
--- Page views with parameters that could make a touchpoint.
+-- With parameters that could make a touchpoint.
 SELECT h.id, h.contact_id, (extract(epoch FROM h.occurred_at) * 1000000)::bigint, h.url,
        h.referrer_host, h.touch::text,
        (SELECT t.id FROM touchpoints t WHERE t.space_id = %(space_id)s AND t.id = h.id) IS NOT NULL

@@ -1,4 +1,4 @@
-"""Turn refund reports into negative events once the order is known. Pure."""
+"""Turn refund reports into negative events of known orders. Pure."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class KnownOrder(NamedTuple):
 
 
 _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
-"""The key of a WooCommerce plugin's refund, which contains the order's id."""
+"""The key of a WooCommerce plugin's refund, with the order's id."""
 
 
 def read_refund_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
-    """Return the refund sent as a negative event by a business record or the WooCommerce plugin. As an event,
+    """Return a refund sent as a negative event by a business record or the WooCommerce plugin. As an event,
     it would be a duplicate, or count twice.
     """
     amount = Decimal(event.amount or 0)
@@ -100,7 +100,7 @@ def settle_refunds(batch: Batch) -> None:
 
 
 def _list_batch_orders(batch: Batch) -> Iterator[tuple[str, KnownOrder]]:
-    """Yield the batch's orders, those from the business last."""
+    """Yield orders, those from the business last."""
     orders = [
         (key[1], item)
         for item in batch.items
@@ -135,7 +135,7 @@ def _find_order(batch: Batch, refunds: OrderRefunds, in_batch: dict[str, KnownOr
 
 
 def _find_refunds(batch: Batch, order_ids: tuple[str, ...]) -> OrderRefunds:
-    """Find an order's reports by any id, and register all ids."""
+    """Find reports by any id, and register all ids."""
     existing = (batch.refunds[name] for name in order_ids if name in batch.refunds)
     refunds = next(existing, None) or OrderRefunds(order_ids[0], [])
     for name in order_ids:
@@ -151,7 +151,7 @@ def _add_report(
     accepted: AcceptedRefund,
     in_batch: dict[str, KnownOrder],
 ) -> None:
-    """Add a report; one that changes nothing is a duplicate."""
+    """Record reports that change nothing as duplicates."""
     sender = Sender(arrival.sender)
     currency = _normalise_currency(batch, accepted.currency)
     new = [
@@ -188,7 +188,6 @@ def _add_events(
 
 
 def _record_corrections(batch: Batch, refunds: OrderRefunds) -> None:
-    """Record stored refunds that changed or were withdrawn."""
     current = {refund.receipt: refund for refund in refunds.counted}
     for former in refunds.stored:
         refund = current.get(former.receipt)

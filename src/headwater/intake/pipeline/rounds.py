@@ -1,4 +1,4 @@
-"""Iterate over Spaces with waiting rows a few at a time, to see new rows and skip empty Spaces."""
+"""Iterate over Spaces with waiting rows a few at a time, to see new rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class Rounds:
         return spaces
 
     def jump(self) -> None:
-        """Continue at a random position, because another worker is here."""
         self._after = None
 
 

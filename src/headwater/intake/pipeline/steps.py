@@ -47,7 +47,6 @@ _decode_refund = msgspec.json.Decoder(AcceptedRefund).decode
 
 
 def parse(parsed: ParsedRows, arrivals: Iterable[InboxRow]) -> None:
-    """Parse rows; reject unreadable ones."""
     for arrival in arrivals:
         read_item = _READERS.get(arrival.kind)
         if read_item is None:
@@ -135,7 +134,7 @@ def _add_item(
     occurred_at: int,
     claim: AcceptedEvent | AcceptedPerson | None = None,
 ) -> Item:
-    """Add an item, with its time in ms since 1970."""
+    """Add an item; `occurred_at` is in ms since 1970."""
     sender = Sender(arrival.sender)
     trusted, warnings = without_junk(identifiers, parsed.space.junk)
     seen_with = trusted.fingerprint is not None and trusted.ip is not None
@@ -158,7 +157,6 @@ def _add_item(
 
 
 def _identify_by_phone(parsed: ParsedRows, item: Item, phone: str | None) -> None:
-    """Identify a business record by phone alone."""
     identity = item.identity
     if phone is None or identity.pairs() or identity.sender not in BUSINESS_RECORDS:
         return
@@ -267,7 +265,7 @@ def _find_employer(batch: Batch, item: Item) -> Company | None:
 
 
 def walk_paths(batch: Batch) -> None:
-    """Decide which touches become touchpoints, and the sources of events."""
+    """Decide touchpoints, and the sources of events."""
     for item, merges in batch.timeline():
         for merge in merges:
             batch.path(merge.survivor).absorb(batch.path(merge.loser))
@@ -292,7 +290,6 @@ def _add_touch(batch: Batch, path: ContactPath, item: Item, touch: Touch) -> Non
 
 
 def settle(batch: Batch) -> None:
-    """Copy the paths' results to the contacts' rows."""
     for item in batch.items:
         if item.hit is None:
             continue

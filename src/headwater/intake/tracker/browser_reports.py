@@ -72,7 +72,7 @@ def _normalise(payload: _ReportPayload, current_time: float, check: Check) -> Br
 
 
 def _read_landing(value: Any, current_time: float) -> AcceptedLanding | None:
-    """Return the landing page view, or None if invalid."""
+    """Return None if invalid."""
     try:
         landing = msgspec.convert(value, _Landing)
     except msgspec.ValidationError:
@@ -85,7 +85,7 @@ def _read_landing(value: Any, current_time: float) -> AcceptedLanding | None:
 
 
 def _read_cookies(cookies: dict[str, Any]) -> dict[str, str]:
-    """Return the valid cookies; others may be set by other scripts."""
+    """Drop invalid cookies: other scripts may set them."""
     return {
         name: value
         for name, longest in LONGEST_COOKIE.items()
@@ -109,24 +109,21 @@ _decode_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Body:
-    """A body whose site isn't known yet."""
-
     def __init__(self, body: bytes) -> None:
-        """Decode a body. Raises Invalid without naming a field, because the site isn't known."""
+        """Raise Invalid without naming a field, because the site isn't known."""
         try:
             self._members = decode_typed(body, _decode_members, name_fields=False)
         except msgspec.ValidationError:
             raise Invalid(NOT_AN_OBJECT) from None
 
     def site(self) -> str:
-        """Return the site key, or ""."""
         try:
             return _decode_text(self._members.get("site", b'""'))
         except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
 
     def items(self) -> list[Raw]:
-        """Return the items. Raises Invalid."""
+        """Raise Invalid."""
         try:
             items = _decode_list(self._members.get("items", b"null"))
         except msgspec.DecodeError:

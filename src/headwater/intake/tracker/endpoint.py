@@ -107,7 +107,7 @@ class HitsEndpoint(Endpoint):
         return answer
 
     async def _admit(self, key: str, origin: str) -> ActiveSite:
-        """Return the report's site. Raises Unauthorized or Forbidden."""
+        """Raise Unauthorized or Forbidden."""
         try:
             _check_origin(origin)
             site = await self._sites.site(key)
@@ -132,7 +132,7 @@ class HitsEndpoint(Endpoint):
         self._sites.refusals.note(site.caller.space_id, site.id, reason, detail)
 
     def _count(self, site: ActiveSite, address: str | None, items: int) -> None:
-        """Charge the sender's share of the limit before validation. Raises RateLimited."""
+        """Charge the sender before validation. Raises RateLimited."""
         limit = self._ingest.keys.limit(site.caller, REPORTING)
         sender = address_subject(address)
         try:
@@ -159,7 +159,6 @@ class HitsEndpoint(Endpoint):
         )
 
     async def _take(self, site: ActiveSite, items: list[Raw], browser: Browser) -> HttpResponse:
-        """Store the valid items, and return the results."""
         is_bot = browser.agent.is_bot
         outcome = _count_bot(site, items) if is_bot else _accept_all(items, browser, site)
         for reason, detail in outcome.faults:
@@ -235,9 +234,9 @@ def _make_body(outcome: ItemResults, token: str | None) -> tuple[int, bytes]:
 
 
 def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, bytes]]:
-    """Set the token as a cookie of the page's domain, if our host belongs to it.
+    """Set the token as a cookie of the page's domain, if ours belongs to it.
 
-    Set by the server, because Safari limits cookies set by scripts to seven days. Not HttpOnly, because
+    Set by the server, because Safari limits cookies of scripts to seven days. Not HttpOnly, because
     trkToken() reads it.
     """
     domain = cookie_domain(sent_host(origin) or "", sent_host(f"http://{host.lower()}") or "")
@@ -250,7 +249,6 @@ def _cookie_headers(token: str, origin: str, host: str) -> list[tuple[bytes, byt
 
 
 def grant(origin: str) -> list[tuple[bytes, bytes]]:
-    """Let the origin's pages read the response and use cookies."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-credentials", b"true"),
@@ -265,7 +263,7 @@ def _add_grant(answer: HttpResponse, origin: str) -> HttpResponse:
 
 
 async def preflight(scope: Any, _: Receive, send: Send) -> None:
-    """Allow any page to send JSON: the report's origin is checked with its site."""
+    """Allow any page: its origin is checked with its site."""
     origin = _get_text(dict(reversed(scope["headers"])), b"origin").strip()
     headers = [(b"allow", b"OPTIONS, POST"), (b"vary", b"Origin")]
     if sent_host(origin) is not None:

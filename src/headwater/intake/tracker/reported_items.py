@@ -1,4 +1,4 @@
-"""Validate the items of a browser's report one by one. Pure."""
+"""Validate a browser's items. Pure."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _decode_type = msgspec.json.Decoder(_Type).decode
 
 
 def describe_fault(raw: Raw, invalid: Invalid) -> tuple[RefusalReason, str]:
-    """Return why an item was refused, and its type and field."""
+    """Return the reason, and the item's type and field."""
     fields = list(invalid.errors)
     is_clock = isinstance(invalid, WrongClock) or fields == ["ago"]
     reason = RefusalReason.CLOCK if is_clock else RefusalReason.INVALID
@@ -169,7 +169,7 @@ class AcceptedItem(NamedTuple):
 
 
 def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> AcceptedItem:
-    """Return an item's inbox row. Raises Invalid with all wrong fields."""
+    """Return an inbox row. Raises Invalid with all wrong fields."""
     try:
         kind = _decode_type(raw).type
     except msgspec.DecodeError:
@@ -193,9 +193,7 @@ def accept_item(raw: Raw, browser: Browser, site: ActiveSite, current_time: floa
 
 
 def _verify_sender(raw: Raw, person: AcceptedPerson, site: ActiveSite, current_time: float) -> Sender:
-    """Return who vouches for a person's fields: the business, if signed. Raises Invalid for a wrong
-    signature.
-    """
+    """Return the business if signed. Raises Invalid for a wrong signature."""
     signature = SIGNATURE_FORM.accept(raw, current_time)
     if signature is None:
         return Sender.BROWSER
@@ -230,7 +228,7 @@ _REQUEST_FIELDS = ("type", "key", "ago", "trk_token", "fingerprint", "ip", "user
 
 
 def _make_event_row(raw: Raw, browser: Browser, site: ActiveSite, current_time: float) -> bytes:
-    """Return an event's row. Fields of the request override the untrusted page's."""
+    """Override the untrusted page's fields by the request's."""
     item = WHEN_FORM.accept(raw, current_time)
     members = _decode_members(raw)
     for name in _REQUEST_FIELDS:

@@ -27,7 +27,7 @@ _HEADERS = [
 
 
 def make_script(script: str, endpoint: str) -> bytes:
-    """Return the script served at `script`. It finds `endpoint` relative to its own URL, so that a proxy can
+    """Build the script served at `script`. It finds `endpoint` relative to its own URL, so that a proxy can
     move both.
     """
     source = files("headwater.intake.tracker").joinpath("tracker.js").read_text(encoding="utf-8")

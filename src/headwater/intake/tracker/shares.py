@@ -1,5 +1,5 @@
-"""Limit senders to a share of the Space's rate limit, so that one can't block all visitors. Counted in memory
-per process: it need not be exact.
+"""Limit senders to a share of the Space's rate limit, so that none can block all visitors. Counted per
+process: it need not be exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Shares:
         self._used: dict[tuple[int, str], int] = {}
 
     def take(self, space_id: int, sender: str, items: int, limit: int, current_time: float) -> None:
-        """Count items. Raises RateLimited above the sender's share of `limit`, at least one full report."""
+        """Raise RateLimited above the share of `limit`, at least one full report."""
         if self._minute != int(current_time // MINUTE):
             self._minute = int(current_time // MINUTE)
             self._used.clear()

@@ -1,4 +1,4 @@
-"""Replace a webhook's URL token, stored as a hash, and its sealed signing secret."""
+"""Replace a webhook's URL token, stored hashed, and its sealed secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCKED = "The installation's secret key has changed. Create this webhook again."
 async def change_secret(
     connection: AsyncConnection, space_id: int, webhook_id: int, secret: str, key: bytes
 ) -> None:
-    """Replace the signing secret. Raises NotFound, also for a revoked webhook."""
+    """Raise NotFound, also for a revoked webhook."""
     token_hash, _ = await _fetch_credentials(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     sealed = seal(key, secret, token_hash)
@@ -26,8 +26,8 @@ async def change_secret(
 
 
 async def change_address(connection: AsyncConnection, space_id: int, webhook_id: int, key: bytes) -> str:
-    """Replace a webhook's URL, and return its token. Raises NotFound, also for a revoked webhook, and
-    Conflict if the signing secret can't be unsealed.
+    """Return the new URL's token. Raises NotFound, also for a revoked webhook, and Conflict if the signing
+    secret can't be unsealed.
     """
     token_hash, sealed = await _fetch_credentials(connection, space_id, webhook_id)
     try:

@@ -1,4 +1,4 @@
-"""Store, list and replay the latest deliveries of webhooks.
+"""The latest deliveries of webhooks.
 
 A delivery is stored before its event, otherwise a person erased in between would return with it.
 """
@@ -64,7 +64,6 @@ async def process_message(
     message: WebhookRequest,
     draft: Draft | None = None,
 ) -> WebhookOutcome:
-    """Return the outcome of a verified message."""
     draft = draft or await make_draft(space_id, reader, message)
     if isinstance(draft, WebhookOutcome):
         return _mask(draft, {})
@@ -74,7 +73,7 @@ async def process_message(
 
 
 def _mask(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome:
-    """Mask personal data: a topic in the detail may come from the body."""
+    """Mask personal data: a topic may come from the body."""
     mask = Mask(str(payload[name]) for name in IDENTIFYING if name in payload)
     return replace(outcome, detail=mask.text(outcome.detail))
 
@@ -82,7 +81,7 @@ def _mask(outcome: WebhookOutcome, payload: Mapping[str, Any]) -> WebhookOutcome
 async def begin_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, columns: Mapping[str, Any]
 ) -> int:
-    """Store a delivery, drop the oldest beyond the limit, and return the id."""
+    """Drop the oldest beyond the limit, and return the id."""
     retention = KEPT if columns["believed"] else KEPT_REFUSED
     values = {"space_id": space_id, "webhook_id": webhook_id, "kept": retention, **columns}
     row = await fetch_one(connection, queries["begin"], values)
@@ -93,7 +92,7 @@ async def begin_delivery(
 def make_delivery_columns(
     reader: ReadContext, message: WebhookRequest, outcome: WebhookOutcome, *, believed: bool
 ) -> dict[str, Any]:
-    """Return a delivery's columns before its event is accepted. Omits an unverified body."""
+    """Omit an unverified body."""
     needed_headers = list_needed_headers(reader)
     headers = {name: text for name, text in message.headers.items() if name in needed_headers}
     accepted = outcome.status is Status.ACCEPTED
@@ -136,7 +135,7 @@ async def forget_delivery(connection: AsyncConnection, space_id: int, delivery_i
 async def list_deliveries(
     connection: AsyncConnection, space_id: int, webhook_id: int | None, limit: int
 ) -> list[Delivery]:
-    """Return the latest deliveries, newest first. Raises NotFound."""
+    """Return the newest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     if webhook_id is not None:
         await fetch_webhook(connection, space_id, webhook_id)
@@ -148,7 +147,7 @@ async def list_deliveries(
 async def replay_delivery(
     connection: AsyncConnection, space_id: int, delivery_id: int
 ) -> tuple[WebhookOutcome, int | None]:
-    """Process a stored delivery with the webhook's current settings. Return the outcome and the receipt.
+    """Process a stored delivery with current settings. Return the outcome and the receipt.
 
     The idempotency key of an accepted delivery stays, so that its event is a duplicate. Raises NotFound, and
     Conflict without a stored body.
@@ -178,14 +177,14 @@ async def replay_delivery(
 
 
 def make_inbox_rows(outcome: WebhookOutcome) -> tuple[list[str], list[bytes]]:
-    """Return the kinds and payloads of an outcome's rows."""
+    """Return kinds and payloads."""
     rows = [("event", outcome.event), ("refund", outcome.refund)]
     encoded = [(kind, msgspec.json.encode(item)) for kind, item in rows if item is not None]
     return [kind for kind, _ in encoded], [payload for _, payload in encoded]
 
 
 async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: int) -> Counter[Status]:
-    """Replay refused and paused deliveries, oldest first. Count the outcomes. Raises NotFound."""
+    """Replay refused and paused deliveries, oldest first. Raises NotFound."""
     await fetch_webhook(connection, space_id, webhook_id)
     values = {"space_id": space_id, "webhook_id": webhook_id}
     outcomes: Counter[Status] = Counter()
@@ -198,7 +197,6 @@ async def replay_failed(connection: AsyncConnection, space_id: int, webhook_id: 
 async def summarize_deliveries(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int]
 ) -> dict[int, DeliverySummary]:
-    """Return counts and the latest delivery, by webhook."""
     cursor = connection.cursor(row_factory=class_row(DeliverySummary))
     values = {"space_id": space_id, "webhook_ids": [*webhook_ids]}
     rows = await fetch_all(cursor, queries["summarize"], values)
@@ -208,7 +206,7 @@ async def summarize_deliveries(
 async def fetch_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
 ) -> Delivery:
-    """Return a stored delivery. Raises NotFound."""
+    """Raise NotFound."""
     cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
     delivery = await fetch_optional(cursor, queries["fetch"], values)

@@ -50,7 +50,7 @@ FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s AND d.id = %(id)s;
 
 -- name: failed
--- Deliveries to replay, oldest first.
+-- Oldest first.
 SELECT d.id FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.webhook_id = %(webhook_id)s
   AND d.status IN ('refused', 'paused') AND d.body IS NOT NULL

@@ -13,11 +13,11 @@ Draft = EventDraft | WebhookOutcome
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="mappings")
 _turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-"""Locks, so that one Space's deliveries don't queue ahead of others."""
+"""So that one Space's deliveries don't queue ahead of others."""
 
 
 async def make_draft(space_id: int, reader: ReadContext, message: WebhookRequest) -> Draft:
-    """Return a draft, or an outcome without an event. Needs no connection, because it may wait."""
+    """Needs no connection, because it may wait."""
     turn = _turns.get(space_id)
     if turn is None:
         turn = _turns[space_id] = asyncio.Lock()

@@ -44,8 +44,8 @@ class Expression:
     _headers: frozenset[str]
 
     def find(self, document: MappingInput, budget: StepBudget | None = None) -> Any:
-        """Return the value, or None if missing or blank. Raises ValueError with a rule such as "must be a
-        number.", or beyond the budget.
+        """Return None if missing or blank. Raises ValueError with a rule such as "must be a number.", or
+        beyond the budget.
         """
         interpreter = Interpreter(document.headers, budget or StepBudget())
         try:
@@ -55,13 +55,12 @@ class Expression:
         return None if is_blank(value) else value
 
     def headers(self) -> frozenset[str]:
-        """Return the headers that it reads."""
         return self._headers
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
-    """Compile an expression. Raises ValueError with the position of the error."""
+    """Raise ValueError with the position of the error."""
     if len(text) > LONGEST:
         raise ValueError(f"must be at most {LONGEST} characters long.")
     headers: set[str] = set()
@@ -94,7 +93,7 @@ def _parse_tree(text: str) -> Node:
 
 
 def _check_tree(node: Node, headers: set[str], depth: int) -> Node:
-    """Return the tree with exact numbers, and collect its headers. Raises ValueError for static errors."""
+    """Return the tree with exact numbers, and collect headers. Raises ValueError for static errors."""
     if depth == 0:
         raise ValueError(_TOO_DEEP)
     children: list[Any] = node["children"]

@@ -1,4 +1,4 @@
-"""JMESPath functions for money, times, text and URLs of shops and payment services. Pure.
+"""JMESPath functions for money, times, text and URLs. Pure.
 
 They return null for a missing value, and raise ValueError for a wrong kind.
 """
@@ -46,7 +46,6 @@ def _header(headers: Mapping[str, str], name: str) -> str | None:
 
 
 def from_minor_units(value: Any, currency: Any = None) -> Decimal:
-    """Convert an amount from a currency's smallest unit."""
     code = to_text(currency).strip().upper() if currency is not None else ""
     if code in _NO_MINOR_UNIT:
         return to_number(value)
@@ -103,7 +102,7 @@ def _url_host(value: Any) -> str | None:
 
 
 def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]) -> Function:
-    """Return a function with the cost of parsing URLs."""
+    """Count the cost of parsing URLs."""
     return Function(_skip_blank(function), takes, steps=steps, characters_a_step=20)
 
 

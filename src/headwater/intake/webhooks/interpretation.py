@@ -1,5 +1,5 @@
-"""Decide the outcome of a delivery. Pure, in two halves, because the buyer of a refunded order may have to be
-looked up in between.
+"""Decide the outcome of a delivery. Pure, in two halves, because a refunded order's buyer may be looked up in
+between.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class EventDraft:
 
 
 def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookRequest) -> WebhookRequest:
-    """Return the signed part of a message. Raises UnverifiedRequest."""
+    """Return the signed part. Raises UnverifiedRequest."""
     provider = PROVIDERS[reader.type]
     if provider.not_json(message) is not None:
         return message
@@ -68,7 +68,6 @@ def check_signature(reader: ReadContext, secret: bytes | None, message: WebhookR
 
 
 def draft_event(reader: ReadContext, message: WebhookRequest) -> EventDraft | WebhookOutcome:
-    """Return the draft of an event, or an outcome without one."""
     provider = PROVIDERS[reader.type]
     purpose = provider.not_json(message)
     if purpose is not None:
@@ -103,7 +102,7 @@ def _ignore_tests(
 def _make_draft(
     reader: ReadContext, document: MappingInput, topic: str, message: WebhookRequest
 ) -> EventDraft | None:
-    """Return a topic's draft, or None if it is ignored. Raises Invalid."""
+    """Return None for ignored topics. Raises Invalid."""
     provider = PROVIDERS[reader.type]
     event_name = (dict(provider.events) | reader.settings.events).get(topic)
     if event_name == "":
@@ -125,7 +124,7 @@ def _make_draft(
 def _find_refund(
     reader: ReadContext, document: MappingInput, topic: str, current_time: float
 ) -> AcceptedRefund | None:
-    """Return a delivery's refund. A mapping of order_id applies, too. Raises Invalid."""
+    """Apply a mapping of order_id, too. Raises Invalid."""
     mapping = reader.settings.mapping
     order_id_expression = mapping.get(f"order_id@{topic}") or mapping.get("order_id")
     try:
@@ -148,9 +147,7 @@ def _explain_ignored(provider: Provider, topic: str) -> str:
 
 
 def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> WebhookOutcome:
-    """Return the outcome of a draft. `buyer` identifies the contact of the order if the draft doesn't; empty
-    if unknown.
-    """
+    """`buyer` identifies the order's contact if the draft doesn't; empty if unknown."""
     if draft.event_name is None:
         detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
         return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)
@@ -173,7 +170,7 @@ def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> Web
 
 
 def preview_outcome(reader: ReadContext, message: WebhookRequest) -> WebhookOutcome:
-    """Return the outcome without lookups, assuming a buyer where needed."""
+    """Omit lookups, assuming a buyer where needed."""
     draft = draft_event(reader, message)
     if isinstance(draft, WebhookOutcome):
         return draft
@@ -187,7 +184,7 @@ def refused(errors: Errors, prefix: str = "") -> WebhookOutcome:
 
 
 def list_needed_headers(reader: ReadContext) -> frozenset[str]:
-    """Return the headers to store, because reading a delivery needs them."""
+    """Return headers to store, because reading needs them."""
     names = {"content-type", "user-agent", *PROVIDERS[reader.type].headers}
     expressions = [*reader.settings.mapping.values(), reader.settings.topic or ""]
     for text in filter(None, expressions):
@@ -203,7 +200,6 @@ def _read_body(body: bytes) -> Any:
 
 
 def _quote(topic: str) -> str:
-    """Return a topic for use in a sentence."""
     if topic == ANYTHING:
         return "The body"
     printable = "".join(letter if letter.isprintable() else "?" for letter in topic)

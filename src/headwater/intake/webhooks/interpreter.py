@@ -1,7 +1,7 @@
 """Evaluate expressions in a bounded number of steps. Pure.
 
-An expression can double a list with every few characters. So nodes, list items and every hundred characters
-of text cost steps from a budget shared by a delivery's fields.
+Every few characters can double a list. So nodes, list items and every hundred characters of text cost steps
+from a budget shared by a delivery's fields.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class StepBudget:
         self._left = steps
 
     def spend(self, steps: int) -> None:
-        """Use steps. Raises ValueError if too few are left."""
+        """Raise ValueError if too few are left."""
         self._left -= steps
         if self._left < 0:
             raise ValueError("takes too much work: the body is too large for this mapping.")
 
     def spend_on(self, value: Any, *, deep: bool) -> None:
-        """Use the steps for a value, with nested values if `deep`."""
+        """Include nested values if `deep`."""
         waiting = [value]
         while waiting:
             node = waiting.pop()

@@ -1,7 +1,7 @@
 """Map a delivery's body to an event payload. Pure.
 
-A provider has expressions by topic; a webhook's settings override them. Optional fields that can't be stored
-are left out and reported, so that no purchase is lost. Essential fields are required.
+A webhook's settings override the provider's expressions by topic. Invalid optional fields are left out and
+reported, so that no purchase is lost; essential fields are required.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _keep(value: Any) -> Any:
 
 
 def _to_code(value: Any) -> str:
-    """Return an id or name as text. Fractions are refused: 42.0 isn't company 42."""
+    """Refuse fractions: 42.0 isn't company 42."""
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
     raise ValueError("must be text or a whole number.")
@@ -119,7 +119,6 @@ class MappedPayload:
 
     @property
     def returns_money(self) -> bool:
-        """Return whether it is a negative amount of a known order."""
         amount = self.payload.get("amount")
         is_upsell = (
             self.payload.get("is_upsell", False) or self.payload.get("event_name") == "upsell_purchase"
@@ -128,7 +127,7 @@ class MappedPayload:
         return amount is not None and amount < 0 and names_order and not is_upsell
 
     def without_visit(self) -> MappedPayload:
-        """Return it without fields of a visit, maybe copied from another order."""
+        """Drop fields of a visit, maybe copied from another order."""
         visit_fields = {*VISIT_FIELDS}
         if self.payload.keys() & {"email", "phone", "tracking_id"}:
             visit_fields.add("trk_token")
@@ -139,7 +138,7 @@ class MappedPayload:
 def find_expressions(
     topic: str, ready_made: Mapping[str, Mapping[str, str]], settings: WebhookSettings
 ) -> dict[str, str]:
-    """Return a topic's expressions, by default its parent's: `order` for `order.completed`."""
+    """Return expressions, by default the parent's: `order` for `order.completed`."""
     base = topic
     while base not in ready_made and "." in base:
         base = base.rpartition(".")[0]
@@ -155,7 +154,7 @@ def find_expressions(
 
 
 def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> MappedPayload:
-    """Return the mapped fields. Raises Invalid if an essential field is invalid."""
+    """Raise Invalid if an essential field is invalid."""
     check, budget = Check(), StepBudget()
 
     def find(name: str, text: str) -> Any:
@@ -179,7 +178,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
 
 
 def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedEvent:
-    """Return the event; errors of omitted fields go to `mapped.left_out`. Raises Invalid."""
+    """Add errors of omitted fields to `mapped.left_out`. Raises Invalid."""
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:
@@ -195,7 +194,7 @@ def _find_form(mapped: MappedPayload) -> Form[AcceptedEvent]:
 
 
 def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: float) -> AcceptedEvent:
-    """Return the event without invalid optional fields. Raises `invalid`."""
+    """Omit invalid optional fields. Raises `invalid`."""
     errors: Errors = invalid.errors
     if not errors.keys() <= mapped.payload.keys() - _INDISPENSABLE:
         raise invalid
@@ -209,7 +208,7 @@ def _accept_valid_fields(mapped: MappedPayload, invalid: Invalid, current_time: 
 
 
 def make_key(kind: str, identity: str) -> str:
-    """Return an idempotency key, hashed if too long."""
+    """Hash the key if too long."""
     key = f"{kind}:{identity}"
     if len(key) <= _LONGEST_KEY and "\0" not in key:
         return key
@@ -217,7 +216,7 @@ def make_key(kind: str, identity: str) -> str:
 
 
 def to_refund(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedRefund:
-    """Return the refund of a negative amount. Raises Invalid."""
+    """Raise Invalid."""
     payload, check = mapped.payload, Check()
     refunded_at = check(parse_event_time, "event_time", payload.get("event_time"), current_time)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)

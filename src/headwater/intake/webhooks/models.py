@@ -1,5 +1,3 @@
-"""Webhooks, deliveries and their outcomes."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from headwater.events.refunds.reports import AcceptedRefund
 
 @dataclass(frozen=True)
 class WebhookSettings:
-    """A webhook's settings, in addition to its type's."""
+    """In addition to its type's."""
 
     signature_header: str | None = None
     """In lower case; only for generic webhooks."""

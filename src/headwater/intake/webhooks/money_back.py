@@ -16,7 +16,7 @@ LONGEST_ID = 255
 
 
 def find(document: MappingInput, expression: str) -> Any:
-    """Return an expression's value, or None if missing or blank."""
+    """Return None if missing or blank."""
     return parse(expression).find(document)
 
 
@@ -38,12 +38,12 @@ def moment(current_time: float, *values: Any) -> int:
 
 
 def format_amount(value: Any) -> str:
-    """Return an absolute amount. Raises ValueError."""
+    """Raise ValueError."""
     return decimal_text(abs(to_number(value)), MAX_AMOUNT, AMOUNT_STEP)
 
 
 def format_total(values: list[Any]) -> str:
-    """Return the sum of absolute amounts. Raises ValueError."""
+    """Raise ValueError."""
     total = sum((abs(to_number(value)) for value in values), Decimal(0))
     return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP)
 
@@ -57,7 +57,7 @@ def ids(*values: Any) -> tuple[str, ...]:
 def report(
     order_ids: tuple[str, ...], refunded_at: int, currency: Any, statements: list[MoneyBack]
 ) -> AcceptedRefund | None:
-    """Return the report, or None if there is nothing to report."""
+    """Return None if there is nothing to report."""
     if not order_ids or not (statements or len(order_ids) > 1):
         return None
     code = currency.strip().upper() if isinstance(currency, str) and currency.strip() else None

@@ -1,4 +1,4 @@
-"""POST /webhooks/{token} receives deliveries. The token is the credential.
+"""POST /webhooks/{token}. The token is the credential.
 
 Success means that the event is on disk. Idempotency keys drop repeats.
 """
@@ -75,8 +75,8 @@ async def _read(request: HttpRequest) -> WebhookRequest:
 def _verify(
     webhook: ActiveWebhook, sealing_key: bytes, message: WebhookRequest
 ) -> tuple[WebhookRequest, WebhookOutcome | None]:
-    """Return the signed part of a message, and an outcome if unverified. Raises Unavailable if the secret
-    can't be unsealed.
+    """Return the signed part, and an outcome if unverified. Raises Unavailable if the secret can't be
+    unsealed.
     """
     try:
         return check_signature(webhook.reader, webhook.secret(sealing_key), message), None
@@ -88,7 +88,6 @@ def _verify(
 
 
 async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> None:
-    """Charge the rate limit before anything else."""
     limit = services(request).keys.limit(webhook.caller, inbox.limit)
     counted = Request(webhook.caller.space_id, limit, 1, [])
     try:
@@ -100,7 +99,7 @@ async def _count(request: HttpRequest, inbox: Inbox, webhook: ActiveWebhook) -> 
 async def _accept(
     shared: Services, inbox: Inbox, webhook: ActiveWebhook, outcome: WebhookOutcome, delivery_id: int
 ) -> int | None:
-    """Store the rows, and return the first receipt. On failure, delete the delivery: senders retry."""
+    """Return the first receipt. On failure, delete the delivery: senders retry."""
     kinds, rows = make_inbox_rows(outcome)
     if not rows:
         return None
@@ -119,5 +118,4 @@ async def _accept(
 
 
 def webhook_routes(inbox: Inbox) -> list[Route]:
-    """Return the route of the endpoint."""
     return [Route(f"{PATH}/{{token}}", partial(receive, inbox), methods=["POST"])]

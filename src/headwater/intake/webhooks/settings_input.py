@@ -1,4 +1,4 @@
-"""Validate a webhook's settings, written as KEY=VALUE pairs."""
+"""Validate a webhook's KEY=VALUE settings."""
 
 from __future__ import annotations
 
@@ -106,6 +106,6 @@ def _check_mapping(name: str, text: str) -> None:
 
 
 def _check_expression(text: str) -> None:
-    """Raise ValueError unless it compiles. Empty leaves a field out."""
+    """Raise ValueError unless it compiles."""
     if text:
         parse(text)

@@ -25,8 +25,8 @@ STANDARD_SIGNATURE = "webhook-signature"
 
 
 def check_timestamped(secret: bytes, message: WebhookRequest, header: str, tolerance: int) -> None:
-    """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`. There are several v1 while a secret is rotated.
-    Raises UnverifiedRequest, also if older than `tolerance` seconds.
+    """Verify `t=<seconds>,v1=<hex>`, over `<seconds>.<body>`; several v1 while a secret is rotated. Raises
+    UnverifiedRequest, also if older than `tolerance` seconds.
     """
     pairs = [item.strip().partition("=") for item in _get_header(message, header).split(",")]
     times = [value for name, _, value in pairs if name == "t"]
@@ -66,14 +66,14 @@ def _standard_key(secret: bytes) -> bytes:
 
 
 def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Verify the body's HMAC in base64. Raises UnverifiedRequest."""
+    """Raise UnverifiedRequest."""
     expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
     if not _any_equal([_get_header(message, header).strip()], expected):
         raise UnverifiedRequest(WRONG)
 
 
 def check_any_form(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Verify an HMAC in hex, optionally after `sha256=`, or base64. Raises UnverifiedRequest."""
+    """Accept hex, optionally after `sha256=`, or base64. Raises UnverifiedRequest."""
     digest = hmac.digest(secret, message.body, "sha256")
     signatures = [_get_header(message, header).strip().removeprefix("sha256=")]
     in_hex = _any_equal([signatures[0].lower()], digest.hex())

@@ -1,6 +1,6 @@
 """JMESPath's built-in functions on exact numbers. Pure.
 
-The package's own use floats and quote values, which may be personal.
+The package's own use floats and quote personal values.
 https://jmespath.org/specification.html#built-in-functions
 """
 
@@ -38,7 +38,7 @@ Pick = Callable[[Any], Any]
 
 
 def same(one_value: Any, right: Any) -> bool:
-    """Return whether values are equal; true isn't 1."""
+    """Return False for true and 1."""
     return isinstance(one_value, bool) is isinstance(right, bool) and one_value == right
 
 
@@ -122,7 +122,7 @@ def _map(pick: Pick, items: list[Any]) -> list[Any]:
 
 
 def _make_keys(items: list[Any], pick: Pick, name: str) -> list[Any]:
-    """Return the keys to compare by. Raises ValueError for mixed kinds."""
+    """Raise ValueError for mixed kinds."""
     keys = [pick(item) for item in items]
     if not (all(map(is_number, keys)) or all(map(is_text, keys))):
         raise ValueError(f"cannot be evaluated: {name}() compares by numbers or by texts.")

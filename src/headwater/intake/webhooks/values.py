@@ -16,7 +16,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """Convert a number or text to a number. Raises ValueError."""
+    """Raise ValueError."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -27,7 +27,7 @@ def to_number(value: Any) -> Decimal:
 
 
 def to_text(value: Any) -> str:
-    """Convert text or a number to text. Raises ValueError."""
+    """Raise ValueError."""
     if isinstance(value, str):
         return value
     if is_number(value):
@@ -36,7 +36,7 @@ def to_text(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it is a number; booleans aren't."""
+    """Return False for booleans."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
@@ -95,7 +95,7 @@ class Function:
         return self.takes[min(index, len(self.takes) - 1)]
 
     def check_count(self, name: str, count: int) -> None:
-        """Raise ValueError for a wrong number of arguments."""
+        """Raise ValueError."""
         least = len(self.takes) if self.least is None else self.least
         if count < least or (count > len(self.takes) and not self.repeats):
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")

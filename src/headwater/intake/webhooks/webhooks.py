@@ -58,14 +58,14 @@ class ActiveWebhook:
     paused: bool
 
     def secret(self, key: bytes) -> bytes | None:
-        """Return the signing secret. Raises Unsealable."""
+        """Raise Unsealable."""
         return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
 
 
 async def create_webhook(
     connection: AsyncConnection, space_id: int, new: NewWebhook, key: bytes
 ) -> tuple[str, int]:
-    """Create a webhook; return its token and id. `key` seals its secret. Raises Invalid, NotFound."""
+    """Return the token and id. `key` seals the secret. Raises Invalid, NotFound."""
     token = secrets.token_urlsafe(32)
     token_hash = hash_secret(token)
     values = {
@@ -84,19 +84,19 @@ async def create_webhook(
 async def list_webhooks(
     connection: AsyncConnection, space_id: int, webhook_ids: Sequence[int] | None = None
 ) -> list[Webhook]:
-    """Return webhooks, oldest first, including revoked ones. Raises NotFound."""
+    """Include revoked webhooks, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     return await _read(connection, space_id, webhook_ids)
 
 
 async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list[WebhookName]:
-    """Return names, oldest first, including revoked webhooks."""
+    """Include revoked webhooks, oldest first."""
     cursor = connection.cursor(row_factory=class_row(WebhookName))
     return await fetch_all(cursor, queries["names"], {"space_id": space_id})
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Return a webhook. Raises NotFound."""
+    """Raise NotFound."""
     webhooks = await _read(connection, space_id, [webhook_id])
     if not webhooks:
         raise NotFound("Webhook")
@@ -106,7 +106,6 @@ async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: 
 async def change_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, settings: WebhookSettings
 ) -> None:
-    """Replace a webhook's settings."""
     values = {"space_id": space_id, "webhook_id": webhook_id, **_make_columns(settings)}
     await connection.execute(queries["change"], values)
 
@@ -114,21 +113,21 @@ async def change_webhook(
 async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
-    """Pause or resume. While paused, deliveries are stored but not processed. Raises NotFound."""
+    """Store deliveries without processing while paused. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Revoke a webhook; repeating it changes nothing. Raises NotFound."""
+    """Repeating it changes nothing. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id}
     await connection.execute(queries["revoke"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook | None:
-    """Return the webhook of a token, unless revoked."""
+    """Return None if revoked."""
     token_hash = hash_secret(token)
     cursor = connection.cursor(row_factory=dict_row)
     row = await fetch_optional(cursor, queries["find"], {"token_hash": token_hash})
@@ -141,7 +140,7 @@ async def find_webhook(connection: AsyncConnection, token: str) -> ActiveWebhook
 
 
 async def find_buyer(connection: AsyncConnection, space_id: int, order_id: str) -> dict[str, str]:
-    """Return the payload field that identifies an order's contact, or {}."""
+    """Return the identifying payload field, or {}."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "order_id": order_id, "event_names": list(EVENT_NAMES)}
     row = await fetch_optional(cursor, queries["buyer"], values) or {}

@@ -6,7 +6,7 @@ VALUES (%(space_id)s, %(type)s, %(name)s, %(token_hash)s, %(hint)s, %(secret)s,
 RETURNING id;
 
 -- name: list
--- Including revoked webhooks, oldest first.
+-- Oldest first, including revoked webhooks.
 SELECT w.id, w.type, w.name, w.hint, w.secret IS NOT NULL AS signed, w.signature_header, w.topic,
        w.event_names, w.mapping, w.takes_tests, w.created_at, w.paused_at, w.revoked_at
 FROM webhooks w
@@ -32,7 +32,6 @@ WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s
 RETURNING w.id;
 
 -- name: pause
--- Pause or resume.
 UPDATE webhooks w
 SET paused_at = CASE WHEN %(paused)s THEN coalesce(w.paused_at, %(now)s) END
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s AND w.revoked_at IS NULL;
@@ -54,7 +53,6 @@ SET token_hash = %(token_hash)s, hint = %(hint)s, secret = %(secret)s
 WHERE w.space_id = %(space_id)s AND w.id = %(webhook_id)s;
 
 -- name: find
--- The token selects the Space.
 SELECT w.space_id, w.id, w.type, w.secret, w.signature_header, w.topic, w.event_names, w.mapping,
        w.takes_tests, w.paused_at IS NOT NULL AS paused,
        s.subscription = 'active' AS active,

@@ -1,5 +1,5 @@
-"""Parse numbers as spreadsheets and ad platforms write them: decimal commas, grouped thousands, signs on
-either side, currency signs. Pure.
+"""Parse numbers as spreadsheets and ad platforms write them: decimal commas, grouped thousands, trailing
+signs, currency signs. Pure.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class Amount:
 
 
 def parse_amount(text: str) -> Amount | None:
-    """Return the number in a cell, or None."""
     return _parse(text) if len(text) <= LONGEST else None
 
 
@@ -68,7 +67,7 @@ def _parse(text: str) -> Amount | None:
 
 
 def read_number(text: str, decimals: str) -> str | None:
-    """Return the number in a cell as digits with a decimal point, or None."""
+    """Return digits with a decimal point, or None."""
     parsed = parse_amount(text)
     if parsed is None or not _NUMBERS[decimals].fullmatch(parsed.digits):
         return None

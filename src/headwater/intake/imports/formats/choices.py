@@ -20,7 +20,7 @@ class FileChoices:
     """A codec of ENCODINGS."""
     delimiter: str | None = None
     timezone: str | None = None
-    """The zone of times without an offset; for spend, the ad account's zone."""
+    """Of times without an offset; for spend, the ad account's."""
 
 
 NO_CHOICES = FileChoices()

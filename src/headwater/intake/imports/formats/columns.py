@@ -23,7 +23,7 @@ NOTHING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n. a.", "k. a.",
 
 @dataclass(frozen=True)
 class Columns:
-    """The field of each column: as in `mapped`, otherwise the field with the column's name."""
+    """The field of each column: from `mapped`, otherwise of the same name."""
 
     fields: Collection[str]
     mapped: tuple[tuple[str, str], ...] = ()
@@ -42,7 +42,6 @@ class Columns:
                 raise UnreadableError(f"no column {column}; the columns are {', '.join(header)}")
 
     def pick(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return a row's values by field."""
         used = {column for column, _ in self.mapped} | {*self.ignored}
         picked = dict[str, Any](self.constants) | {
             name: value for name, value in values.items() if name in self.fields and name not in used
@@ -63,7 +62,7 @@ class Columns:
 
 
 def read_mapping(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `COLUMN=FIELD` options into sorted pairs. Raises UnreadableError."""
+    """Parse `COLUMN=FIELD` options. Raises UnreadableError."""
     pairs: list[tuple[str, str]] = []
     for text in texts:
         column, _, name = (text.strip() for text in text.rpartition("="))
@@ -80,8 +79,8 @@ def read_choices(
     *,
     maps_all: bool = False,
 ) -> Columns:
-    """Build columns from the field chosen for each column; empty ignores it. Unless `maps_all`, a column
-    named like its field isn't mapped, so that the import equals one from a terminal.
+    """Build columns from the chosen fields; empty ignores a column. Unless `maps_all`, a column named like
+    its field isn't mapped, so that the import equals one from a terminal.
     """
     mapped = sorted(
         (column, name) for column, name in choices.items() if name and (maps_all or name != column)
@@ -104,9 +103,7 @@ def _get_cell(values: dict[str, Any], column: str) -> Any:
 def typed(
     values: dict[str, Any], numbers: Collection[str], flags: Collection[str], notation: Notation
 ) -> Errors:
-    """Convert the text of CSV cells to numbers and flags, in place. Return errors for numbers in another
-    style.
-    """
+    """Convert CSV cells to numbers and flags, in place. Return errors for other number styles."""
     errors: Errors = {}
     for name in values.keys() & set(numbers):
         try:
@@ -122,7 +119,7 @@ def typed(
 
 
 def _read_number(text: str, notation: Notation) -> Decimal | None:
-    """Return the number in a cell, or None if empty. Raises ValueError with the rule."""
+    """Return None for an empty cell. Raises ValueError with the rule."""
     if text.strip().lower() in NOTHING:
         return None
     digits = notation.number(text)
@@ -140,8 +137,8 @@ def _read_number(text: str, notation: Notation) -> Decimal | None:
 
 
 def name_currency(values: dict[str, Any], money: Collection[str], default: str) -> Errors:
-    """Set a row's currency from signs next to its amounts (`12,50 €`) if no column has it. Return errors for
-    amounts not in the row's currency, or `default`.
+    """Set a row's currency from signs next to amounts (`12,50 €`) if no column has it. Return errors for
+    amounts in another currency.
     """
     cells = [values[name] for name in money if isinstance(values.get(name), str)]
     amounts = [amount for cell in cells if (amount := parse_amount(cell))]

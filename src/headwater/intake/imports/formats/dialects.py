@@ -1,4 +1,4 @@
-"""Detect the encoding and separator of a file. Errors advise users how to export a CSV file. Pure."""
+"""Detect the encoding and separator of a file. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD_BYTES = 256 * 1024
 """Bytes examined; the header must fit."""
 
 SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[\r\n]*", re.IGNORECASE)
-"""In Excel files, a first line that names the separator."""
+"""In Excel files, a first line with the separator."""
 
 _TRIED_LINES = 50
 _WORKBOOK = (
@@ -78,13 +78,13 @@ class Dialect:
 
     @property
     def error_handler(self) -> str:
-        """Return the codec error handler, which keeps invalid bytes so that only their row is refused."""
+        """Keep invalid bytes, so that only their row is refused."""
         return "replace" if self.encoding.startswith("utf-16") else "surrogateescape"
 
 
 @dataclass
 class FileSurvey:
-    """Facts about a file, gathered in one pass over its bytes."""
+    """Facts gathered in one pass over a file's bytes."""
 
     size: int = 0
     head: bytes = b""
@@ -108,9 +108,7 @@ class FileSurvey:
 
 
 def read_dialect(survey: FileSurvey, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
-    """Return the dialect of a file, with the encoding and separator the user chose, if any. Raises
-    UnreadableError.
-    """
+    """Detect a dialect, except the parts the user chose. Raises UnreadableError."""
     head = survey.head
     if not head.strip():
         raise UnreadableError(EMPTY)
@@ -147,8 +145,8 @@ def _detect_encoding(head: bytes, survey: EncodingSurvey) -> str:
 
 
 def detect_delimiter(text: str) -> str:
-    """Return the separator that gives the most rows as many cells as the header, and then the most cells; a
-    comma by default.
+    """Return the separator that gives the most rows as many cells as the header, then the most cells; by
+    default a comma.
     """
     # Split lines like csv.reader, which knows fewer line ends than str.splitlines.
     lines = list(islice(io.StringIO(text.lstrip("\ufeff"), newline=""), _TRIED_LINES))

@@ -1,5 +1,5 @@
-"""Detect the encoding of a file by its byte order mark, zero bytes or valid UTF-8; otherwise by
-trying which one-byte encoding makes words. Pure.
+"""Detect an encoding by byte order mark, zero bytes or valid UTF-8; otherwise by trying which one-byte
+encoding makes words. Pure.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class EncodingSurvey:
 
     @property
     def is_utf8(self) -> bool:
-        """Return whether it is UTF-8, perhaps with some damaged rows."""
+        """Return True even if some rows are damaged."""
         return self.broken == 0 or self.letters > self.broken
 
 
 def judge_encoding(sample: bytes) -> str:
-    """Return the legacy encoding that makes words of the lines. Raises UnclearEncodingError."""
+    """Return the legacy encoding that makes words. Raises UnclearEncodingError."""
     sample = sample[: sample.rfind(b"\n", 0, _SAMPLE_BYTES) + 1 or _SAMPLE_BYTES]
     faults = {name: _count_faults(sample, name) for name in _OLDER}
     best = min(_OLDER, key=lambda name: faults[name])

@@ -1,6 +1,6 @@
-"""Read rows of NDJSON or CSV, compressed or not, from a path or standard input.
+"""Read rows of NDJSON or CSV, perhaps compressed, from a path or standard input.
 
-An unreadable row is still a row, to be counted and reported.
+Unreadable rows are also yielded, to be counted and reported.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _TOO_LONG: Errors = {"row": ["The row is longer than 256 KB."]}
 
 
 class FileRow(msgspec.Struct, frozen=True, gc=False):
-    """A row. Numbers count from 1; `line` is where the row ends."""
+    """Numbers count from 1; `line` is the row's end."""
 
     number: int
     line: int
@@ -91,13 +91,13 @@ class RowSource:
         return next(self._read_table())[1] if self.form == "csv" else None
 
     def rows(self) -> Generator[FileRow]:
-        """Yield all rows. Raises UnreadableError."""
+        """Raise UnreadableError."""
         with _check_compression():
             is_table = self.form == "csv"
             yield from _read_csv_rows(self._read_table()) if is_table else _read_json_rows(self._lines())
 
     def judged(self, encoding: str | None, delimiter: str | None) -> RowSource:
-        """Return the source with its dialect, detecting parts not given. Raises UnreadableError."""
+        """Return the source with its dialect, detected if not given. Raises UnreadableError."""
         survey = FileSurvey()
         with _check_compression():
             stream = self._lines()
@@ -128,7 +128,7 @@ def _check_compression() -> Generator[None]:
 def open_source(
     name: str, form: str | None, encoding: str | None = None, delimiter: str | None = None
 ) -> Generator[RowSource]:
-    """Open a file, or standard input for `-`. Raises UnreadableError, or an OSError."""
+    """Open a file, or standard input for `-`. Raises UnreadableError or OSError."""
     form = form or _find_form(name)
     with tempfile.TemporaryFile() if name == STANDARD_INPUT else Path(name).open("rb") as file:
         raw = cast("BinaryIO", file)
@@ -170,7 +170,7 @@ def _parse_object(text: bytes) -> dict[str, Any]:
 
 
 def _read_table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list[str]]]:
-    """Yield the header of a CSV file, then its rows, with their last lines. An unreadable row is empty."""
+    """Yield the header, then rows, with their last lines. Unreadable rows are empty."""
     csv.field_size_limit(LONGEST_ROW)
     text = io.TextIOWrapper(stream, dialect.encoding, errors=dialect.error_handler, newline="")
     try:
@@ -192,7 +192,7 @@ def _read_table(stream: BinaryIO, dialect: Dialect) -> Generator[tuple[int, list
 
 
 def _read_bounded_lines(text: TextIO) -> Iterator[str]:
-    """Yield lines, cutting those over the limit just above it to bound memory."""
+    """Cut lines just above the limit, to bound memory."""
     while line := text.readline(_LONGEST_LINE):
         line_bytes = line
         while len(line_bytes) >= LONGEST_ROW and not line_bytes.endswith(("\n", "\r")):
@@ -224,7 +224,7 @@ def _iter_cells(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         except csv.Error:
             yield []
         else:
-            if "".join(cells).strip():  # skip blank lines
+            if "".join(cells).strip():
                 yield cells
 
 

@@ -122,9 +122,7 @@ _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,200}\.[^@\s]{2,50}")
 def guess_columns(
     kind: str, fields: Collection[str], columns: Sequence[str], rows: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
-    """Return the field of each recognized column. If no name means email, take the first column full of
-    addresses.
-    """
+    """Return fields of recognized columns. If no name means email, take the first column of addresses."""
     plain = {column: _simplify(column) for column in columns}
     guesses: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""The number and date styles of a file: detected from all its cells, or chosen by the user. Pure."""
+"""Number and date styles of a file, detected or chosen by the user. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Notation:
     """A key of DATES."""
 
     def number(self, text: str) -> str | None:
-        """Return the number in a cell with a decimal point, or None."""
+        """Return digits with a decimal point, or None."""
         return read_number(text, self.decimals)
 
     def time(self, text: str) -> str:
-        """Return a day or time in ISO 8601; other text unchanged."""
+        """Return ISO 8601; other text unchanged."""
         return read_time(text, self.dates)
 
 
@@ -60,7 +60,7 @@ class NotationSurvey:
         return bool((self.decimals.known or not has_numbers) and (self.dates.known or not self.times))
 
     def decide(self, decimals: str | None = None, dates: str | None = None) -> Notation:
-        """Return the notation, with the parts the user chose. Raises UnreadableError if ambiguous."""
+        """Return the notation, with chosen parts. Raises UnreadableError if ambiguous."""
         decimals = decimals or self.decimals.decide()
         dates = dates or self.dates.decide()
         if decimals is None:

@@ -1,5 +1,5 @@
-"""Convert days and times as spreadsheets and ad platforms write them to ISO 8601. Other text is left for
-validation to refuse. Pure.
+"""Convert days and times of spreadsheets and ad platforms to ISO 8601. Other text stays for validation to
+refuse. Pure.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _NAMED_YEAR_FIRST = re.compile(
 
 
 def read_time(text: str, dates: str) -> str:
-    """Return a day or time in ISO 8601; `dates` is a key of DATES."""
+    """Return ISO 8601; `dates` is a key of DATES."""
     return _read(text, dates) if len(text) <= LONGEST else text
 
 

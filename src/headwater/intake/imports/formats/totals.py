@@ -51,7 +51,7 @@ _WORDS = (
 )
 _TOTAL = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 _LABEL = re.compile(rf"\s*{_TOTAL}(?:\s*[:：(（]|\s+of\s+\d|\s*$)", re.IGNORECASE)  # noqa: RUF001
-"""A total label. Campaign names may begin with the word, so it is alone or followed by a colon or bracket."""
+"""Campaign names may begin with the word, so it is alone or followed by a colon or bracket."""
 _NAMES_TOTAL = re.compile(rf"\b{_TOTAL}\b", re.IGNORECASE)
 _LONGEST = 200
 _CACHED = 50_000
@@ -59,7 +59,7 @@ _IDENTIFIERS = ("email", "emails", "tracking_id", "trk_token", "fingerprint", "p
 
 
 def is_total_label(cell: str) -> bool:
-    """Return whether a cell labels a total, such as `Total: Account`."""
+    """Recognize total labels, such as `Total: Account`."""
     return len(cell) < _LONGEST and _is_label(cell)
 
 
@@ -69,14 +69,12 @@ def _is_label(cell: str) -> bool:
 
 
 def names_total(cell: str) -> bool:
-    """Return whether a cell contains the word; only meaningful in a row without a day."""
+    """Search for the word; only meaningful in a row without a day."""
     return len(cell) < _LONGEST and _NAMES_TOTAL.search(cell) is not None
 
 
 def make_total_test(columns: Columns) -> RowTest:
-    """Return a test for total rows in a file about people: the first cell is a label and no cell identifies a
-    person.
-    """
+    """Recognize total rows about people: the first cell is a label and no cell identifies a person."""
     by_field = {name: column for column, name in columns.mapped}
     whose = [by_field.get(name, name) for name in _IDENTIFIERS]
 

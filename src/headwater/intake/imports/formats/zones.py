@@ -15,7 +15,7 @@ _CLOCK = re.compile(r"[T\s]", re.IGNORECASE)
 
 
 def is_local(value: Any) -> bool:
-    """Return whether a value is a time without an offset; False for anything invalid."""
+    """Return whether it is a time without an offset; False if invalid."""
     if not isinstance(value, str) or re.fullmatch(r"[0-9.]+", value.strip()):
         return False
     try:
@@ -27,8 +27,6 @@ def is_local(value: Any) -> bool:
 
 
 def add_offset(value: str, zone: ZoneInfo) -> str:
-    """Add the offset of `zone` to a local time: the first instant in a repeated hour, shifted forward in a
-    gap.
-    """
+    """Use the first instant of a repeated hour; shift forward in a gap."""
     local = datetime.fromtimestamp(parse_instant(value), UTC).replace(tzinfo=None)
     return first_instant(local, zone).isoformat()

@@ -30,7 +30,7 @@ def _check(secret: bytes, message: WebhookRequest, settings: WebhookSettings) ->
 
 
 def _is_standard(message: WebhookRequest, settings: WebhookSettings) -> bool:
-    """Return whether it uses the Standard Webhooks scheme, which signs the delivery id."""
+    """Recognize Standard Webhooks, which sign the delivery id."""
     header = settings.signature_header or STANDARD_SIGNATURE
     # Others use the header for their own signatures.
     return header == STANDARD_SIGNATURE and "v1," in message.headers.get(STANDARD_SIGNATURE, "")

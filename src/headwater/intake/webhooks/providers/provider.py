@@ -1,4 +1,4 @@
-"""Definition of a webhook type, with shared tables."""
+"""A webhook type, with shared tables."""
 
 from __future__ import annotations
 

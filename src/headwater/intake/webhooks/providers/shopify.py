@@ -64,9 +64,7 @@ def _topic(document: MappingInput, _: WebhookSettings) -> str | None:
 
 
 def _identity(document: MappingInput, topic: str) -> str | None:
-    """Return the object's id for topics that occur once; others use the body's hash. The event id header
-    isn't signed.
-    """
+    """Return the object's id for topics that occur once, otherwise None. The event id header isn't signed."""
     number = parse("id").find(document)
     return f"{topic}:{number}" if number is not None and topic.endswith(_UNIQUE_TOPICS) else None
 
@@ -114,7 +112,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether it was entered by staff, sold in a store, or a renewal."""
+    """Recognize renewals and orders by staff or stores."""
     tags = find(document, "tags")
     listed_tags = tags.split(",") if isinstance(tags, str) else _list_texts(tags)
     return str(find(document, "source_name")).lower() in _SOURCES_WITHOUT_VISITOR or any(
@@ -153,7 +151,7 @@ def _is_void(document: MappingInput) -> bool:
 def _report_refunds(
     document: MappingInput, current_time: float, order_id: Any, refunds: list[Any], is_void: bool = False
 ) -> AcceptedRefund | None:
-    """Return the refund in an order or refund. Transaction ids make repeats count once."""
+    """Use transaction ids, so that repeats count once."""
     statements: list[MoneyBack] = []
     currency: Any = None
     times: list[Any] = []
@@ -172,7 +170,6 @@ def _report_refunds(
 
 
 def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return successful transactions that return or release money."""
     return [
         transaction
         for transaction in list_objects(MappingInput(refund, {}), "transactions")
@@ -182,7 +179,7 @@ def _list_money_transactions(refund: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _in_shop_currency(transaction: dict[str, Any], rates: dict[str, _Rate]) -> tuple[Any, Any]:
-    """Convert a transaction to the shop's currency, by its shop amount or a rate in the refund."""
+    """Convert to the shop's currency, by its shop amount or a rate in the refund."""
     transaction_input = MappingInput(transaction, {})
     shop = find(transaction_input, "amount_set.shop_money.amount")
     if shop is not None:
@@ -201,7 +198,6 @@ class _Rate(NamedTuple):
 
 
 def _read_rates(refund: Any, document: MappingInput) -> dict[str, _Rate]:
-    """Return rates by foreign currency."""
     rates: dict[str, _Rate] = {}
     amounts = MappingInput({"refund": refund, "order": document.body}, {})
     for pair in list_objects(amounts, _SETS):

@@ -128,7 +128,6 @@ def _has_no_visitor(document: MappingInput) -> bool:
 
 
 def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
-    """Return an event's refund, or further ids of its order."""
     kind = find(document, "data.object.object") or topic.rpartition(".")[0]
     refunded_at = moment(current_time, find(document, "created"))
     if topic.startswith("charge.dispute."):
@@ -167,7 +166,6 @@ def _find_charge(document: MappingInput, member: str) -> str:
 
 
 def _list_lost(document: MappingInput) -> list[MoneyBack]:
-    """Return the money of a lost dispute."""
     if find(document, "data.object.status") != "lost":
         return []
     return [_make_statement(document, "amount", "dispute", str(find(document, "data.object.id")), 0)]

@@ -58,7 +58,7 @@ _ENTRY = listed(*_META, "_wc_order_attribution_session_entry")
 
 
 def _attribution(name: str, member: str) -> str:
-    """Return an expression: our order note, the landing URL, or WooCommerce's attribution."""
+    """Try our order note, the landing URL, then WooCommerce's attribution."""
     return first(
         listed(*_META, name),
         f"url_parameter({_ENTRY}, '{member}')",
@@ -118,7 +118,7 @@ _SOURCE_TYPE = "_wc_order_attribution_source_type"
 
 
 def _read_notes(document: MappingInput) -> dict[str, str]:
-    """Return notes with plain values; the last of repeated ones."""
+    """Keep the last of repeated notes."""
     notes = list_objects(document, "meta_data")
     return {
         str(note.get("key")): str(note.get("value")).strip().lower()
@@ -134,7 +134,7 @@ def _is_test(document: MappingInput) -> bool:
 
 
 def _has_no_visitor(document: MappingInput) -> bool:
-    """Return whether it is a renewal, or entered by staff or at a till."""
+    """Recognize renewals, and orders by staff or at a till."""
     notes = _read_notes(document)
     return (
         find(document, "created_via") in _STAFF_SOURCES
@@ -144,7 +144,6 @@ def _has_no_visitor(document: MappingInput) -> bool:
 
 
 def _money_back(document: MappingInput, topic: str, current_time: float) -> AcceptedRefund | None:
-    """Return the order's refunds so far."""
     base, _, status = topic.partition(".")
     if base != "order" or status not in _VOID | _PAID:
         return None
