@@ -40,7 +40,7 @@ async def post_name(request: Request) -> Response:
 
 
 async def post_password(request: Request) -> Response:
-    """Change the password after checking the old one, and log out other browsers."""
+    """Check the old password, and log out other browsers."""
     visitor, form = await _read(request, "password")
     shared = services(request)
     subject = visitor.user.email

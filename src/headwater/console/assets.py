@@ -1,4 +1,4 @@
-"""The console's style sheet and scripts, under content-hashed names that browsers cache forever."""
+"""Style sheet and scripts, under content-hashed names that browsers cache forever."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ _ADDRESSES, _CONTENTS = _load()
 
 
 def asset(name: str) -> str:
-    """Return the URL of a file in static/."""
     return _ADDRESSES[name]
 
 
 async def send_icon(_: Request) -> Response:
-    """Send the icon, under the address that browsers request unprompted."""
+    """Send the icon that browsers request unprompted."""
     address = _ADDRESSES["favicon.svg"].rpartition("/")[2]
     headers = {"Content-Type": _TYPES["svg"], "Cache-Control": "public, max-age=86400"}
     return Response(_CONTENTS[address], headers=headers)

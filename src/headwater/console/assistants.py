@@ -1,4 +1,4 @@
-"""MCP settings page: the assistants' address and their tokens."""
+"""MCP settings: the assistants' address and tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a personal token and show it once."""
+    """Show the new token once."""
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
     await visit.spend()
@@ -49,7 +49,7 @@ async def post_create(visit: PageVisit) -> Response:
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Revoke a token. Members without the token permission may revoke only their own."""
+    """Let members without the token permission revoke only their own."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
     is_own = token.owner.user_id == visit.user_id
     visit.inside.require(Permission.MAKE_TOKENS if is_own else Permission.MANAGE_TOKENS)

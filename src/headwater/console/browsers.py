@@ -1,4 +1,4 @@
-"""Pages for people who open a program's address in a browser, and error pages."""
+"""Pages for people who open a program's address, and error pages."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ async def show_failure(request: Request, error: Exception) -> Response:
 
 
 async def show_assistant_address(request: Request) -> Response:
-    """Show the page of an assistant address. It is the same for every number, so it doesn't reveal which
-    Spaces exist.
-    """
+    """Show the same page for every number, so it doesn't reveal which Spaces exist."""
     url = f"{services(request).base_url}{request.url.path}"
     return _secured(render(request, "assistant_address.html", url=url))
 

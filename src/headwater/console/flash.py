@@ -1,4 +1,4 @@
-"""Messages shown after a redirect, named in a cookie."""
+"""Messages shown after a redirect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FlashMessage(StrEnum):
-    """The cookie holds only a name, so outside text can't reach a page."""
+    """A cookie holds only a name, so outside text can't reach a page."""
 
     LOGGED_OUT = "You are logged out."
     LOGGED_OUT_EVERYWHERE = "You are logged out everywhere."

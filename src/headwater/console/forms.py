@@ -1,7 +1,7 @@
 """Posted forms, accepted only from our own page in the same browser.
 
 Checked: the sender site that the browser reports, a token signed with the visitor's secret and the form's
-name, and a single-use token for actions that must happen once.
+name, and a single-use token where needed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class PostedForm:
     pairs: tuple[tuple[str, str], ...]
 
     def text(self, name: str) -> str:
-        """Return a field's first value, or an empty string."""
+        """Return the first value, or an empty string."""
         return next((value for key, value in self.pairs if key == name), "")
 
     def texts(self, name: str) -> list[str]:
         return [value for key, value in self.pairs if key == name]
 
     def number(self, name: str) -> int:
-        """Return a field as an id. Raise Invalid."""
+        """Return an id. Raise Invalid."""
         text = self.text(name)
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
             raise Invalid.of(name, "must be a number.")
@@ -51,7 +51,6 @@ class PostedForm:
 
 
 def without_keys(errors: Errors) -> Errors:
-    """Return errors without the setting keys, which no page shows."""
 
     def sentence(key: str, rule: str) -> str:
         rule = rule.removeprefix(f"{key}: ")
@@ -61,9 +60,9 @@ def without_keys(errors: Errors) -> Errors:
 
 
 def form_token(key: bytes, form: str) -> str:
-    """Return the token of a reusable form; `key` belongs to the visitor or guest.
+    """Return a reusable form's token; `key` belongs to the visitor or guest.
 
-    Each answer masks it differently, so the size of compressed pages doesn't leak it.
+    Answers mask it differently, so the size of compressed pages doesn't leak it.
     """
     mask = secrets.token_bytes(_DIGEST_BYTES)
     return (mask + _masked(_form_digest(key, form), mask)).hex()
@@ -78,7 +77,6 @@ def _masked(digest: bytes, mask: bytes) -> bytes:
 
 
 def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
-    """Raise Forbidden without a valid `form_token`."""
     try:
         token = bytes.fromhex(posted.text(TOKEN))
     except ValueError:
@@ -91,22 +89,20 @@ def _check_token(posted: PostedForm, key: bytes, form: str) -> None:
 
 
 def once_token(key: bytes, form: str, bound: str = "") -> str:
-    """Return a token for one submission of a form within ONCE_SECONDS; `bound` must not change."""
+    """Return a token for one submission within ONCE_SECONDS; `bound` must not change."""
     stamp = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
     return f"{stamp}.{_sign_once(key, form, bound, stamp)}"
 
 
 async def read_form(request: Request, key: bytes, form: str) -> PostedForm:
-    """Return the posted form. Raise Forbidden for one from another site or visitor, Invalid for a malformed
-    one.
-    """
+    """Raise Forbidden for a form from another site or visitor, Invalid for a malformed one."""
     posted = await _read(request)
     _check_token(posted, key, form)
     return posted
 
 
 async def read_form_once(request: Request, key: bytes, form: str, bound: str = "") -> PostedForm:
-    """Return a posted form with a valid `once_token`; `spend` uses it up."""
+    """Check the `once_token`; `spend` uses it up."""
     posted = await _read(request)
     check_once(posted, key, form, bound)
     return posted
@@ -123,16 +119,14 @@ def check_once(posted: PostedForm, key: bytes, form: str, bound: str = "") -> No
 
 
 async def spend(connection: AsyncConnection, posted: PostedForm) -> None:
-    """Use up a form's `once_token` in this transaction. Raise Forbidden for a used one."""
+    """Use up a `once_token` in this transaction. Raise Forbidden for a used one."""
     is_fresh = await take_attempt(connection, "form", posted.text(TOKEN), 1, ONCE_SECONDS + 60)
     if not is_fresh.admitted:
         raise Forbidden(_STALE)
 
 
 async def read_form_with_files(request: Request, key: bytes, form: str, limit: int) -> PostedForm:
-    """Return a posted form of at most `limit` bytes, with its files decoded to text. Raise Forbidden,
-    Invalid.
-    """
+    """Read at most `limit` bytes, with files decoded to text. Raise Forbidden, Invalid."""
     is_multipart = _kind(request) == "multipart/form-data"
     posted = await (_read_parts(request, limit) if is_multipart else _read(request, limit))
     _check_token(posted, key, form)
@@ -192,7 +186,7 @@ def refuse_foreign(request: Request) -> None:
     """Raise Forbidden for a form sent by another site.
 
     Pages without a referrer post `Origin: null`. On https browsers then send Sec-Fetch-Site; on plain http
-    only the token protects the form.
+    only the token protects.
     """
     site = request.headers.get("sec-fetch-site")
     if site not in (None, "same-origin", "none"):
@@ -212,7 +206,7 @@ def refuse_foreign(request: Request) -> None:
 
 
 def _parse_host(origin: str) -> str:
-    """Return the host and port of an origin, or an empty string."""
+    """Return an origin's host and port, or an empty string."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

@@ -1,4 +1,4 @@
-"""API keys page: create, show once, revoke."""
+"""API keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a key and show it once."""
+    """Show the new key once."""
     name, scopes = visit.form.text("name"), visit.form.texts("scope")
     if not scopes:
         raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")

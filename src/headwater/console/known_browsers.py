@@ -1,6 +1,6 @@
 """Browsers with an earlier login, recognised by a signed cookie.
 
-They aren't locked out of an account when logins from elsewhere fail.
+Failed logins elsewhere don't lock them out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ _LONGEST = 200
 
 
 def remember_browser(request: Request, response: Response, account: str) -> None:
-    """Set the cookie after a login to an account."""
     if known_browser(request, account) is None:
         number = secrets.token_urlsafe(16)
         value = f"{number}.{_sign(request, number, account)}"
@@ -28,7 +27,7 @@ def remember_browser(request: Request, response: Response, account: str) -> None
 
 
 def known_browser(request: Request, account: str) -> str | None:
-    """Return the number of a browser that has logged in to this account before."""
+    """Return a browser's number if it has logged in to this account."""
     value = request.cookies.get(cookie_name(request, "browser"), "")
     number, _, signature = value.partition(".")
     if not number or len(value) > _LONGEST:

@@ -42,9 +42,7 @@ class ListPage(Generic[T]):
 def read_list_page(
     request: Request, rows: Iterable[T], words: Callable[[T], str], search: str = "find"
 ) -> ListPage[T]:
-    """Return the requested page of a list, or the nearest one. `words` returns a row's searchable text; case
-    is ignored.
-    """
+    """Return the nearest existing page. `words` returns a row's searchable text; case is ignored."""
     phrase = request.query_params.get(search, "").strip()[:_LONGEST]
     matching = [row for row in rows if phrase.lower() in words(row).lower()]
     text = request.query_params.get(PAGE, "")

@@ -42,7 +42,7 @@ _WRONG = "The e-mail address or the password is wrong."
 
 
 async def show_login(request: Request) -> Response:
-    """Show the login form. Without any account, explain how to create one."""
+    """Explain how to create an account if there is none."""
     next_path = local_path(request.query_params.get("next"))
     if await find_visitor(request) is not None:
         return redirect(request, next_path)
@@ -54,7 +54,6 @@ async def show_login(request: Request) -> Response:
 
 
 async def post_login(request: Request) -> Response:
-    """Check the password and start a new session."""
     form = await read_form(request, guest_key(request), FORM)
     before = await find_visitor(request)
     shared = services(request)
@@ -104,7 +103,7 @@ async def post_logout(request: Request) -> Response:
 async def begin_session(
     connection: AsyncConnection, request: Request, user: User, visitor: Visitor | None
 ) -> str:
-    """Start a session for the user and return its token. Ends the browser's earlier session, `visitor`."""
+    """Return the new session's token. Ends the browser's earlier session, `visitor`."""
     if visitor is not None:
         await close_session(connection, visitor.user.id, visitor.session.id)
     device = await asyncio.to_thread(describe_device, request.headers.get("user-agent", ""))
@@ -113,22 +112,19 @@ async def begin_session(
 
 
 def describe_device(user_agent: str) -> str:
-    """Return a short name of the browser and system."""
     parsed = parse(user_agent[:1024])
     browser = parsed.user_agent.family if parsed.user_agent else "A browser"
     return f"{browser} on {parsed.os.family}" if parsed.os else browser
 
 
 def _account_subject(request: Request, account: str) -> Subject:
-    """Return the subject whose attempts are counted. A browser that has logged in before has its own count,
-    so failures elsewhere don't lock it out.
-    """
+    """Give a browser that has logged in before its own count, so failures elsewhere don't lock it out."""
     browser = known_browser(request, account)
     return ("login to", account) if browser is None else ("login by", browser)
 
 
 async def _count_attempt(connection: AsyncConnection, address: str, subject: Subject) -> AttemptVerdict:
-    """Count an attempt against both the address and the account, or against neither."""
+    """Count against both the address and the account, or against neither."""
     limits = (FAILURES, WINDOW_SECONDS)
     is_allowed = await take_attempt(connection, "login from", address, *limits)
     if is_allowed.admitted:

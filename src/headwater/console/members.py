@@ -1,4 +1,4 @@
-"""Members page: invite, change roles, remove, leave."""
+"""Invite, change roles, remove, leave."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ async def _refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 def _managing_form(name: str, permission: Permission = Permission.MANAGE_MEMBERS) -> SentForm:
-    """Return a form that locks the sender's role until the transaction ends."""
+    """Lock the sender's role until the transaction ends."""
     return SentForm(name, permission, lock=members.lock_members)
 
 
 @ROUTES.action("/invite", _managing_form("invite"), _refuse_invitation)
 async def post_invite(visit: PageVisit) -> Response:
-    """Invite a person by e-mail address and show the link once."""
+    """Show the invitation's link once."""
     role = read_role(visit.form)
     visit.inside.require(managing(role))
     link, email = await invitations.invite(
@@ -100,7 +100,7 @@ async def post_uninvite(visit: PageVisit) -> FlashMessage:
 
 
 def read_role(form: PostedForm) -> Role:
-    """Return the role in a form. Raise Invalid."""
+    """Raise Invalid for bad input."""
     try:
         return Role(form.text("role"))
     except ValueError:

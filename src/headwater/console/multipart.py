@@ -1,6 +1,6 @@
 """Streamed forms with a file: fields first, then the file in chunks.
 
-python-multipart splits the parts. Only a few chunks are in memory.
+Only a few chunks are in memory.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _UNREADABLE: dict[str, list[str]] = {"file": ["The upload can't be read. Upload 
 
 class MultipartForm:
     def __init__(self, request: Request, limit: int) -> None:
-        """`limit` is the file's maximum bytes. Raise a 415 for another kind of body, Forbidden for another
-        site's form.
+        """Limit the file to `limit` bytes. Raise a 415 for another kind of body, Forbidden for another site's
+        form.
         """
         refuse_foreign(request)
         kind, options = parse_options_header(request.headers.get("content-type"))
@@ -39,7 +39,7 @@ class MultipartForm:
         admit_upload(request, 2 * limit + HELD_BYTES)
 
     async def fields(self) -> tuple[PostedForm, str]:
-        """Return the fields before the file and the file's name, empty without one. Raise Invalid."""
+        """Return the fields and the file's name, empty without one. Raise Invalid."""
         while self._more and self._parts.file_name is None:
             await self._read()
         return PostedForm(tuple(self._parts.fields)), self._parts.file_name or ""
@@ -47,8 +47,7 @@ class MultipartForm:
     async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the file's bytes. Raise FileTooLarge past the limit, Invalid if the form breaks off.
 
-        Reads an oversized file to its end first: a browser that is still sending would report a failed
-        connection.
+        Reads an oversized file to its end first: a browser still sending would report a failed connection.
         """
         size = 0
         while True:

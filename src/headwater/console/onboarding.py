@@ -34,7 +34,6 @@ from headwater.spaces.spaces import any_space, create_space
 
 
 def check_new_account(form: PostedForm) -> Errors:
-    """Return errors in the e-mail address and password."""
     errors: Errors = {}
     for check, name in ((read_email, "email"), (check_password, "password")):
         try:
@@ -45,7 +44,7 @@ def check_new_account(form: PostedForm) -> Errors:
 
 
 async def show_set_up(request: Request) -> Response:
-    """Show the form for the first account, and for the first Space if none exists."""
+    """Include the first Space if none exists."""
     token = request.path_params["token"]
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
@@ -56,7 +55,7 @@ async def show_set_up(request: Request) -> Response:
 
 
 async def post_set_up(request: Request) -> Response:
-    """Create the first account as owner of a new Space or of all existing ones."""
+    """Create the owner of a new Space or of all existing ones."""
     form = await read_form(request, guest_key(request), "set-up")
     before = await find_visitor(request)
     shared = services(request)
@@ -135,7 +134,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """Change the password and log out every browser of the account."""
+    """Log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _find_reset_user(request)
     if user is None:
@@ -161,7 +160,7 @@ async def _find_reset_user(request: Request) -> User | None:
 
 
 async def show_join(request: Request) -> Response:
-    """Show an invitation: accept it as the logged-in user or with a new account."""
+    """Accept an invitation as the logged-in user or with a new account."""
     await find_visitor(request)
     offer = await _offer(request)
     if offer is None:
@@ -190,7 +189,7 @@ async def post_join(request: Request) -> Response:
 
 
 async def _join_with_new_account(request: Request, form: PostedForm, offer: InvitationOffer) -> Response:
-    """Accept the offer with a new account. Raise EmailTaken, NotFound."""
+    """Raise EmailTaken, NotFound."""
     errors = check_new_account(form)
     if errors:
         return _join_page(request, offer, form, errors, status=422)
@@ -228,7 +227,7 @@ def _join_page(
 
 
 def _refuse_link(request: Request) -> Response:
-    """Return the same answer for used, expired and unknown links."""
+    """Answer the same for used, expired and unknown links."""
     return render(
         request,
         "error.html",

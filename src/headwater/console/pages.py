@@ -1,4 +1,4 @@
-"""Page rendering, security headers and error pages, also for other packages with pages."""
+"""Render pages, security headers and error pages, also for other packages."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ _TEMPLATES = Environment(
 
 
 def add_templates(package: str) -> None:
-    """Register another package's `templates` folder. Template names must be unique across packages."""
+    """Register a package's `templates` folder. Names must be unique across packages."""
     _LOADERS.append(PackageLoader(package))
 
 
 def policy(form_action: Sequence[str] = (), *, fetches: bool = False) -> str:
-    """Return a content security policy. `form_action` lists origins that a form's answer may redirect to;
-    `fetches` lets the page's script request our own addresses.
+    """Build a content security policy. `form_action` lists origins that a form's answer may redirect to;
+    `fetches` lets scripts request our own addresses.
     """
     targets = " ".join(("'self'", *form_action))
     connections = "connect-src 'self'; " if fetches else ""
@@ -109,8 +109,8 @@ def render(
     fetches: bool = False,
     **values: Any,
 ) -> Response:
-    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset, token,
-    guest_token, when, clock`; `errors` holds form errors by field.
+    """Give the template the values and `brand, path, visitor, inside, flash, asset, token, guest_token, when,
+    clock`; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -140,7 +140,7 @@ def render(
 
 
 class _Refusals(dict[str, list[str]]):
-    """Form errors by field, empty for other fields."""
+    """Empty for other fields."""
 
     def __missing__(self, field: str) -> list[str]:
         return []
@@ -154,8 +154,8 @@ def redirect(request: Request, location: str, flash: FlashMessage | None = None)
 
 
 def _tokens(request: Request, *, guest: bool) -> Callable[[str], Markup]:
-    """Return the template function for a form's hidden token. Guest forms keep the guest's signature even
-    after a login.
+    """Return the template function for hidden tokens. Guest forms keep the guest's signature even after a
+    login.
     """
 
     def field(form: str) -> Markup:
@@ -183,8 +183,8 @@ def clock(moment: datetime, zone: str = "UTC") -> Markup:
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
-    """Return an application for routes that answer with pages, errors included. Other sites may open `opened`
-    paths in a window and communicate with it.
+    """Answer with pages, also for errors. Other sites may open `opened` paths in a window and communicate
+    with it.
     """
     app = Starlette(
         routes=list(routes),
@@ -226,9 +226,7 @@ async def _see_other(request: Request, error: Exception) -> Response:
 
 
 async def show_problem(request: Request, error: Exception) -> Response:
-    """Return an error as a page, or as JSON for a program. The page head shows the visitor's name if it can
-    be read.
-    """
+    """Return a page, or JSON for a program. The page head shows the visitor's name if it can be read."""
     problem = _problem(error)
     if _is_program(request):
         return Response(problem.body(), problem.status, problem.headers, "application/json")

@@ -1,4 +1,4 @@
-"""All console pages and their paths."""
+"""Console routes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ICON = "/favicon.ico"
 
 
 async def begin(request: Request) -> Response:
-    """Redirect the bare address to the console."""
+    """Redirect the bare address."""
     return redirect(request, HOME)
 
 

@@ -1,4 +1,4 @@
-"""Space selection: the visitor's Spaces with revenue and open problems."""
+"""The visitor's Spaces with revenue and open problems."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class SpaceSummary:
     """The last 30 days; None if the report would take too long."""
 
     def figure(self, measure: Measure) -> Figure:
-        """Return a figure for the last 30 days."""
+        """Return the last 30 days."""
         return self.report.total.figures[FigureColumn(measure)] if self.report else None
 
     def change(self, measure: Measure) -> Change | None:
-        """Return the change from the 30 days before."""
+        """Compare with the 30 days before."""
         return figures.change(self.report.total, FigureColumn(measure)) if self.report else None
 
 

@@ -1,4 +1,4 @@
-"""Space settings that members manage.
+"""Settings that members manage.
 
 The operator sets the subscription and rate limits on the command line. The sources page has the excluded
 hosts.
@@ -28,7 +28,6 @@ OFFERED = tuple(key for key in SETTINGS if key not in (*OPERATORS, *HOST_LISTS))
 
 
 def as_typed(space: Space) -> dict[str, str]:
-    """Return every setting as text for its field."""
     typed = {key: _text(getattr(space, key)) for key in OFFERED}
     typed |= {f"event_label.{slot}": space.event_labels.get(slot, "") for slot in CUSTOM_EVENTS}
     typed |= {f"field_label.{slot}": space.field_labels.get(slot, "") for slot in SLOT_NAMES}

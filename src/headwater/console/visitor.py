@@ -1,4 +1,4 @@
-"""The visitor of a page, user or guest, and the identifying cookies.
+"""The visitor, user or guest, and the identifying cookies.
 
 Cookies are limited to this host and path, hidden from scripts, and not sent with other sites' posts. With
 https their names begin with `__Host-`, so browsers enforce this.
@@ -59,7 +59,6 @@ class Visitor:
 
     @property
     def form_key(self) -> bytes:
-        """The key that signs this visitor's forms."""
         return self.session.csrf_key
 
 
@@ -72,21 +71,19 @@ class SpaceVisitor:
 
     @property
     def role(self) -> Role:
-        """The visitor's role, read in this request."""
+        """Return the role read in this request."""
         return self.member.role
 
     def may(self, permission: str) -> bool:
-        """Return whether the role has the permission, for templates."""
         return self.role.may(Permission(permission))
 
     def require(self, permission: Permission) -> None:
-        """Raise Forbidden without the permission."""
         if not self.role.may(permission):
             raise Forbidden(f"Your role in this Space, {self.role}, does not allow this.")
 
 
 async def find_visitor(request: Request) -> Visitor | None:
-    """Return the logged-in visitor, or None. Reads the session once per request."""
+    """Read the session once per request."""
     if not hasattr(request.state, "visitor"):
         token = request.cookies.get(cookie_name(request, "session"))
         session = None
@@ -98,7 +95,7 @@ async def find_visitor(request: Request) -> Visitor | None:
 
 
 async def require_visitor(request: Request) -> Visitor:
-    """Return the logged-in visitor. Raise SeeOther to the login page, which leads back here."""
+    """Raise SeeOther to the login page, which leads back here."""
     visitor = await find_visitor(request)
     if visitor is None:
         target = request.url.path
@@ -112,8 +109,8 @@ async def require_visitor(request: Request) -> Visitor:
 
 
 def _find_form_page(request: Request) -> str:
-    """Return the page of the posted form: the longest prefix of its path that is a page. `again` makes the
-    page's script restore the typed values.
+    """Return the longest prefix of the path that is a page. `again` makes its script restore the typed
+    values.
     """
     path = request.url.path
     while path.startswith(f"{HOME}/"):
@@ -144,12 +141,12 @@ async def enter(
 
 
 def read_space_id(request: Request) -> int:
-    """Return the Space id in the path. Raise NotFound."""
+    """Raise NotFound if missing."""
     return read_id(request, "space_id")
 
 
 def read_id(request: Request, name: str) -> int:
-    """Return an id in the path. Raise NotFound."""
+    """Raise NotFound if missing."""
     try:
         return parse_id(name, request.path_params[name])
     except Invalid:
@@ -157,9 +154,7 @@ def read_id(request: Request, name: str) -> int:
 
 
 def guest_key(request: Request) -> bytes:
-    """Return the key that signs forms before the login. Its cookie is set with the page, so other sites can't
-    forge a form.
-    """
+    """Sign forms before the login. The cookie is set with the page, so other sites can't forge a form."""
     token = request.cookies.get(cookie_name(request, "guest"), "")
     if len(token) != 43:
         token = getattr(request.state, "new_guest", None) or secrets.token_urlsafe(32)
@@ -168,20 +163,19 @@ def guest_key(request: Request) -> bytes:
 
 
 def local_path(text: str | None) -> str:
-    """Return a local `next` address, or HOME for any other."""
+    """Return a local address, or HOME for any other."""
     fits = text is not None and len(text) <= MAX_NEXT and _LOCAL.fullmatch(text)
     return text if text is not None and fits else HOME
 
 
 def cookie_name(request: Request, cookie: Cookie) -> str:
-    """Return a cookie's full name."""
     return f"{'__Host-' if _is_https(request) else ''}headwater_{cookie}"
 
 
 def set_cookie(
     request: Request, response: Response, cookie: Cookie, value: str, seconds: int | None = None
 ) -> None:
-    """Set a cookie for `seconds`, or until the browser closes."""
+    """Keep a cookie for `seconds`, or until the browser closes."""
     response.set_cookie(
         cookie_name(request, cookie),
         value,
@@ -198,7 +192,7 @@ def delete_cookie(request: Request, response: Response, cookie: Cookie) -> None:
 
 
 def log_in(request: Request, response: Response, token: str) -> None:
-    """Give the browser its session and delete the guest cookie."""
+    """Delete the guest cookie."""
     set_cookie(request, response, "session", token, int(LIFETIME.total_seconds()))
     delete_cookie(request, response, "guest")
 

@@ -1,4 +1,4 @@
-"""Pages of a Space: check the role, run the handler in one transaction, and show form errors."""
+"""Check the role, run the handler in one transaction, and show form errors."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ EMPTY = PostedForm(())
 
 @dataclass(frozen=True)
 class PageVisit:
-    """A request by a Space member with the required role."""
-
     request: Request
     connection: AsyncConnection
     """Its transaction commits after the handler returns."""
@@ -56,22 +54,21 @@ class PageVisit:
         return Query(self.request.scope["query_string"])
 
     def id(self, name: str) -> int:
-        """Return an id in the path. Raise NotFound."""
+        """Raise NotFound if missing."""
         return read_id(self.request, name)
 
     def path(self, end: str = "") -> str:
         return f"{HOME}/spaces/{self.space.id}{end}"
 
     def typed(self, *names: str) -> dict[str, str]:
-        """Return the values of some form fields."""
         return {name: self.form.text(name) for name in names}
 
     def once(self, form: str) -> Markup:
-        """Return the hidden field of a single-use form."""
+        """Return a hidden single-use token."""
         return hidden_token(forms.once_token(self.inside.visitor.form_key, form))
 
     async def spend(self) -> None:
-        """Use up the form's single-use token. Raise Forbidden for a used one."""
+        """Raise Forbidden for a used token."""
         await forms.spend(self.connection, self.form)
 
     def render(self, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
@@ -99,10 +96,10 @@ class SentForm:
 
 
 class SpacePages:
-    """Routes of the pages and actions below one path of a Space."""
+    """Pages and actions below one path of a Space."""
 
     def __init__(self, path: str, back: str | None = None) -> None:
-        """Redirect after an action that returns a message to `back`, or to `path`; both are below the Space's
+        """Redirect after an action that returns a message to `back`, or to `path`; both below the Space's
         path.
         """
         self._path, self._back = path, path if back is None else back
@@ -117,7 +114,7 @@ class SpacePages:
         self._routes.append(Route(path, handler, methods=[method]))
 
     def page(self, end: str = "", permission: Permission = Permission.READ) -> Callable[[Show], Show]:
-        """Register a page at the path, or at `end` below it."""
+        """Register a page at `end` below the path."""
 
         def register(show: Show) -> Show:
             async def get(request: Request) -> Response:
@@ -135,7 +132,7 @@ class SpacePages:
         """Register an action on a posted form.
 
         An Invalid or Conflict rolls the handler's work back. `refuse` or `conflict` then answers in its own
-        transaction; without them an error page does.
+        transaction; otherwise an error page does.
         """
         answers = {Invalid: refuse, Conflict: conflict}
 
@@ -181,21 +178,19 @@ async def _open_visit(
 def open_visit(
     request: Request, sent_form: SentForm, form: PostedForm
 ) -> AbstractAsyncContextManager[PageVisit]:
-    """Open a transaction for a member's posted form. Raises the errors of `enter`."""
+    """Raise the errors of `enter`."""
     return _open_visit(request, sent_form.permission, form, sent_form.lock)
 
 
 async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
-    """Return a posted form. Raise Forbidden for a foreign or outdated one."""
+    """Raise Forbidden for a foreign or outdated form."""
     visitor = await require_visitor(request)
     read_form = forms.read_form_once if form.once else forms.read_form
     return await read_form(request, visitor.form_key, form.name)
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:
-    """Return the visitor in the path's Space, for handlers that open transactions themselves. Raises the
-    errors of `enter`.
-    """
+    """Enter for handlers that open transactions themselves. Raises the errors of `enter`."""
     async with _open_visit(request, permission) as visit:
         return visit.inside
 
@@ -205,5 +200,5 @@ def list_form_errors(refusal: Refusal) -> Errors:
 
 
 def read_form_problem(refusal: Refusal) -> str | None:
-    """Return the error that belongs to no field, shown above the page."""
+    """Return the error that belongs to no field."""
     return refusal.message if isinstance(refusal, Conflict) else None

@@ -1,4 +1,4 @@
-"""The alerts page: open alerts, history, rules, channels and scheduled reports."""
+"""Open alerts, history, rules, channels and scheduled reports."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class ListedAlert:
 
     @property
     def page(self) -> str:
-        """The path of the page that helps solve it, below the Space's."""
+        """Return the path of the page that helps, below the Space's."""
         end = TEXTS[Rule(self.row.rule)].page
         is_platform = end == "/platforms" and self.row.subject
         return f"{end}/{self.row.subject}" if is_platform else end
 
     def figures(self, step: StepRow) -> str:
-        """Return the figures behind a transition, in words; empty without any."""
+        """Return a transition's figures in words; empty without any."""
         if step.observed is None or step.usual_low is None or step.usual_high is None:
             return ""
         values = (step.observed, step.usual_low, step.usual_high)
@@ -91,7 +91,7 @@ class ListedAlert:
 
 @ROUTES.page()
 async def show_alerts(visit: PageVisit) -> Response:
-    """Show the alerts page. Parameters fill in the form for a scheduled report."""
+    """Fill in the form for a scheduled report from parameters."""
     query = visit.query
     return await alerts_page(visit, typed={name: str(query.single(name) or "") for name in ("page", "query")})
 
@@ -105,7 +105,6 @@ async def post_acknowledge(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/rule", SentForm("alert rule", Permission.CHANGE_SETTINGS))
 async def post_rule(visit: PageVisit) -> Response:
-    """Set a rule's state, sensitivity and mute period."""
     rule, sensitivity, days = visit.form.text("rule"), visit.form.text("sensitivity"), visit.form.text("mute")
     if rule not in frozenset(Rule):
         raise Invalid.of("rule", "must be an existing rule.")
@@ -129,7 +128,7 @@ async def alerts_page(
     errors: Errors | None = None,
     test: tuple[int, str | None] | None = None,
 ) -> Response:
-    """Return the page; `test` is a tested channel and its error."""
+    """Render `test`, a tested channel and its error."""
     connection, space, current_time = visit.connection, visit.space, datetime.now(UTC)
     history = [
         await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)

@@ -1,4 +1,4 @@
-"""Alert channels: create, test, change and remove; the consent page for a mail address."""
+"""Alert channels, and the consent page for mail addresses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/create", CHANNEL_FORM, _refuse)
 async def post_create(visit: PageVisit) -> FlashMessage:
-    """Create a channel. An address that belongs to no member gets a consent mail first."""
+    """Create a channel. An address of no member gets a consent mail first."""
     form, space, key = visit.form, visit.space, visit.services.sealing_key
     kind = form.text("kind")
     if kind not in (EMAIL, WEBHOOK):
@@ -80,7 +80,7 @@ async def post_change(visit: PageVisit) -> FlashMessage:
 
 
 async def post_test(request: Request) -> Response:
-    """Send a test message and show the result. No transaction is open while sending."""
+    """Send a test message; no transaction is open while sending."""
     form = await read_sent_form(request, _TEST)
     async with open_visit(request, _TEST, form) as visit:
         channel_id, shared = form.number("channel"), visit.services
@@ -110,7 +110,7 @@ async def show_answer(request: Request) -> Response:
 
 
 async def post_answer(request: Request) -> Response:
-    """Accept mail, or refuse it and forget the address."""
+    """Accept mail, or forget the address."""
     form = await read_form(request, guest_key(request), ANSWER_FORM)
     shared = services(request)
     space_id, channel_id = channels.read_mail_token(shared.sealing_key, request.path_params["token"])

@@ -1,4 +1,4 @@
-"""Scheduled reports on the alerts page: create and remove."""
+"""Scheduled reports on the alerts page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def post_remove(visit: PageVisit) -> FlashMessage:
 
 
 async def _typed(visit: PageVisit) -> dict[str, Any]:
-    """Return the form's values; a saved view replaces the page and its choices."""
+    """Return form values; a saved view replaces the page and its choices."""
     typed = visit.typed(*_TEXTS)
     views = {str(view.id): view for view in await list_views(visit.connection, visit.inside)}
     if (view := views.get(typed["view"])) is not None:

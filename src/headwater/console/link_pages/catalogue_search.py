@@ -1,4 +1,4 @@
-"""The source catalogue as the console lists and searches it. Pure."""
+"""List and search the source catalogue. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ class ListedSource:
         return "\n".join(words).lower()
 
     def matches(self, text: str) -> bool:
-        """Return whether the source contains every word of a search."""
         return all(word in self._text for word in text.lower().split())
 
 

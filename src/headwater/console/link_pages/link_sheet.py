@@ -1,4 +1,4 @@
-"""Turn rows of a pasted or uploaded table into links or errors. Pure."""
+"""Turn table rows into links or errors. Pure."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ class LinkSheet:
 
     @property
     def links(self) -> int:
-        """The number of links created."""
         return sum(not row.problem for row in self.rows)
 
 
@@ -70,7 +69,7 @@ class _Unreadable(ValueError):
 
 
 def read_sheet(text: str, usual: LinkParts, exclusions: Exclusions, names: SourceNames) -> LinkSheet:
-    """Return the links of a table. `usual` fills in empty cells."""
+    """Fill empty cells from `usual`."""
     try:
         lines = list(islice(_read_lines(text), MOST_ROWS + 2))
         columns, lines = _read_head(lines)
@@ -104,13 +103,13 @@ def write_sheet(sheet: LinkSheet) -> bytes:
 
 
 def _check_length(cells: Sequence[str]) -> None:
-    """Raise csv.Error for a long cell. The csv module's own limit would apply to the process."""
+    """Raise csv.Error. The csv module's own limit would apply to the process."""
     if any(len(cell) > LONGEST_CELL for cell in cells):
         raise csv.Error
 
 
 def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield non-empty lines with their numbers in the text."""
+    """Yield non-empty lines with their numbers."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max("\t;,", key=first.count)
@@ -129,9 +128,7 @@ def _read_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_head(lines: list[tuple[int, list[str]]]) -> tuple[Sequence[str], list[tuple[int, list[str]]]]:
-    """Return the columns and the lines below the header. The header is the line that names the address
-    column.
-    """
+    """Return columns and the lines below the header, the line that names the address column."""
     if not lines:
         return COLUMNS, lines
     line, cells = lines[0]
@@ -174,7 +171,7 @@ def _too_many(columns: Sequence[str]) -> str:
 
 
 def _read_parts(values: dict[str, str], usual: LinkParts) -> LinkParts:
-    """Return the parts of a row's link. Raise ValueError with a message for the user."""
+    """Raise ValueError with a message for the user."""
     for name, value in values.items():
         if name != "address" and len(value) > MAX_VALUE:
             raise ValueError(f"The {name} has more than {MAX_VALUE} characters.")

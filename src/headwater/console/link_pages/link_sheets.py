@@ -1,4 +1,4 @@
-"""The page for many links: a pasted or uploaded table, with its links also as CSV."""
+"""Many links: a pasted or uploaded table, with its links also as CSV."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def show_form(request: Request) -> Response:
 
 
 async def make_links(request: Request) -> Response:
-    """Show the links of a table, or send them as CSV. Stores nothing."""
+    """Show links, or send them as CSV. Stores nothing."""
     visitor = await require_visitor(request)
     form = await read_form_with_files(request, visitor.form_key, FORM, MAX_SHEET)
     async with services(request).database.connection() as connection:

@@ -1,4 +1,4 @@
-"""Recent values of a Space's touchpoints, suggested in the link builder."""
+"""Recent values of touchpoints, suggested in the link builder."""
 
 from __future__ import annotations
 

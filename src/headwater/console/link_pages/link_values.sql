@@ -8,7 +8,7 @@ ORDER BY s.id DESC
 LIMIT %(most)s;
 
 -- name: urls
--- Return the addresses of the latest touchpoints with parameters.
+-- Of the latest touchpoints with parameters.
 SELECT l.url
 FROM (SELECT t.url FROM touchpoints t
       WHERE t.space_id = %(space_id)s ORDER BY t.id DESC LIMIT %(most)s) l

@@ -1,4 +1,4 @@
-"""The link builder: tag a page's address, and preview how visits will be classified."""
+"""Tag a page's address, and preview how visits will be classified."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BuiltLink:
 
     @property
     def is_as_chosen(self) -> bool:
-        """Return whether visits are classified as chosen, without a warning."""
+        """Return True only without a warning."""
         return not self.notes
 
 
@@ -145,7 +145,7 @@ def read_link_form(request: Request) -> LinkForm:
 async def _build(
     connection: AsyncConnection, space: Space, form: LinkForm, latest: LatestValues
 ) -> BuiltLink | None:
-    """Return the link of a form; None if it is incomplete or invalid."""
+    """Return None for an incomplete or invalid form."""
     if not form.is_complete:
         return None
     rules = await fetch_source_rules(connection, space)
@@ -157,7 +157,7 @@ async def _build(
 
 
 async def send_qr_code(request: Request) -> Response:
-    """Return the link as a QR code. Raise Invalid."""
+    """Raise Invalid for bad input."""
     visitor = await require_visitor(request)
     form = read_link_form(request)
     async with services(request).database.connection() as connection:

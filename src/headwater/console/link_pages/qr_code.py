@@ -11,7 +11,7 @@ LONGEST = 800
 
 
 def draw_qr_code(text: str) -> bytes:
-    """Return a text as SVG, in 20 to 80 ms. Raise ValueError for a text longer than LONGEST."""
+    """Draw SVG in 20 to 80 ms. Raise ValueError beyond LONGEST."""
     if len(text) > LONGEST:
         raise ValueError(f"must not have more than {LONGEST} characters")
     code = segno.make(text, micro=False, error="m", boost_error=False)

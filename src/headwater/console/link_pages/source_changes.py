@@ -1,4 +1,4 @@
-"""Changes to source rules: source names, paid networks and hosts that aren't sources."""
+"""Change source names, paid networks and hosts that aren't sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUPED_SOURCES = [
 
 
 async def add_source_name(visit: PageVisit) -> FlashMessage:
-    """Map a utm_source value to a source. Raise Invalid for `name` and `source`."""
+    """Raise Invalid for `name` and `source`."""
     name, source = visit.form.text("name").strip(), visit.form.text("source")
     errors: Errors = {}
     if not name:
@@ -39,7 +39,6 @@ async def add_source_name(visit: PageVisit) -> FlashMessage:
 
 
 async def remove_source_name(visit: PageVisit) -> FlashMessage:
-    """Apply the general rules to a utm_source value again."""
     await _change_name(visit, visit.form.text("name"), "")
     return FlashMessage.SOURCE_NAME_REMOVED
 
@@ -86,7 +85,7 @@ async def exclude_host(visit: PageVisit) -> FlashMessage:
 
 
 async def change_hosts(visit: PageVisit) -> FlashMessage:
-    """Replace the lists of hosts. Raise Invalid by list."""
+    """Raise Invalid by list."""
     before = typed_hosts(visit.space)
     changed = {key: visit.form.text(key) for key in HOST_LISTS if visit.form.text(key).strip() != before[key]}
     if not changed:

@@ -1,4 +1,4 @@
-"""The sources page: test an address, the Space's rules, and the catalogue."""
+"""Test an address; show the Space's rules and the catalogue."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
 
 
 def _prefilled(request: Request) -> dict[str, str]:
-    """Return initial form values, with the network that the query suggests."""
+    """Include the network that the query suggests."""
     query = Query(request.scope["query_string"])
     network, spelling = query.single("network") or "", query.single("spelling") or ""
     return {

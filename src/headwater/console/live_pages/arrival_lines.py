@@ -1,4 +1,4 @@
-"""Arrivals as lines of the page: content, contact, source, outcome and link. Pure."""
+"""Arrivals as lines of the page. Pure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ArrivalLine:
 
 
 def describe(arrival: Arrival, space: Space, base: str) -> ArrivalLine:
-    """Return an arrival as a line; `base` is the path of the Space's pages."""
+    """Return a line; `base` is the path of the Space's pages."""
     values = arrival.values
     parts: dict[str, Any] = {
         "key": f"{arrival.kind}-{arrival.id}",

@@ -1,6 +1,6 @@
 """Recent arrivals and their outcome.
 
-All viewers of a Space share one snapshot, rebuilt only after something has arrived.
+Viewers of a Space share one snapshot, rebuilt only after arrivals.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ArrivalsSnapshot:
     rendered: dict[tuple[str, ...], bytes] = field(default_factory=dict[tuple[str, ...], bytes])
 
     def of(self, choice: str) -> list[Arrival]:
-        """Return the latest arrivals of a choice of KINDS; all for an unknown one."""
+        """Return arrivals of a choice of KINDS; all for an unknown one."""
         kinds = KINDS.get(choice)
         arrivals = [arrival for arrival in self.arrivals if kinds is None or arrival.kind in kinds]
         return arrivals[:MOST]
@@ -97,7 +97,7 @@ class ArrivalsFeed:
         self._locks: dict[int, asyncio.Lock] = {}
 
     async def fetch(self, connection: AsyncConnection, space_id: int) -> ArrivalsSnapshot:
-        """Return a Space's snapshot, at most FRESH_SECONDS old. Concurrent callers wait for one build."""
+        """Return a snapshot at most FRESH_SECONDS old. Concurrent callers wait for one build."""
         async with self._locks.setdefault(space_id, asyncio.Lock()):
             cached, current_time = self._kept.get(space_id), time.monotonic()
             if cached is not None and current_time - cached.checked_at < FRESH_SECONDS:
@@ -125,7 +125,7 @@ async def _fetch_tag(connection: AsyncConnection, space_id: int, until: datetime
 async def fetch_snapshot(
     connection: AsyncConnection, space_id: int, until: datetime, tag: str
 ) -> ArrivalsSnapshot:
-    """Return the arrivals within MINUTES before `until`."""
+    """Return arrivals within MINUTES before `until`."""
     values = {
         "space_id": space_id,
         "since": until - timedelta(minutes=MINUTES),

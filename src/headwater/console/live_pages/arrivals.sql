@@ -1,6 +1,6 @@
 -- name: mark
--- Return the latest row of every table the feed reads. While it is unchanged, nothing has arrived and no
--- pending item has been processed.
+-- Return the latest row of every table the feed reads. While unchanged, nothing has arrived and no pending
+-- item has been processed.
 SELECT (SELECT max(i.id) FROM inbox i WHERE i.space_id = %(space_id)s),
        (SELECT max(h.id) FROM hits h WHERE h.space_id = %(space_id)s),
        (SELECT max(e.id) FROM events e WHERE e.space_id = %(space_id)s),
@@ -10,7 +10,7 @@ SELECT (SELECT max(i.id) FROM inbox i WHERE i.space_id = %(space_id)s),
        (SELECT sum(s.bot_hits) FROM sites s WHERE s.space_id = %(space_id)s)::bigint;
 
 -- name: visits
--- Return the latest page views, with their touchpoint's source and their contact.
+-- With their touchpoint's source and contact.
 SELECT h.id, h.occurred_at AS at, h.contact_id, k.name AS person, k.email, h.url, h.referrer_host,
        t.source_id, concat_ws(', ', h.browser, h.os, h.country) AS device
 FROM (SELECT l.* FROM hits l WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) h
@@ -20,7 +20,7 @@ WHERE h.occurred_at > %(since)s
 ORDER BY h.id DESC;
 
 -- name: events
--- Return the latest events by arrival, with the source of the touchpoint before each.
+-- Latest by arrival, with the source of the touchpoint before.
 SELECT e.id, e.received_at AS at, e.contact_id, k.name AS person, k.email, e.event_name, e.amount,
        e.currency, e.sender,
        (SELECT t.source_id FROM touchpoints t
@@ -33,7 +33,7 @@ WHERE e.received_at > %(since)s
 ORDER BY e.id DESC;
 
 -- name: duplicates
--- Return the latest dropped duplicates, with the event that each repeats.
+-- Latest, with the event that each repeats.
 SELECT d.id, d.received_at AS at, d.reason, d.sender, e.id AS event_id, e.contact_id,
        e.event_name, e.amount, e.currency, k.name AS person, k.email
 FROM (SELECT l.* FROM duplicates l
@@ -44,7 +44,7 @@ WHERE d.received_at > %(since)s
 ORDER BY d.id DESC;
 
 -- name: rejected
--- Return the latest items that could not be processed, without their content.
+-- Latest, without their content.
 SELECT r.id, r.received_at AS at, r.kind, r.reason, r.detail, r.sender
 FROM (SELECT l.* FROM rejected l
       WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most)s) r
@@ -52,7 +52,7 @@ WHERE r.received_at > %(since)s
 ORDER BY r.id DESC;
 
 -- name: waiting
--- Return the latest items accepted but not yet processed.
+-- Latest items accepted but not yet processed.
 SELECT i.id, i.received_at AS at, i.kind, i.sender
 FROM inbox i
 WHERE i.space_id = %(space_id)s AND i.kind <> 'bots'
@@ -60,7 +60,7 @@ ORDER BY i.id DESC
 LIMIT %(most)s;
 
 -- name: touchpoints
--- Return recent touchpoints sent without an event or page view.
+-- Sent without an event or page view.
 SELECT t.id, t.occurred_at AS at, t.contact_id, k.name AS person, k.email, t.url, t.referrer_host,
        t.source_id, t.sender
 FROM (SELECT l.* FROM touchpoints l
@@ -71,7 +71,7 @@ ORDER BY t.id DESC
 LIMIT %(most)s;
 
 -- name: bots
--- Return page views by bots, which are ignored, by site.
+-- By site.
 SELECT s.id, s.last_bot_at AS at, s.name AS site, s.bot_hits
 FROM sites s
 WHERE s.space_id = %(space_id)s AND s.last_bot_at > %(since)s
@@ -79,7 +79,7 @@ ORDER BY s.last_bot_at DESC
 LIMIT %(most)s;
 
 -- name: minutes
--- Count the latest page views and events by minutes before %(until)s.
+-- By minutes before %(until)s.
 SELECT c.ago, count(*) FILTER (WHERE c.is_view), count(*) FILTER (WHERE NOT c.is_view)
 FROM (
     SELECT floor(extract(epoch FROM %(until)s - v.at) / 60)::integer AS ago, v.is_view

@@ -1,7 +1,7 @@
-"""The live page: arrivals of the last half hour.
+"""Arrivals of the last half hour.
 
 A script reloads the list while the page is visible. Without scripts there is a link, and an option to reload
-the page automatically.
+automatically.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ async def show_live(request: Request) -> Response:
 
 
 async def show_latest(request: Request) -> Response:
-    """Show only the list; 304 if it is unchanged. Checks the membership, without loading the page frame."""
+    """Show only the list; 304 if unchanged. Checks membership, without loading the page frame."""
     visitor = await require_visitor(request)
     choice, _ = _read_choices(request)
     space_id = read_space_id(request)
@@ -112,7 +112,7 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
 
 
 def _heights(minute: Minute, highest: int) -> tuple[int, int]:
-    """Return the heights of a minute's stacked bars: page views, then events."""
+    """Return stacked bars: page views, then events."""
     if not highest:
         return 0, 0
     height = round(BAR_HEIGHT * minute.total / highest)

@@ -1,4 +1,4 @@
-"""The page of an import, from mapping its columns to its refused rows."""
+"""An import, from mapping its columns to its refused rows."""
 
 from __future__ import annotations
 
@@ -101,7 +101,6 @@ async def _show_progress(visit: PageVisit, _refusal: Refusal) -> Response:
 
 @ROUTES.action("/start", _FORM, conflict=_show_progress)
 async def post_start(visit: PageVisit) -> FlashMessage:
-    """Start storing the rows of a checked file."""
     job, again = await _fetch_job(visit), bool(visit.form.text("again"))
     await start_job(visit.connection, visit.space.id, job, again=again)
     return FlashMessage.IMPORT_STARTED
@@ -116,7 +115,7 @@ async def post_cancel(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.page("/refused.csv")
 async def send_refused(visit: PageVisit) -> Response:
-    """Send refused rows as CSV: line, reason and original cells."""
+    """Send line, reason and original cells."""
     job = await _fetch_job(visit)
     columns = list(Reading(**job.reading).columns) if job.reading else []
     table = CsvTable(["line", "reason", *columns])
@@ -194,11 +193,11 @@ def _read_sample(storage: Storage, job: ImportJob) -> FileHead:
 
 
 def _known(job: ImportJob, sample: FileHead) -> str:
-    """Return the format title of a recognised spend file; empty otherwise."""
+    """Return a recognised spend file's format title; empty otherwise."""
     recognition = recognize(sample.columns) if job.kind == "spend" else None
     return recognition.form.title if recognition else ""
 
 
 def _unclear(job: ImportJob, reading: Reading, sample: FileHead) -> NotationSurvey:
-    """Return the ambiguities of amounts and dates in the first rows."""
+    """Survey amounts and dates in the first rows."""
     return survey_reading(job.kind, reading, [row.values for row in sample.rows])

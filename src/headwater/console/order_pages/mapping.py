@@ -54,7 +54,7 @@ USUAL_FIELDS = (
 
 @dataclass(frozen=True)
 class MappingRow:
-    """A form row: a topic's event or a field's expression, with its errors."""
+    """A topic's event or a field's expression, with its errors."""
 
     key: str
     value: str
@@ -87,7 +87,7 @@ async def post_mapping(visit: PageVisit) -> Response:
 
 
 def _read(webhook: Webhook, pairs: dict[str, str], repeated: Errors) -> WebhookSettings:
-    """Return the settings in the pairs. Raise Invalid."""
+    """Raise Invalid for bad input."""
     if repeated:
         raise Invalid(repeated)
     return read_settings(webhook.type, pairs)
@@ -127,7 +127,7 @@ def _read_pairs(form: PostedForm) -> tuple[dict[str, str], Errors]:
 
 
 async def _preview(visit: PageVisit, webhook: Webhook, settings: WebhookSettings) -> OutcomeView | None:
-    """Return the outcome of the latest delivery with a stored body; None without one."""
+    """Use the latest delivery with a stored body; None without one."""
     delivery = await _fetch_latest_kept(visit, webhook)
     message = kept_message(delivery) if delivery else None
     if message is None:

@@ -1,4 +1,4 @@
-"""The orders page: webhooks, files and the API."""
+"""Webhooks, files and the API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ ROUTES = SpacePages("/orders")
 
 @ROUTES.page()
 async def show_orders(visit: PageVisit) -> Response:
-    """Show webhooks with their latest deliveries, imports, and API keys."""
     connection, space_id = visit.connection, visit.space.id
     names = await list_webhook_names(connection, space_id)
     deleted = [name for name in names if name.revoked_at is not None]

@@ -1,4 +1,4 @@
-"""Uploads of import files, streamed to storage and checked."""
+"""Uploads, streamed to storage and checked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def show_upload(visit: PageVisit) -> Response:
 
 
 async def post_upload(request: Request) -> Response:
-    """Store a file and redirect to its page. No transaction is open while the file arrives."""
+    """Store a file; no transaction is open while it arrives."""
     inside, shared = await enter_space(request, Permission.WRITE_DATA), services(request)
     multipart = MultipartForm(request, shared.settings.max_upload_mb * MEGABYTE)
     form, name = await multipart.fields()
@@ -65,7 +65,7 @@ def _errors(error: UnreadableError | FileTooLarge | Invalid) -> Errors:
 async def _receive(
     request: Request, inside: SpaceVisitor, multipart: MultipartForm, form: PostedForm, name: str
 ) -> int:
-    """Store the file and return its import's id. A file that can't be imported is removed."""
+    """Return the import's id. Remove a file that can't be imported."""
     shared, space_id = services(request), inside.space.id
     kind = form.text("kind")
     if not name:

@@ -1,4 +1,4 @@
-"""The page of a webhook, with setup, test and latest deliveries, and the page of a delivery."""
+"""The pages of a webhook and of a delivery."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def refuse_change(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/test", _TEST, refuse_change, refuse_change)
 async def post_test(visit: PageVisit) -> Response:
-    """Show the outcome of a pasted body or stored delivery. Stores nothing."""
+    """Test a pasted body or stored delivery. Stores nothing."""
     webhook = await fetch_active_webhook(visit)
     message = await _read_message(visit, webhook)
     tried = await try_body(visit.connection, visit.space, read_context(webhook), message)
@@ -68,7 +68,7 @@ async def post_test(visit: PageVisit) -> Response:
 
 
 async def _read_message(visit: PageVisit, webhook: Webhook) -> WebhookRequest:
-    """Return the message to test. Raise Invalid, and NotFound for an unknown delivery."""
+    """Raise Invalid, and NotFound for an unknown delivery."""
     if visit.form.text("delivery"):
         delivery_id = visit.form.number("delivery")
         delivery = await fetch_delivery(visit.connection, visit.space.id, webhook.id, delivery_id)
@@ -110,8 +110,8 @@ async def show_delivery(visit: PageVisit) -> Response:
 async def render_webhook(
     visit: PageVisit, webhook_id: int, status: int = 200, token: str | None = None, **values: Any
 ) -> Response:
-    """Return the page of a webhook; `values` belong to a submitted form. The page shows the URL only with its
-    `token`, which exists only at creation.
+    """Fill in `values` of a submitted form. The URL is shown only with its `token`, which exists only at
+    creation.
     """
     webhook = await fetch_webhook(visit.connection, visit.space.id, webhook_id)
     provider = PROVIDERS[webhook.type]

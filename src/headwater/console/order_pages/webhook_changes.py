@@ -1,4 +1,4 @@
-"""Changes to a webhook: signing secret, address, pause, resume, delete, replay."""
+"""Change a webhook."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DATA = SentForm("change webhook", Permission.WRITE_DATA)
 
 @ROUTES.action("/secret", SECRET, refuse_change, refuse_change)
 async def post_secret(visit: PageVisit) -> Response | FlashMessage:
-    """Save the typed signing secret, or create one and show it once."""
+    """Save the typed secret, or create one and show it once."""
     webhook, is_new = await fetch_active_webhook(visit), bool(visit.form.text("make"))
     secret = make_secret() if is_new else read_secret(visit.form.text("secret"))
     await visit.spend()
@@ -32,7 +32,7 @@ async def post_secret(visit: PageVisit) -> Response | FlashMessage:
 
 @ROUTES.action("/address", ADDRESS, refuse_change, refuse_change)
 async def post_address(visit: PageVisit) -> Response:
-    """Give the webhook a new address and show it once."""
+    """Show the new address once."""
     webhook = await fetch_active_webhook(visit)
     await visit.spend()
     token = await change_address(visit.connection, visit.space.id, webhook.id, visit.services.sealing_key)

@@ -1,4 +1,4 @@
-"""A webhook's deliveries and outcomes, prepared for its pages."""
+"""Deliveries and outcomes, prepared for pages."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class OutcomeView:
 
 
 def list_senders() -> list[tuple[str, Provider]]:
-    """Return the webhook types by name, the generic one last."""
+    """Return types by name, the generic one last."""
     return sorted(PROVIDERS.items(), key=lambda webhook: (webhook[0] == GENERIC.type, webhook[1].guide.title))
 
 
 async def fetch_active_webhook(visit: PageVisit) -> Webhook:
-    """Return the webhook in the path. Raise NotFound, also for a revoked one."""
+    """Raise NotFound, also for a revoked webhook."""
     webhook = await fetch_webhook(visit.connection, visit.space.id, visit.id("webhook_id"))
     if webhook.revoked_at is not None:
         raise NotFound("Page")
@@ -68,7 +68,6 @@ def webhook_path(webhook_id: int) -> str:
 
 
 def read_context(webhook: Webhook) -> ReadContext:
-    """Return the settings for reading a webhook's deliveries."""
     return ReadContext(webhook.type, webhook.settings)
 
 
@@ -80,7 +79,7 @@ async def try_body(
 
 
 def kept_message(delivery: Delivery) -> WebhookRequest | None:
-    """Return a stored delivery's message, or None without its body."""
+    """Return None without a stored body."""
     if delivery.body is None:
         return None
     moment = delivery.received_at.timestamp()
@@ -121,7 +120,7 @@ def pretty_body(body: str) -> str:
 
 
 def advise(webhook: Webhook, detail: str) -> str | None:
-    """Return advice on a delivery that failed authentication; None for others."""
+    """Advise on a delivery that failed authentication; None for others."""
     title = PROVIDERS[webhook.type].guide.title
     sender = "the sender" if webhook.type == "generic" else title
     advice = {

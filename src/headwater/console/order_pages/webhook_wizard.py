@@ -1,4 +1,4 @@
-"""The form for a new webhook: sender, name and signing secret."""
+"""The form for a new webhook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ NOT_USED = "Clear this secret, or choose “I have one”. Without a signature i
 
 @ROUTES.page("/new", Permission.CHANGE_SETTINGS)
 async def show_wizard(visit: PageVisit) -> Response:
-    """Show the available senders, or the chosen sender's form."""
     kind = visit.request.query_params.get("type", "")
     return _page(visit, kind if kind in PROVIDERS else None)
 
@@ -43,7 +42,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a webhook and show its address and generated secret once."""
+    """Show the address and generated secret once."""
     kind = visit.form.text("type")
     if kind not in PROVIDERS:
         return _page(visit, None)
@@ -58,8 +57,8 @@ async def post_create(visit: PageVisit) -> Response:
 
 
 def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
-    """Return the signing secret, and whether it was created here. None if the sender creates it or doesn't
-    sign. A typed secret always wins because the sender signs with it. Raise Invalid.
+    """Return the secret, and whether it was created here. None if the sender creates it or doesn't sign. A
+    typed secret always wins because the sender signs with it. Raise Invalid.
     """
     choice, typed = form.text("signing"), form.text("secret").strip()
     if PROVIDERS[kind].guide.secret_maker is SecretMaker.SENDER:
@@ -74,7 +73,7 @@ def _read_secret(kind: str, form: PostedForm) -> tuple[str | None, bool]:
 
 
 def read_secret(typed: str) -> str:
-    """Return a typed signing secret. Raise Invalid."""
+    """Raise Invalid for bad input."""
     secret = typed.strip()
     if not secret:
         raise Invalid({"secret": ["Paste the signing secret."]})
@@ -84,7 +83,7 @@ def read_secret(typed: str) -> str:
 
 
 def make_secret() -> str:
-    """Return a new signing secret in the Standard Webhooks format, which other senders treat as text."""
+    """Use the Standard Webhooks format, which other senders treat as text."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
 
 

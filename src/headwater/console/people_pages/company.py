@@ -1,4 +1,4 @@
-"""The page of a company: its contacts and their activity."""
+"""A company's contacts and their activity."""
 
 from __future__ import annotations
 

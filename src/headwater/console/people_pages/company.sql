@@ -4,7 +4,7 @@ FROM companies c
 WHERE c.space_id = %(space_id)s AND c.id = %(company_id)s;
 
 -- name: contacts
--- Return a page of a company's contacts, by id.
+-- By id.
 SELECT k.id
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND k.company_id = %(company_id)s AND k.merged_into IS NULL
@@ -13,8 +13,8 @@ ORDER BY k.id
 LIMIT %(limit)s;
 
 -- name: totals
--- Count a company's contacts and its latest %(most)s events, and sum their sales; no revenue if the sales
--- have several currencies.
+-- Count contacts and the latest %(most)s events, and sum their sales; no revenue if they have several
+-- currencies.
 SELECT (SELECT count(*) FROM (
             SELECT FROM contacts k
             WHERE k.space_id = %(space_id)s AND k.company_id = %(company_id)s

@@ -117,12 +117,12 @@ class ContactContent:
 
     @property
     def parts(self) -> list[LoggedMerge]:
-        """Return the contact's merges that can be undone."""
+        """Return merges that can be undone."""
         return [merge for merge in self.merges if merge.undone_at is None and merge.merged_id != self.head.id]
 
 
 async def show_contact(request: Request) -> Response:
-    """Show a contact; redirect from a merged contact's id to its survivor."""
+    """Redirect from a merged contact's id to its survivor."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
@@ -146,7 +146,7 @@ async def contact_page(
     problem: str | None = None,
     errors: Errors | None = None,
 ) -> Response:
-    """Render the page of a contact with a canonical id."""
+    """Expect a canonical id."""
     shared, space = services(request), inside.space
     path = contact_path(space.id, contact_id)
     query = Query(request.scope["query_string"])
@@ -190,7 +190,7 @@ def page_links(page: Page | Timeline, path: str, cursors: Cursors) -> dict[str, 
 async def load_contact(
     connection: AsyncConnection, space: Space, contact_id: int, position: Position | None
 ) -> ContactContent:
-    """Return a contact with all details, in one snapshot. Needs a new transaction."""
+    """Load one snapshot. Needs a new transaction."""
     await connection.execute(contact_queries["snapshot"])
     values = {
         "space_id": space.id,

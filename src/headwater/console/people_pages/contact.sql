@@ -1,6 +1,5 @@
 -- name: contact
--- Return a contact's columns that the API doesn't show: creation, company, device and the first touchpoint's
--- source.
+-- Columns that the API doesn't show: creation, company, device and the first touchpoint's source.
 SELECT k.id, k.created_at, k.name, k.email, k.company_id, c.name AS company_name, k.city, k.state,
        k.country, k.device_type, k.os, k.browser, k.language, first.source_id AS first_source,
        first.occurred_at AS first_touch_at
@@ -14,8 +13,7 @@ LEFT JOIN LATERAL (
 WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 
 -- name: totals
--- Count a contact's latest %(most)s events and sum their sales; no revenue if the sales have several
--- currencies.
+-- Count the latest %(most)s events and sum their sales; no revenue if they have several currencies.
 SELECT count(*),
        CASE WHEN count(DISTINCT e.currency) FILTER (
                      WHERE e.event_name = ANY(%(sales)s::text[]) AND e.amount <> 0) < 2
@@ -32,8 +30,7 @@ FROM (
 ) e;
 
 -- name: identifiers
--- Return a contact's identifiers, most recent first within a kind, with the event, touchpoint or page view
--- whose receipt brought them last.
+-- Most recent first within a kind, with the event, touchpoint or page view whose receipt brought them last.
 SELECT i.kind, i.value, i.first_seen_at, i.last_seen_at, i.recency, e.id AS event_id, e.event_name,
        coalesce(e.sender, t.sender, CASE WHEN h.id IS NOT NULL THEN 'browser' END) AS sender
 FROM (
@@ -52,7 +49,7 @@ ORDER BY array_position(ARRAY['email', 'name', 'phone', 'tracking_id', 'location
                               'fingerprint'], i.kind), i.recency DESC;
 
 -- name: erasures
--- Return erasure requests for a contact or one merged into it, latest first.
+-- Also for contacts merged into it, latest first.
 SELECT e.id, e.requested_at, e.attempts, e.last_error, e.erased_at
 FROM erasures e
 WHERE e.space_id = %(space_id)s

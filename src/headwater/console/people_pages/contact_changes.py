@@ -1,4 +1,4 @@
-"""Undo a merge or erase a person, after a typed confirmation."""
+"""Undo merges and erase people, after a typed confirmation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ async def post_erase(request: Request) -> Response:
 
 
 async def post_unmerge(request: Request) -> Response:
-    """Undo a merge: the merged contact becomes separate again."""
     form = await _read(request, "unmerge contact")
     problem = None
     async with services(request).database.transaction(REASSIGNMENT_SECONDS) as connection:
@@ -78,7 +77,7 @@ async def post_unmerge(request: Request) -> Response:
 
 
 async def show_erasure(request: Request) -> Response:
-    """Show the state of an erasure, and the data it deletes or keeps."""
+    """Show an erasure's state, and the data it deletes or keeps."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)
@@ -102,7 +101,7 @@ async def _read(request: Request, form: str) -> PostedForm:
 
 
 async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVisitor, int]:
-    """Return the visitor, who may change data, and the contact's canonical id."""
+    """Return the visitor, who may change data, and the canonical contact id."""
     visitor = await require_visitor(request)  # cached since the form was read
     inside = await enter(connection, request, visitor, Permission.WRITE_DATA)
     return inside, await resolve(connection, inside.space.id, read_id(request, "contact_id"))
@@ -111,7 +110,7 @@ async def _enter(connection: AsyncConnection, request: Request) -> tuple[SpaceVi
 async def _is_confirmed(
     connection: AsyncConnection, inside: SpaceVisitor, contact_id: int, form: PostedForm
 ) -> bool:
-    """Return whether the typed text is the contact's id or one of its addresses."""
+    """Compare with the contact's id and its addresses."""
     typed = form.text(CONFIRM).strip().lower()
     if typed == str(contact_id):
         return True

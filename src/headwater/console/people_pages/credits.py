@@ -1,4 +1,4 @@
-"""An event's path and its credit under every model. Pure: all figures come from the explanation."""
+"""An event's path and credit under every model. Pure: all figures come from the explanation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def exclusions_in(space: Space) -> Exclusions:
 
 
 def build_path(explanation: EventExplanation, exclusions: Exclusions) -> list[PathTouch]:
-    """Return an event's path, earliest touchpoint first."""
+    """Return the earliest touchpoint first."""
     return [read_touch(touch, exclusions) for touch in explanation.path]
 
 
@@ -94,7 +94,7 @@ def read_touch(touch: Mapping[str, Any], exclusions: Exclusions) -> PathTouch:
 
 
 def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return a touchpoint's ad account levels, by name or else id."""
+    """Return ad account levels, by name or else id."""
     levels = ((level, touch.get(name) or touch.get(number)) for level, name, number in _AD)
     return tuple((level, value) for level, value in levels if value)
 

@@ -1,4 +1,4 @@
-"""The page of an event: its contact, path, credit under every model, and deliveries to ad platforms."""
+"""An event's contact, path, credit under every model, and deliveries."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class EventContent:
 
     @property
     def in_space_currency(self) -> Decimal | None:
-        """Return the amount in the Space's currency; None if sums leave it out."""
+        """Return None if sums leave the amount out."""
         return self.explanation.event["amount_in_space_currency"]
 
     @property
@@ -146,7 +146,7 @@ async def show_event(request: Request) -> Response:
 async def load_event(
     connection: AsyncConnection, space: Space, event_id: int, view: PathView
 ) -> EventContent:
-    """Return an event's details in one snapshot. Needs a new transaction. Raise NotFound."""
+    """Load one snapshot. Needs a new transaction. Raise NotFound."""
     explanation = await explain_event(
         connection, space.id, event_id, view.window_days, by_company=view.by_company
     )

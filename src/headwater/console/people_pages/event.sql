@@ -1,5 +1,5 @@
 -- name: event
--- Return an event, its request and its contact.
+-- With its request and contact.
 SELECT e.id, e.contact_id, e.company_id, e.event_name, e.event_time, e.received_at,
        trim_scale(e.amount) AS amount, coalesce(e.currency, s.currency) AS currency,
        e.currency IS NOT NULL AS has_own_currency, e.is_upsell, e.order_id, e.order_name,
@@ -17,8 +17,8 @@ LEFT JOIN companies c ON c.space_id = %(space_id)s AND c.id = e.company_id
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: surroundings
--- Return the touchpoints just before and after an event with an empty path, of its contact and company, and
--- whether a browser of the contact is known.
+-- For an event with an empty path: the touchpoints just before and after it, of its contact and company,
+-- and whether a browser of the contact is known.
 SELECT before.occurred_at AS before_at, before.source_id AS before_source,
        after.occurred_at AS after_at, after.source_id AS after_source,
        EXISTS (SELECT FROM touchpoints t
@@ -44,6 +44,6 @@ LEFT JOIN LATERAL (
 WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s;
 
 -- name: destinations
--- Return the names of destinations, including removed ones, and why they are on hold.
+-- Including removed ones, and why they are on hold.
 SELECT t.id, t.name, t.status, t.status_reason FROM destinations t
 WHERE t.space_id = %(space_id)s AND t.id = ANY(%(ids)s::bigint[]);

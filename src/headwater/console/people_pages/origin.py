@@ -54,7 +54,7 @@ def explain_origin(
     view: PathView,
     sources: SourceNames,
 ) -> OriginAnswer | None:
-    """Return why an event is direct or no model credits it; None for other events."""
+    """Explain a direct or uncredited event; None for others."""
     reason = explanation.unattributed_reason("linear")
     event_time = datetime.fromisoformat(explanation.event["event_time_utc"])
     if reason is NoCredit.OUTSIDE_WINDOW:

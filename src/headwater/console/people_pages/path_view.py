@@ -1,4 +1,4 @@
-"""The parameters of an event's page: the window, and a path by contact or company."""
+"""Parameters of an event's page: the window, and a path by contact or company."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PathView:
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Return the choices in a query. Raise Invalid with every error."""
+        """Raise Invalid with every error."""
         window, mode = WINDOW.read(query), QUERY_MODE.read(query)
         query.finish()
         return cls(window or 0, mode or "profile")
@@ -36,7 +36,7 @@ class PathView:
         return window_title(str(self.window_days))
 
     def link(self, path: str) -> str:
-        """Return a page's link with these choices, omitting defaults."""
+        """Omit defaults."""
         usual = PathView()
         pairs: list[tuple[str, str]] = []
         if self.window_days != usual.window_days:

@@ -1,6 +1,6 @@
 -- name: rows
--- Return contacts in the order of their ids, with their last event and their sales revenue. Only the latest
--- %(most)s events are read; no revenue if there are more, or several currencies, which are listed.
+-- In the order of the ids, with their last event and sales revenue. Only the latest %(most)s events are
+-- read; no revenue if there are more, or several currencies, which are listed.
 SELECT k.id, k.name, k.email, k.phone, k.created_at, k.company_id, c.name AS company_name,
        last.event_id, last.event_name, last.event_time,
        CASE WHEN sums.events < %(most)s AND sums.currencies NOT LIKE '%%,%%'
@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
 ORDER BY wanted.nth;
 
 -- name: exact
--- Return contacts with one of the values as an identifier of any kind.
+-- An identifier of any kind equals one of the values.
 SELECT DISTINCT i.contact_id
 FROM unnest(%(kinds)s::text[], %(values)s::text[]) AS wanted (kind, value)
 CROSS JOIN LATERAL (
@@ -47,8 +47,8 @@ ORDER BY i.contact_id
 LIMIT %(limit)s;
 
 -- name: beginning
--- Return contacts with an identifier of a kind that begins with one of the texts. Reads `limit` values per
--- text from the index, so it may miss some where the database doesn't sort by code point.
+-- An identifier begins with one of the texts. Reads `limit` values per text from the index, so it may miss
+-- some where the database doesn't sort by code point.
 SELECT DISTINCT i.contact_id
 FROM unnest(%(values)s::text[]) AS wanted (value)
 CROSS JOIN LATERAL (
@@ -63,7 +63,7 @@ ORDER BY i.contact_id
 LIMIT %(limit)s;
 
 -- name: parts
--- Return contacts with one of the texts in their name, among the latest %(most)s.
+-- A name contains one of the texts, among the latest %(most)s.
 SELECT latest.id
 FROM (
     SELECT known.id, known.name, known.created_at FROM contacts known
@@ -81,7 +81,7 @@ SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(ids)s::bigint[]);
 
 -- name: companies
--- Find companies by domain prefix, by external id, or by part of the name among the latest %(most)s.
+-- By domain prefix, by external id, or by part of the name among the latest %(most)s.
 SELECT c.id, c.name, c.domain, c.external_id
 FROM (
     (SELECT known.id FROM companies known

@@ -1,6 +1,6 @@
-"""Contacts as list rows, and the search for contacts and companies.
+"""Lists and searches of contacts and companies.
 
-Exact and prefix searches use an index. Parts of names are searched last.
+Exact and prefix searches use an index. Parts of names come last.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class SearchResult:
 async def list_newest(
     connection: AsyncConnection, space: Space, position: Position | None
 ) -> tuple[Page, list[PersonRow]]:
-    """Return a page of all contacts, newest first."""
     selection = ContactSelection(EVER, (), ())
     page = await list_contacts(connection, space, ListContacts(selection, ContactRow(), PER_PAGE, position))
     ids = [msgspec.json.decode(line)["id"] for line in page.lines]
@@ -80,7 +79,7 @@ async def list_newest(
 
 
 async def search(connection: AsyncConnection, space: Space, text: str) -> SearchResult:
-    """Return matching contacts and companies, at most PER_PAGE of each."""
+    """Return at most PER_PAGE contacts and companies."""
     text = " ".join(text.split())[:LONGEST]
     ids = list(
         dict.fromkeys([*await _exact(connection, space, text), *await _beginning(connection, space.id, text)])
@@ -109,7 +108,7 @@ async def fetch_people(connection: AsyncConnection, space_id: int, ids: Sequence
 
 
 async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[int]:
-    """Return the contact with this id, and contacts with exactly this value."""
+    """Search by id and exact identifiers."""
     identifiers = [("email", text.lower()), *((kind, text) for kind in _EXACT)]
     phones = {text, text.replace(" ", ""), read_phone(text, space.phone_region) or text}
     identifiers += [("phone", phone) for phone in sorted(phones)]
@@ -127,7 +126,7 @@ async def _exact(connection: AsyncConnection, space: Space, text: str) -> list[i
 
 
 async def _beginning(connection: AsyncConnection, space_id: int, text: str) -> list[int]:
-    """Return contacts whose e-mail address or name begins with the text."""
+    """Search the beginnings of addresses and names."""
     if len(text) < SHORTEST_PART:
         return []
     ids: list[int] = []
@@ -149,5 +148,5 @@ async def _parts(connection: AsyncConnection, space_id: int, text: str) -> list[
 
 
 def _spellings(text: str) -> list[str]:
-    """Return spellings of a text in names, because the comparison is case-sensitive."""
+    """Return spellings, because the comparison is case-sensitive."""
     return sorted({text, text.lower(), text.upper(), text.title(), text.capitalize()})

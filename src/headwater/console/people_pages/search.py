@@ -1,4 +1,4 @@
-"""The people page: a search, or the newest contacts."""
+"""A search, or the newest contacts."""
 
 from __future__ import annotations
 

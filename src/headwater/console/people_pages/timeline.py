@@ -1,6 +1,4 @@
-"""The timeline of a contact or company, newest first. The cost of a page is bounded by its length, not the
-timeline's.
-"""
+"""Timelines, newest first. A page's cost is bounded by its length, not the timeline's."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class Timeline:
 async def list_contact_timeline(
     connection: AsyncConnection, space: Space, contact_id: int, position: Position | None
 ) -> Timeline:
-    """Return a page of a contact's activity and its deliveries to ad platforms."""
+    """Include deliveries to ad platforms."""
     values = {"space_id": space.id, "contact_id": contact_id, "most": MOST_MEMBERS}
     members = [row[0] for row in await fetch_all(connection, queries["members"], values)]
     bound = {
@@ -94,8 +92,8 @@ async def _page(
 
 
 def _places(position: Position | None) -> dict[str, Any]:
-    """Return the parameters that bound a page in (time, rank, id) order. At the position's time they select
-    items of its rank beyond its id, and all or no items of other ranks.
+    """Return parameters that bound a page in (time, rank, id) order. At the position's time they select items
+    of its rank beyond its id, and all or no items of other ranks.
     """
     values: dict[str, Any] = {"after_time": EVER.start, "before_time": EVER.end}
     for rank in _RANKS:

@@ -1,5 +1,5 @@
 -- name: page
--- Return a page of a timeline. Each part is read from its index between two positions, up to the limit.
+-- Read each part from its index between two positions, up to the limit.
 SELECT item.line, item.at, item.rank, item.id
 FROM (
     SELECT part.* FROM ({parts}) part
@@ -9,7 +9,6 @@ FROM (
 ORDER BY item.at DESC, item.rank DESC, item.id DESC;
 
 -- name: events
--- Return events of a contact or company.
 SELECT e.event_time AS at, 3 AS rank, e.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'event' AS kind, e.id, iso_utc(e.event_time) AS at, e.event_name,
@@ -24,7 +23,7 @@ FROM (SELECT * FROM events e
 JOIN contacts k ON k.space_id = %(space_id)s AND k.id = e.contact_id
 
 -- name: merges
--- Return merges of a contact or of a contact now part of it, including undone ones.
+-- Of a contact or one now part of it, including undone ones.
 SELECT m.merged_at, 2, m.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'merge' AS kind, m.id, iso_utc(m.merged_at) AS at, m.merged_id, m.survivor_id,
@@ -50,7 +49,7 @@ FROM (SELECT * FROM hits h
       ORDER BY h.occurred_at {order}, h.id {order} LIMIT %(limit)s) h
 
 -- name: touchpoints
--- Return touchpoints of a contact or company, with their ad names.
+-- With their ad names.
 SELECT t.occurred_at, 0, t.id,
        (SELECT row_to_json(line)::text FROM (
            SELECT 'touchpoint' AS kind, t.id, iso_utc(t.occurred_at) AS at, t.url, t.referrer_host,
@@ -75,7 +74,7 @@ LEFT JOIN ad_names campaign
     AND campaign.id = g.campaign_id
 
 -- name: members
--- Return a contact and up to %(most)s contacts merged into it.
+-- A contact and up to %(most)s contacts merged into it.
 SELECT c.id FROM contacts c
 WHERE c.space_id = %(space_id)s AND (c.id = %(contact_id)s OR c.merged_into = %(contact_id)s)
 LIMIT %(most)s;

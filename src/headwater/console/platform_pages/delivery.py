@@ -1,4 +1,4 @@
-"""The page of a delivery: the logged request and the platform's answer."""
+"""A delivery: the logged request and the platform's answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def show_delivery(visit: PageVisit) -> Response:
 
 
 def _laid_out(text: str | None) -> str | None:
-    """Return an answer of at most 4 KiB, indented if it is JSON."""
+    """Indent JSON of at most 4 KiB."""
     try:
         return None if text is None else _indented(json.loads(text))
     except (ValueError, RecursionError):  # not JSON, or nested absurdly deep

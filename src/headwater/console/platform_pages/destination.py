@@ -1,4 +1,4 @@
-"""The page of a destination: state, deliveries with remedies, and setup; pause, resume and remove."""
+"""A destination: state, deliveries with remedies, and setup."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _read(line: str) -> dict[str, Any]:
 
 
 def _read_choice(visit: PageVisit) -> tuple[DeliveryChoice, Position | None]:
-    """Return the delivery filter and position in the query. Raise Invalid."""
+    """Raise Invalid for bad input."""
     query, space = visit.query, visit.space
     choice = DeliveryChoice(STATUS.read(query), REASON.read(query), FIRST.read(query), LAST.read(query))
     today = datetime.now(UTC).astimezone(space.zone).date()
@@ -170,7 +170,6 @@ async def _filter(
 
 @ROUTES.action("/pause", _FORM)
 async def post_pause(visit: PageVisit) -> FlashMessage:
-    """Stop sending until the destination is resumed."""
     row = await fetch_destination(visit)
     await destinations.pause_destination(visit.connection, visit.space.id, row.id)
     return FlashMessage.DESTINATION_PAUSED
@@ -178,7 +177,7 @@ async def post_pause(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/resume", _FORM)
 async def post_resume(visit: PageVisit) -> FlashMessage:
-    """Resume sending, waiting deliveries first."""
+    """Send waiting deliveries first."""
     row = await fetch_destination(visit)
     await destinations.resume_destination(visit.connection, visit.space.id, row.id)
     return FlashMessage.DESTINATION_RESUMED
@@ -193,7 +192,7 @@ async def post_remove(visit: PageVisit) -> Response:
 
 @ROUTES.action("/replay", _FORM)
 async def post_replay(visit: PageVisit) -> FlashMessage:
-    """Queue deliveries again: one, or all with a status or reason."""
+    """Queue one, or all with a status or reason."""
     row, form = await fetch_destination(visit), visit.form
     body: dict[str, Any] = {"status": [form.text("status")]}
     if form.text("reason"):

@@ -19,12 +19,11 @@ class Standing(NamedTuple):
 
 
 def find_platform(row: DestinationRow) -> Platform | None:
-    """Return a destination's platform; None if this version doesn't have it."""
+    """Return None if this version doesn't have the platform."""
     return registry.PLATFORMS.get(row.platform)
 
 
 def describe_standing(row: DestinationRow) -> Standing:
-    """Return whether events are sent, and why not."""
     if row.status == "held":
         about = (row.status_reason or "The platform refused the credentials.").rstrip(".")
         return Standing("Held", "bad", f"{about}.")
@@ -36,7 +35,6 @@ def describe_standing(row: DestinationRow) -> Standing:
 
 
 def describe_token(row: DestinationRow) -> Standing:
-    """Return the state of a destination's token."""
     platform = find_platform(row)
     if not row.secret_names and platform is not None and platform.secrets:
         return Standing("missing", "bad", "There is none.")
@@ -50,7 +48,6 @@ def describe_token(row: DestinationRow) -> Standing:
 
 
 def describe_lag(waiting: Waiting) -> str:
-    """Return the number of waiting deliveries and the oldest one's delay."""
     if not waiting.number:
         return "nothing"
     number = f"{MOST_COUNTED:,}+" if waiting.number >= MOST_COUNTED else f"{waiting.number:,}"

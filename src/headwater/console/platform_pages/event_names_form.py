@@ -1,4 +1,4 @@
-"""The form for a destination's event names: one line per event. Pure."""
+"""A destination's event names: one line per event. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NameField:
 
 
 def name_fields(platform: Platform, own_names: OwnNames, labels: Mapping[str, str]) -> list[NameField]:
-    """Return a line for every standard event, and for custom ones that the Space has labelled or mapped."""
+    """List standard events, and custom ones that the Space has labelled or mapped."""
     return [
         NameField(
             FIELD + name.event_name,
@@ -41,9 +41,7 @@ def name_fields(platform: Platform, own_names: OwnNames, labels: Mapping[str, st
 def read_names(
     form: PostedForm, platform: Platform, own_names: OwnNames, labels: Mapping[str, str]
 ) -> dict[str, str | None]:
-    """Return the destination's own names: those that differ from the platform's. Names missing from the form
-    stay.
-    """
+    """Return names that differ from the platform's. Names missing from the form stay."""
     names = dict(own_names)
     keys = {key for key, _ in form.pairs}
     for event_name in (*STANDARD_NAMES, *CUSTOM_NAMES):

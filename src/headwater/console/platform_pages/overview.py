@@ -1,4 +1,4 @@
-"""The overview of ad platforms: connected and available ones."""
+"""Connected and available ad platforms."""
 
 from __future__ import annotations
 

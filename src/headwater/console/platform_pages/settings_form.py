@@ -1,4 +1,4 @@
-"""A form for the settings that a platform declares in `GET /platforms`. Pure."""
+"""Forms for the settings that platforms declare. Pure."""
 
 from __future__ import annotations
 
@@ -49,13 +49,12 @@ class SettingField:
 
 
 def make_label(name: str) -> str:
-    """Return a setting's label: `Pixel ID` for `pixel_id`."""
+    """Return `Pixel ID` for `pixel_id`."""
     words = " ".join(_WRITTEN.get(word, word) for word in name.split("_"))
     return words[:1].upper() + words[1:]
 
 
 def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[SettingField]:
-    """Return the fields of a platform's settings, filled in."""
     schema = settings_schema(platform)
     required = set(schema.get("required", ()))
     return [
@@ -65,7 +64,7 @@ def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[Settin
 
 
 def secret_fields(platform: Platform) -> list[SettingField]:
-    """Return the fields of a platform's tokens, always empty."""
+    """Return always empty fields for tokens."""
     return [
         SettingField(
             SECRET + name,
@@ -83,7 +82,7 @@ def secret_fields(platform: Platform) -> list[SettingField]:
 def read_settings(
     form: PostedForm, platform: Platform, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
 ) -> dict[str, Any]:
-    """Return all settings: typed values for the form's fields, stored values for others."""
+    """Take typed values for the form's fields, stored values for others."""
     settings = dict(stored)
     for field in setting_fields(platform, stored):
         if asks(field.group):
@@ -99,7 +98,7 @@ def read_secrets(form: PostedForm, platform: Platform) -> dict[str, str]:
 
 
 def worded(errors: Errors) -> Errors:
-    """Return errors with labels in place of keys: `The pixel ID must …`."""
+    """Replace keys by labels: `The pixel ID must …`."""
     return {name: [_worded(name, rule) for rule in rules] for name, rules in errors.items()}
 
 

@@ -1,4 +1,4 @@
-"""Steps to connect an ad platform or change a connection: account, events, test.
+"""Connect an ad platform or change a connection: account, events, test.
 
 A new destination is paused until a user starts it, so nothing is sent before the test.
 """
@@ -58,7 +58,7 @@ class Typed:
 
 
 async def fetch_destination(visit: PageVisit) -> DestinationRow:
-    """Return the destination in the path. Raise NotFound."""
+    """Raise NotFound if missing."""
     destination_id = visit.id("destination_id")
     return await destinations.fetch_destination(
         visit.connection, visit.space.id, destination_id, most_counted=0
@@ -66,7 +66,7 @@ async def fetch_destination(visit: PageVisit) -> DestinationRow:
 
 
 def known_platform(row: DestinationRow) -> Platform:
-    """Return a destination's platform. Raise NotFound for one that this version doesn't have."""
+    """Raise NotFound if this version doesn't have the platform."""
     platform = standing.find_platform(row)
     if platform is None:
         raise NotFound("Page")
@@ -132,7 +132,7 @@ async def _refuse_account(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/settings", _CHANGE, _refuse_account)
 async def post_account(visit: PageVisit) -> Response:
-    """Change a destination's name, settings and tokens; an empty token field keeps the stored one."""
+    """Change name, settings and tokens; an empty token field keeps the stored one."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
     settings = read_settings(visit.form, platform, row.settings, _is_account)
@@ -151,9 +151,7 @@ async def _change(visit: PageVisit, row: DestinationRow, body: dict[str, Any]) -
 
 
 def _differ(settings: dict[str, Any], stored: dict[str, Any]) -> bool:
-    """Return whether typed settings differ from the stored ones. Equal settings aren't written because a
-    change clears the last test.
-    """
+    """Compare settings. Equal ones aren't written because a change clears the last test."""
     return any(
         str("" if value is None else value) != str("" if stored.get(name) is None else stored[name])
         for name, value in settings.items()
@@ -203,7 +201,6 @@ async def _refuse_events(visit: PageVisit, refusal: Refusal) -> Response:
 
 @_PAGES.action("/events", _CHANGE, _refuse_events)
 async def post_events(visit: PageVisit) -> Response:
-    """Change event names and conditions for sending."""
     row = await fetch_destination(visit)
     typed = _typed_events(visit, row)
     body: dict[str, Any] = {"all_events": typed.all_events}
@@ -247,7 +244,6 @@ def _events_page(visit: PageVisit, row: DestinationRow, errors: Errors) -> Respo
 
 @_PAGES.page("/test", Permission.CHANGE_SETTINGS)
 async def show_test(visit: PageVisit) -> Response:
-    """Show the last test's result, and offer another."""
     row = await fetch_destination(visit)
     platform = known_platform(row)
     values: dict[str, Any] = {
@@ -263,7 +259,7 @@ async def show_test(visit: PageVisit) -> Response:
 
 
 async def post_test(request: Request) -> Response:
-    """Send a test event that doesn't count, and show the result. No transaction is open while sending."""
+    """Send a test event that doesn't count. No transaction is open while sending."""
     form = await read_sent_form(request, _CHANGE)
     async with open_visit(request, _CHANGE, form) as visit:
         row, shared = await fetch_destination(visit), visit.services

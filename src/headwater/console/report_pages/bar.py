@@ -120,7 +120,6 @@ class ReportBar:
 
     @property
     def shareable(self) -> bool:
-        """Return whether the page can have a share link."""
         return self.end in SHAREABLE
 
     @property
@@ -141,7 +140,7 @@ def read_bar(
     also: Mapping[str, str | Sequence[str]] | None = None,
     filters: tuple[Filter, ...] = (),
 ) -> ReportBar:
-    """Return a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
+    """Build a page's bar. `without` names choices that the page lacks, `also` its own choices, which links
     keep, and `filters` the filters it sets itself.
     """
     links, of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
@@ -224,7 +223,7 @@ class ChoiceLinks:
 
     def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
         """Return one-click filters: new or returning customers, and channels unless filters apply to events.
-        Each replaces filters of its group.
+        They replace filters of their group.
         """
         texts = {f"{Group.CUSTOMER}:{key}": f"{key} customers" for key in CUSTOMERS.texts}
         if not of_events:
@@ -246,7 +245,7 @@ class ChoiceLinks:
 
 
 def model_title(name: str) -> str:
-    """Return a model's title; an unknown name unchanged."""
+    """Return an unknown name unchanged."""
     return MODELS[name].title if name in MODELS else name
 
 

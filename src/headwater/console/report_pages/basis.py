@@ -1,4 +1,4 @@
-"""A report page's measures: money if the conversions are sales, counts otherwise."""
+"""Measures: money if the conversions are sales, counts otherwise."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def choose_basis(view: ReportView) -> Basis:
 
 
 def conversions_title(space: Space, conversion: str) -> str:
-    """Return the plural label of a conversion: Orders, Leads."""
+    """Return a plural label: Orders, Leads."""
     label = space.event_labels.get(conversion)
     return label or _CONVERSION_TITLES.get(conversion) or conversion.replace("_", " ").capitalize()
 

@@ -1,4 +1,4 @@
-"""Nested rows of channels, sources, campaigns and ads that expand in place. The query lists the open rows."""
+"""Nested rows of channels, sources, campaigns and ads. The query lists the open rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Breakdown:
         self.opened = [_read(text) for text in dict.fromkeys(opened)][:MOST_OPEN]
 
     def wanted(self) -> list[Place]:
-        """Return open rows whose parents are open, outer rows first."""
+        """Return open rows with open parents, outer rows first."""
         opened: list[Place] = [()]
         for opened_place in sorted(self.opened, key=len):
             if 0 < len(opened_place) < len(LEVELS) and opened_place[:-1] in opened:
@@ -61,7 +61,7 @@ class Breakdown:
         return self._view.narrowed(*conditions).only
 
     def rows(self, outermost: ReportResult, within: Mapping[Place, ReportResult]) -> list[BreakdownRow]:
-        """Return all rows in order; `within` has the reports of open rows."""
+        """Return rows in order; `within` has the reports of open rows."""
 
         def below(path: Place, report: ReportResult) -> list[BreakdownRow]:
             rows: list[BreakdownRow] = []

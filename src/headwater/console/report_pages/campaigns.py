@@ -1,5 +1,5 @@
-"""The Campaigns page: ad cost and results by source, campaign, ad set and ad. Every cent of the ledger is in
-a row or in the line of unassigned spend.
+"""Ad cost and results by source, campaign, ad set and ad. Every cent of the ledger is in a row or in the line
+of unassigned spend.
 """
 
 from __future__ import annotations
@@ -147,13 +147,11 @@ class CampaignTable:
         return conversion if column.title == "Orders" else column.title
 
     def written(self, column: CostColumn, cost_figures: CostFigures) -> str:
-        """Return a formatted figure with its exact value."""
+        """Format a figure with its exact value."""
         return figures.figure(column.written_as, _figure(column, cost_figures))
 
     def credit(self, column: CostColumn) -> str:
-        """Return the kind of credit behind a column. Rows outside touchpoint groups count the customers of
-        every event.
-        """
+        """Return the kind of credit. Rows outside touchpoint groups count the customers of every event."""
         counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
         return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
 
@@ -185,13 +183,13 @@ class CampaignReports:
         self._page, self._view, self.group = page, page.view, group
 
     def query(self, **changes: str) -> ReportQuery:
-        """Return the page's report query. Raise Invalid."""
+        """Raise Invalid for bad input."""
         only = {"query_mode": "", "group_by": str(self.group)}
         query = self._view.input(**{**only, **changes})
         return read_spend_query(query, self._page.space, datetime.now(UTC))
 
     async def load(self, connection: AsyncConnection) -> CampaignTable:
-        """Return the page's report. Raise Invalid and ReportRefused."""
+        """Load the content. Raise Invalid and ReportRefused."""
         space_id = self._page.space.id
         query = self.query(limit=str(MOST_LISTED))
         report = await query_spend(connection, space_id, query)
@@ -252,7 +250,7 @@ async def show_campaigns(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the report of `GET /reports/spend` as CSV."""
+    """Send `GET /reports/spend` as CSV."""
     page = await open_page(request)
     reports = CampaignReports(page, _read_group(page.query))
     query = reports.query(limit="1000")

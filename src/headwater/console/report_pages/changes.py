@@ -1,6 +1,4 @@
-"""The changes page: a report at an earlier time and now, and every cause of the difference with its largest
-events.
-"""
+"""A report at an earlier time and now, with every cause of the difference and its largest events."""
 
 from __future__ import annotations
 
@@ -108,7 +106,7 @@ class Since:
 
 
 def read_since(page: ReportPage) -> Since:
-    """Return the start of the change period: a report snapshot or a day. Raise Invalid."""
+    """Raise Invalid for bad input."""
     since, zone = _SINCE.read(page.query), page.space.zone
     page.query.finish()
     if isinstance(since, ReportSnapshot):
@@ -118,7 +116,7 @@ def read_since(page: ReportPage) -> Since:
 
 
 def _query(page: ReportPage, since: Since) -> ChangeQuery:
-    """Return the change query for the page's report. Raise Invalid."""
+    """Raise Invalid for bad input."""
     measure = choose_basis(page.view).credited
     report = page.view.report(page.space, datetime.now(UTC), (measure,), (Group.CHANNEL,), compare="none")
     return ChangeQuery(report, since.start)

@@ -1,6 +1,4 @@
-"""The cohorts page: customers by month of first order, their value in later months, and the payback of their
-cost.
-"""
+"""Customers by month of first order, their value in later months, and the payback of their cost."""
 
 from __future__ import annotations
 
@@ -123,21 +121,21 @@ class CohortReports:
         self.group, self.figure = group, figure
 
     def query(self, **changes: str) -> CohortQuery:
-        """Return the page's report query. Raise Invalid."""
+        """Raise Invalid for bad input."""
         left_out = {"compare": "", "date_basis": "", "group_by": str(self.group)}
         query = self._view.input(**{**left_out, **changes})
         return read_cohort_query(query, self._page.space, datetime.now(UTC))
 
     async def load(self, connection: AsyncConnection) -> CohortTable:
-        """Return the page's report. Raise Invalid and ReportRefused."""
+        """Load the content. Raise Invalid and ReportRefused."""
         report = await query_cohorts(connection, self._page.space.id, self.query())
         highest = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
         rows = tuple(self._row(cohort, Fraction(highest)) for cohort in report.total.cohorts)
         return CohortTable(report, rows, tuple(self._key(group) for group in report.groups))
 
     def _shaded(self, report: CohortResult) -> list[tuple[Cohort, int]]:
-        """Return the cells that set the colour scale. The first month is excluded: all customers buy in it,
-        which would make the other cells pale.
+        """Return cells that set the colour scale. The first month is excluded: all customers buy in it, which
+        would make other cells pale.
         """
         first = 1 if self.figure in ("customers", "retention") else 0
         return [
@@ -180,8 +178,8 @@ class CohortReports:
         )
 
     def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
-        """Return the link to the events of a cohort's month; for cumulative figures, of the latest month.
-        Companies aren't filtered by `only`, because a company has no first order.
+        """Link to the events of a cohort's month; for cumulative figures, of the latest month. Companies
+        aren't filtered by `only`: a company has no first order.
         """
         first = months_after(cohort.month, since)
         last = months_after(first, 1) - timedelta(days=1)
@@ -214,7 +212,7 @@ class CohortReports:
 
 
 def _read_own(query: Query, space: Space) -> tuple[Group, str]:
-    """Read the choices specific to this page. Raise Invalid."""
+    """Raise Invalid for bad input."""
     group, figure = Group(_GROUP.read(query) or Group.SOURCE), _FIGURE.read(query) or CUMULATIVE
     if figure == CONTRIBUTION and space.cost_rate is None:
         query.refuse(_FIGURE.name, "needs a cost rate in the Space's settings.")
@@ -262,7 +260,7 @@ async def show_cohorts(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the report of `GET /reports/cohorts` as CSV."""
+    """Send `GET /reports/cohorts` as CSV."""
     page = await _open(request)
     reports = CohortReports(page, *_read_own(page.query, page.space))
     query = reports.query(limit="1000")

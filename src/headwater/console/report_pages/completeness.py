@@ -1,6 +1,4 @@
-"""Data completeness: recent days that are incomplete, their expected totals and the uncertainty; also a
-sentence for other pages.
-"""
+"""Incomplete recent days, their expected totals and the uncertainty; also a sentence for other pages."""
 
 from __future__ import annotations
 
@@ -42,19 +40,19 @@ class CompletenessNote:
 
 
 def choose_measure(view: ReportView) -> Measure:
-    """Return the view's main figure: its credit when reporting by touch date."""
+    """Return the main figure: credit when reporting by touch date."""
     basis = choose_basis(view)
     return basis.credited if view.date_basis == DateBasis.TOUCH else basis.whole
 
 
 def completeness_query(space: Space, view: ReportView, current_time: datetime) -> ReportQuery:
-    """Return the completeness report of a page's choices. Raise Invalid."""
+    """Raise Invalid for bad input."""
     return view.report(space, current_time, (choose_measure(view),), compare="none", completeness="1")
 
 
 async def load_note(page: ReportPage) -> CompletenessNote | None:
-    """Return the page's sentence. None if all days are complete, the data is insufficient, or the report
-    takes too long: with touchpoint filters it must compute half a year of credit.
+    """Return None if all days are complete, the data is insufficient, or the report takes too long: with
+    touchpoint filters it must compute half a year of credit.
     """
     try:
         query = completeness_query(page.space, page.view, datetime.now(UTC))
@@ -79,7 +77,7 @@ def _sentence(measure: Measure, completeness: Completeness) -> str:
 
 
 def estimate(measure: Measure, value: float) -> str:
-    """Return an estimate, rounded to a tenth, or to a cent for money."""
+    """Round to a tenth, or to a cent for money."""
     if measure is Measure.SHARE:
         return f"{100 * value:,.1f} %"
     return f"{value:,.{2 if measure in figures.MONEY else 1}f}"

@@ -1,6 +1,4 @@
-"""Time series of a period by channel and by hour, day, week or month, with unattributed events and the
-comparison period.
-"""
+"""Time series by channel and hour, day, week or month, with unattributed events and the comparison period."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class CourseChart:
     keys: tuple[str, ...] = ()
 
     def find_position(self, day: date) -> float | None:
-        """Return a day's position in the chart; None unless buckets are days."""
+        """Return None unless buckets are days."""
         if self.group is not Group.DAY or str(day) not in self.keys:
             return None
         return round(WIDTH * self.keys.index(str(day)) / len(self.keys), 1)
@@ -81,7 +79,6 @@ class Course:
         return [by_step, by_channel, before]
 
     def sparkline(self, measure: Measure, by_step: ReportResult) -> str:
-        """Return the points of a measure's line."""
         values = _by_key(by_step, FigureColumn(measure))
         empty = None if measure in _UNKNOWN_OF_NOTHING else 0.0
         return sparkline([empty if (value := values.get(key)) is None else float(value) for key in self.keys])
@@ -95,7 +92,7 @@ class Course:
         return sparkline([None if line is None else float(line) for line in parts])
 
     def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
-        """Return the chart for the reports of `queries`."""
+        """Expect the reports of `queries`."""
         by_step, by_channel = reports[:2]
         wholes = _by_key(by_step, self._basis.whole_column)
         bands = _bands(by_channel, self._basis.column)
@@ -125,7 +122,7 @@ class Course:
         return CourseChart(chart, tuple(bands), steps, self.group, tuple(self.keys))
 
     def _before(self, report: ReportResult) -> dict[str, Figure]:
-        """Return comparison values by the current buckets' keys, aligned from the start."""
+        """Return comparison values by current buckets' keys, aligned from the start."""
         values = _by_key(report, self._basis.whole_column)
         keys = self._bucket_keys(report.span)
         return {key: values.get(previous_key, 0) for key, previous_key in zip(self.keys, keys, strict=False)}
@@ -185,7 +182,7 @@ def _by_key(report: ReportResult, column: FigureColumn) -> dict[str, Figure]:
 
 
 def _bands(report: ReportResult, column: FigureColumn) -> dict[str, Mapping[str, Figure]]:
-    """Return each channel's values by bucket, in channel order."""
+    """Return values by channel, in order, and bucket."""
     bands: dict[str, dict[str, Figure]] = {}
     for row in report.rows:
         step, channel = row.keys

@@ -1,4 +1,4 @@
-"""A report as a CSV file, with the API's parameters and bytes."""
+"""Reports as CSV, with the API's parameters and bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from headwater.reports.questions.report import answer_report, read_report_query,
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the report of `GET /reports` as CSV."""
     page = await open_page(request)
     query = read_report_query(page.query, page.space, datetime.now(UTC))
     report = await page.load(partial(query_report, space_id=page.space.id, query=query))

@@ -1,6 +1,4 @@
-"""The events behind a figure, with the counted part and the credited touchpoints. The totals above the list
-equal the figure.
-"""
+"""Events behind a figure, the counted part and credited touchpoints. The totals above equal the figure."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class ListChoices:
 
     @classmethod
     def read(cls, query: Query) -> ListChoices:
-        """Return the choices; `read_credits_query` validates them."""
+        """Leave validation to `read_credits_query`."""
         names = ("credit", *_AMOUNTS, "acquired")
         values = {name: str(query.single(name) or "") for name in names}
         return cls(**values, acquired_by=tuple(query.several("acquired_by")))
@@ -90,14 +88,14 @@ class EventList:
 
 class EventLister:
     def __init__(self, page: ReportPage, choices: ListChoices, **paging: str) -> None:
-        """`paging` has the API's page parameters."""
+        """Take the API's page parameters as `paging`."""
         self._page, self._choices = page, choices
         query = page.view.input(compare="", **choices.pairs, **paging)
         key = services(page.request).signing_key
         self._query, self._cursors = query, credit_cursors(query, key, page.space.id)
 
     async def read(self, connection: AsyncConnection) -> EventList:
-        """Return a page of the list. Raise Invalid and ReportTooLarge."""
+        """Load the content. Raise Invalid and ReportTooLarge."""
         space = self._page.space
         query = read_credits_query(self._query, space, self._cursors, datetime.now(UTC))
         page = await query_credits(connection, space.id, query)
@@ -151,7 +149,7 @@ def _default_filter(events: EventList | None) -> CreditFilter:
 
 
 def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
-    """Return the amount filters and the cohort filter of customers."""
+    """Return amount filters and customers' cohort filter."""
 
     def without(*names: str) -> str:
         remaining = {name: value for name, value in pairs.items() if name not in names}
@@ -175,7 +173,7 @@ def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> 
 
 
 async def send_events_csv(request: Request) -> Response:
-    """Send the list's first events as CSV, like `GET /reports/credits`."""
+    """Send the first events, like `GET /reports/credits`."""
     page = await open_page(request)
     lister = EventLister(page, ListChoices.read(page.query), per_page=str(MOST_ROWS))
     events = await page.load(lister.read)

@@ -1,4 +1,4 @@
-"""Formatted figures, each with its exact value from the API in the page. Pure."""
+"""Formatted figures with their exact values from the API. Pure."""
 
 from __future__ import annotations
 
@@ -38,19 +38,18 @@ class Change:
 
 
 def figure(measure: Measure, value: Figure) -> Markup:
-    """Return a formatted figure in an element with its exact value."""
     if value is None:
         return Markup("<span>{}</span>").format(NONE)
     return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value))
 
 
 def digits(value: Figure) -> str:
-    """Return a figure's digits: all for money, four decimals for parts of events."""
+    """Return all digits for money, four decimals for parts of events."""
     return f"{value.normalize():f}" if isinstance(value, Decimal) else format_figure(number(value))
 
 
 def written(measure: Measure, value: Figure) -> str:
-    """Return a formatted figure: money to the cent, parts of events to two decimals."""
+    """Format money to the cent, parts of events to two decimals."""
     if value is None:
         return NONE
     if measure is Measure.SHARE:
@@ -62,7 +61,6 @@ def written(measure: Measure, value: Figure) -> str:
 
 
 def short(value: float) -> str:
-    """Return a round scale value: `2.5k`, `1M`."""
     for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"
@@ -70,7 +68,7 @@ def short(value: float) -> str:
 
 
 def percent(numerator: Fraction | Decimal | int) -> str:
-    """Return a fraction in per cent, with one decimal."""
+    """Return one decimal."""
     return f"{_rounded(Fraction(numerator) * 100, 1):,f} %"
 
 
@@ -91,7 +89,7 @@ def written_change(measured: MeasureChange | None) -> Change | None:
 
 
 def change_between(current: Fraction | None, previous: Fraction | None) -> Change | None:
-    """Return the change of a share; None if either whole is zero."""
+    """Return None if either whole is zero."""
     if current is None or previous is None:
         return None
     ratio = rounded((current - previous) / abs(previous)) if previous else None
@@ -99,12 +97,12 @@ def change_between(current: Fraction | None, previous: Fraction | None) -> Chang
 
 
 def share(numerator: Figure, denominator: Figure) -> Fraction | None:
-    """Return a part of a whole; None if the whole is zero."""
+    """Return None if the whole is zero."""
     return Fraction(numerator) / Fraction(denominator) if numerator is not None and denominator else None
 
 
 def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
-    """Return the whole minus its parts, exactly."""
+    """Subtract exactly."""
     remainder = Fraction(total or 0) - sum((Fraction(figure or 0) for figure in parts), Fraction())
     return rounded(remainder) if isinstance(total, Decimal) else remainder
 
@@ -114,7 +112,7 @@ def day(moment: datetime) -> str:
 
 
 def dates(span: DateTimeSpan) -> str:
-    """Return a period's dates, with common parts once: `3-9 May 2026`."""
+    """Return common parts once: `3-9 May 2026`."""
     first, last = span.start.date(), span.end.date()
     if first == last:
         return day(span.start)

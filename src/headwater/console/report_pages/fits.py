@@ -1,4 +1,4 @@
-"""Trained models: train, list, show weights with intervals, and select the current model of an event name."""
+"""Train models, show weights with intervals, and select an event name's current model."""
 
 from __future__ import annotations
 
@@ -43,12 +43,11 @@ CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 @ROUTES.page()
 async def show_fits(visit: PageVisit) -> Response:
-    """Show all trained models, and the form for another."""
     return await _page(visit, _form_defaults(visit.space), {})
 
 
 async def post_fit(request: Request) -> Response:
-    """Train a model in a long transaction of its own, and show it."""
+    """Train in a long transaction of its own."""
     form = await read_sent_form(request, _FORM)
     async with open_visit(request, _FORM, form) as visit:
         database = visit.services.database
@@ -94,21 +93,20 @@ async def send_weights(visit: PageVisit) -> Response:
 
 @ROUTES.action("/{fit_id}/choose", _FORM)
 async def post_choice(visit: PageVisit) -> Response:
-    """Make a trained model current for its event name."""
     fit_id = visit.id("fit_id")
     await choose_fit(visit.connection, visit.space.id, fit_id)
     return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
 
 
 async def _load(visit: PageVisit) -> tuple[Fit, Sequence[FittedWeight]]:
-    """Return the trained model in the path and its weights. Raise NotFound."""
+    """Raise NotFound if missing."""
     fit_id = visit.id("fit_id")
     fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
     return fit, await fetch_weights(visit.connection, visit.space.id, fit_id)
 
 
 def _read_form(form: PostedForm, space: Space) -> NamedRequest:
-    """Return the requested trained model, validated like the API's. Raise Invalid."""
+    """Validate like the API. Raise Invalid."""
     values: dict[str, Any] = {name: form.text(name) for name in FIELDS}
     return read_fit_request(values, space)
 
@@ -147,7 +145,7 @@ def _form_defaults(space: Space) -> dict[str, str]:
 
 
 def _title(space: Space, fit: Fit) -> tuple[str, str]:
-    """Return the label of a trained model's events, and its days in the Space's time zone."""
+    """Return the events' label, and the days in the Space's time zone."""
     last = (fit.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
     days = f"{fit.start_at.astimezone(space.zone).date()} to {last}"
     return conversion_title(space, fit.event_name), days

@@ -1,5 +1,5 @@
-"""The stored spend ledger: rows, counted amounts and totals in each currency and the reports' currency. Rows
-of chosen days can be deleted after typing their number.
+"""Stored spend: rows, counted amounts and totals in each currency and the reports' currency. Rows of chosen
+days can be deleted after typing their number.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class LedgerSums:
         return _amount(part_of_row) if part_of_row is not None else Decimal(0)
 
     def is_left_over(self, row: StoredSpend) -> bool:
-        """Return whether the row is a remainder that more detailed rows don't cover."""
+        """Return whether more detailed rows don't cover it."""
         part_of_row = self.pieces.get(row.place)
         return part_of_row is None or part_of_row.is_remainder
 
@@ -126,7 +126,7 @@ def _amount(spend_part: SpendPart) -> Decimal:
 async def read_ledger_choice(
     connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, is_whole: bool = True
 ) -> SpendChoice:
-    """Return the rows selected by the query, by default the last 30 days. Raise Invalid."""
+    """Select by default the last 30 days. Raise Invalid."""
     has_filter = any(query.single(name) for name in ("start_date", "end_date"))
     choice = read_choice(query, days_required=not is_whole)
     query.finish()
@@ -211,9 +211,7 @@ async def _load(
 async def _add_up(
     connection: AsyncConnection, inside: SpaceVisitor, choice: SpendChoice, deletion: SpendDeletion
 ) -> LedgerSums:
-    """Return the sums of the selected rows. All rows of a day determine which amounts are broken down, even
-    unselected ones.
-    """
+    """Sum the selected rows. All rows of a day determine the breakdown, even unselected ones."""
     if deletion.first_day is None or deletion.last_day is None:
         return LedgerSums({}, {}, Decimal(0))
     space = inside.space
@@ -246,7 +244,7 @@ def _decoded(lines: Sequence[str]) -> list[StoredSpend]:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the selected rows unchanged in a CSV file, latest days first."""
+    """Send the selected rows unchanged, latest days first."""
     visitor = await require_visitor(request)
     table = CsvTable(_COLUMNS)
     async with services(request).database.transaction(CONNECTION_SECONDS) as connection:
@@ -271,7 +269,6 @@ def _cell(value: object) -> str | None:
 
 
 async def post_delete(request: Request) -> Response:
-    """Delete the page's rows after their number was typed."""
     visitor = await require_visitor(request)
     form = await read_form(request, visitor.form_key, FORM)
     try:

@@ -1,4 +1,4 @@
-"""Comparison of attribution models: credit for the same conversions, and the largest disagreements."""
+"""Compare models: credit for the same conversions, and the largest disagreements."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ModelChoices:
 
     @classmethod
     def read(cls, query: Query) -> ModelChoices:
-        """Read the choices. Raise Invalid with every error."""
+        """Raise Invalid with every error."""
         models = _MODELS.read(query)
         if len(models) < FEWEST and _MODELS.name not in query.errors:
             query.refuse(_MODELS.name, f"must be at least {FEWEST}, to be compared.")
@@ -111,7 +111,6 @@ class ComparedRow:
 
     @property
     def disagreement(self) -> Fraction:
-        """The distance between the highest and lowest credit."""
         return max(self.amounts) - min(self.amounts)
 
     @property
@@ -128,16 +127,16 @@ class ModelComparison:
     left_out: int
 
     def column(self, measure: Measure, model: str | None) -> FigureColumn:
-        """Return a measure's column under a model; None for a measure that all models share."""
+        """Return None for a measure that all models share."""
         return FigureColumn(measure, model)
 
     def exact(self, amount: Fraction) -> Figure:
-        """Return an amount with the report's precision."""
+        """Keep the report's precision."""
         return rounded(amount) if self.basis.credited in figures.MONEY else amount
 
     @property
     def widest(self) -> Fraction:
-        """The largest difference, the scale of the bars."""
+        """Return the scale of the bars."""
         return max(
             (abs(difference) for row in self.rows for difference in row.differences), default=Fraction()
         )
@@ -232,7 +231,7 @@ async def render_models(page: ReportPage) -> Response:
 def model_choices_report(
     space: Space, view: ReportView, parameters: Query, basis: Basis, current_time: datetime
 ) -> ReportQuery:
-    """Return this page's report query. Raise Invalid."""
+    """Raise Invalid for bad input."""
     return _report(space, view, ModelChoices.read(parameters), basis, current_time)
 
 

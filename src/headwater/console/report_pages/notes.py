@@ -1,4 +1,4 @@
-"""The notes page: list, add, change and delete."""
+"""List, add, change and delete notes."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _is_day(text: str) -> bool:
 
 
 def _read_page(request: Request) -> int:
-    """Return the page number of the list; the first for an impossible one."""
+    """Return the first page for an impossible number."""
     text = request.query_params.get("page", "1")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 1
     return min(max(number, 1), LAST_PAGE)

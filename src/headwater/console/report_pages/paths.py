@@ -1,4 +1,4 @@
-"""The paths page: paths to conversion, their touchpoints and days, and first and last sources."""
+"""Paths to conversion, their touchpoints and days, and first and last sources."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class PathsReader:
         self._space, self._view, self._group = space, view, group
 
     async def load(self, connection: AsyncConnection) -> PathsContent:
-        """Return the page's content. Raise Invalid and ReportTooLarge."""
+        """Load the content. Raise Invalid and ReportTooLarge."""
         report = await query_paths(connection, self._space.id, self._query())
         pairs = {pair: figures.events for pair, figures in report.first_and_last.items()}
         coloured = _colours(pairs)
@@ -158,7 +158,7 @@ class PathsReader:
 def paths_csv_report(
     space: Space, view: ReportView, parameters: Query, current_time: datetime
 ) -> ReportQuery:
-    """Return the query of this page's CSV file. Raise Invalid."""
+    """Raise Invalid for bad input."""
     group = Group(_STEPS.read(parameters) or Group.SOURCE)
     parameters.finish()
     view = view.changed(date_basis=str(DateBasis.CONVERSION))

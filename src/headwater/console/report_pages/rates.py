@@ -1,4 +1,4 @@
-"""The Space's exchange rates: list, and add for one or several days."""
+"""List exchange rates, and add for one or several days."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", SentForm("rates", Permission.WRITE_DATA), _refuse)
 async def post_rates(visit: PageVisit) -> FlashMessage:
-    """Store one rate for several days."""
     await put_rates(visit.connection, visit.space.id, read_rate_form(visit.form))
     return FlashMessage.RATES_STORED
 
 
 def read_rate_form(form: PostedForm) -> list[Rate]:
-    """Return a rate for each day of the form. Raise Invalid by form field."""
+    """Return a rate for each day. Raise Invalid by form field."""
     first, errors = _read(form, "first_day")
     if not form.text("last_day").strip():
         if first is None:

@@ -1,4 +1,4 @@
-"""Common parts of report pages: visitor, choices, connection and template values."""
+"""Visitor, choices, connection and template values of report pages."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ REFUSED = (Invalid, ReportRefused)
 
 @dataclass(frozen=True)
 class ReportPage:
-    """A requested report page."""
-
     request: Request
     space: Space
     views: list[SavedView]
@@ -53,14 +51,14 @@ class ReportPage:
         return f"{HOME}/spaces/{self.space.id}"
 
     async def load(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Return the result of `work` on a connection for reports."""
+        """Run `work` on a connection for reports."""
         database = services(self.request).database
         async with database.transaction(CONNECTION_SECONDS) as connection:
             return await work(connection)
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused
-        form on the page.
+        form.
         """
         refused = 422 if values.get("errors") else 200
         return render(
@@ -81,7 +79,7 @@ class ReportPage:
 
 
 async def open_page(request: Request) -> ReportPage:
-    """Return the requested page, for a visitor who may see it."""
+    """Check that the visitor may see the page."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)

@@ -1,4 +1,4 @@
-"""A Space's first page: results by source. All figures share one moment and equal the API's."""
+"""Results by source, a Space's first page. All figures share one moment and equal the API's."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class RevenueContent:
 
     @property
     def of_some_touches(self) -> bool:
-        """Return whether only some touchpoints, and so only their events, count."""
         return self.report.unattributed is None
 
     @property
@@ -73,7 +72,7 @@ class RevenueContent:
 
     @property
     def other_days(self) -> tuple[date, date] | None:
-        """The nearest 30 days with events, if the period is before or after all of them."""
+        """Return the nearest 30 days with events, if the period is before or after all of them."""
         report = self.report
         if report.last_event is not None and report.last_event < report.span.start:
             last = report.last_event.date()
@@ -85,13 +84,11 @@ class RevenueContent:
 
     @property
     def compares(self) -> bool:
-        """Return whether there were events before the end of the comparison period."""
+        """Return whether events precede the comparison period's end."""
         return self.report.is_comparable
 
     def credited(self, measure: Measure) -> Figure:
-        """Return the credited part of a table's measure: complete events minus unattributed ones. None
-        for contacts, which can't be subtracted.
-        """
+        """Return complete events minus unattributed ones. None for contacts, which can't be subtracted."""
         row, nobody = self.report.total, self.report.unattributed
         column = FigureColumn(measure)
         if nobody is None or measure in CREDITED or measure is Measure.SHARE:
@@ -114,7 +111,7 @@ class RevenueContent:
 
 
 def get_total_row(report: ReportResult) -> ReportRow:
-    """Return the page's total row. With touchpoint filters it covers only the credited events."""
+    """Count only credited events with touchpoint filters."""
     return report.total if report.overall is None or report.unattributed is None else report.overall
 
 
@@ -128,7 +125,7 @@ class RevenueReports:
         self._now = datetime.now(UTC)
 
     async def load(self, connection: AsyncConnection) -> RevenueContent:
-        """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
+        """Load one snapshot. Raise Invalid and ReportTooLarge."""
         by_channel = self._query(LEVELS[0])
         course = Course(self.basis, by_channel, self._space)
         places = self._breakdown.wanted()

@@ -1,4 +1,4 @@
-"""Saved views: a page and its choices under a name, never the figures."""
+"""Saved pages with their choices, never the figures."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ async def list_member_views(connection: AsyncConnection, space_id: int, user_id:
 async def save_view(
     connection: AsyncConnection, space_id: int, user_id: int, view: Mapping[str, str]
 ) -> None:
-    """Save a view from `read_view`, replacing one of the same name. Raise Invalid."""
+    """Replace a view of the same name. Raise Invalid."""
     values = {"space_id": space_id, "user_id": user_id, "most": MOST, **view}
     if await fetch_optional(connection, queries["save"], values) is None:
         raise Invalid.of("name", f"cannot be saved: there are {MOST} views, remove one first.")
 
 
 def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
-    """Return a valid name and address to save. Raise Invalid."""
+    """Raise Invalid for bad input."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
@@ -78,7 +78,7 @@ def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[s
 
 
 def is_address_query(text: str) -> bool:
-    """Return whether a text can be the query string of our address."""
+    """Return whether it can be our address's query string."""
     return len(text) <= LONGEST_QUERY and text.isascii() and text.isprintable()
 
 
@@ -87,7 +87,7 @@ ROUTES = SpacePages("/views", back="")
 
 @ROUTES.action("/save", SentForm("save view", Permission.READ))
 async def post_save(visit: PageVisit) -> Response:
-    """Save the form's page as a view, replacing one of the same name."""
+    """Replace a view of the same name."""
     form = visit.form
     view = read_view(form.text("name"), form.text("page"), form.text("query"), PAGES)
     await save_view(visit.connection, visit.space.id, visit.user_id, view)

@@ -1,5 +1,5 @@
 -- name: list
--- Return a member's saved views in a Space, by name.
+-- By name.
 SELECT id, name, page, query
 FROM saved_views
 WHERE space_id = %(space_id)s AND user_id = %(user_id)s
@@ -7,7 +7,7 @@ ORDER BY lower(name), id
 LIMIT %(most)s;
 
 -- name: save
--- Save a view, replacing the member's own of that name; return no row at the limit.
+-- Replace the member's own of that name; return no row at the limit.
 INSERT INTO saved_views (space_id, user_id, name, page, query)
 SELECT %(space_id)s, %(user_id)s, %(name)s, %(page)s, %(query)s
 WHERE (SELECT count(*) FROM saved_views

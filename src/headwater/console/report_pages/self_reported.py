@@ -1,6 +1,4 @@
-"""Self-reported sources: answers about how people heard of the business, next to their clicks, and the
-phrases that map answers to sources.
-"""
+"""Self-reported sources next to clicks, and the phrases that map answers to sources."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def _measures(basis: Basis) -> tuple[Measure, ...]:
 
 
 async def _load(connection: AsyncConnection, space: Space, view: ReportView) -> SelfReportedContent:
-    """Return the page's content in one snapshot. Raise Invalid and ReportTooLarge."""
+    """Load one snapshot. Raise Invalid and ReportTooLarge."""
     basis, current_time = choose_basis(view), datetime.now(UTC)
     by_answer, by_source = await query_reports(
         connection,
@@ -151,7 +149,6 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/add", _FORM, _refuse)
 async def post_add(visit: PageVisit) -> FlashMessage:
-    """Map a phrase in answers to a source."""
     phrase, source = visit.form.text("phrase").strip(), visit.form.text("source")
     errors: Errors = {}
     if not phrase:

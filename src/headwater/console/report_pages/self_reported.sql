@@ -1,5 +1,5 @@
 -- name: unread
--- Return the most frequent of the latest unmatched answers, ignoring case.
+-- Most frequent among the latest, ignoring case.
 SELECT min(latest.answer), count(*)
 FROM (SELECT trim(e.heard_about_us) AS answer, e.self_reported_source
       FROM events e

@@ -1,6 +1,4 @@
-"""Share links: create, list and revoke links to a report page with its choices. Only hashes of the tokens are
-stored.
-"""
+"""Links to report pages with their choices. Only hashes of the tokens are stored."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ class SharedPage:
 
 
 async def find_shared(connection: AsyncConnection, token: str) -> SharedPage:
-    """Return a link's page. Raise NotFound for an unknown, revoked or expired link."""
+    """Raise NotFound for an unknown, revoked or expired link."""
     cursor = connection.cursor(row_factory=class_row(SharedPage))
     values = {"token_hash": hash_secret(token)}
     shared = await fetch_optional(cursor, queries["find"], values)
@@ -92,7 +90,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 @ROUTES.action("/create", _CREATE, _refuse)
 async def post_create(visit: PageVisit) -> Response:
-    """Create a link and show it once."""
+    """Show the new link once."""
     token = await _create(visit)
     await visit.spend()
     return await _page(visit, {}, secret=f"{visit.services.base_url}{SHARED}/{token}")

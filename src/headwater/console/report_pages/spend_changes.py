@@ -1,6 +1,4 @@
-"""Changes of Campaigns: the report at an earlier time and now, and every cause with its largest ledger rows
-and events.
-"""
+"""Campaigns at an earlier time and now, with every cause and its largest ledger rows and events."""
 
 from __future__ import annotations
 
@@ -63,18 +61,18 @@ class SpendChangesPage:
         return [column for column in self.columns if column.figure in names]
 
     def written(self, column: CostColumn, row_figures: Figures) -> str:
-        """Return a formatted figure with its exact value."""
+        """Format a figure with its exact value."""
         return figures.figure(column.written_as, row_figures[column.figure])
 
     def moved(self, column: CostColumn, change: FigureChange) -> Figure:
         return change.difference[column.figure]
 
     def part(self, column: CostColumn, parts: Figures | None) -> Figure:
-        """Return a cause's part in a figure's change; None for a ratio."""
+        """Return None for a ratio."""
         return (parts or {}).get(column.figure)
 
     def ratio(self, column: CostColumn) -> str:
-        """Return a ratio's numerator and denominator in words; empty for a sum."""
+        """Return the numerator and denominator in words; empty for a sum."""
         titles = {column.figure: column.title.lower() for column in self.columns}
         if column.figure not in RATIOS:
             return ""
@@ -86,7 +84,6 @@ class SpendChangesPage:
 
 
 def place_title(changed: ChangedSpend) -> str:
-    """Return a ledger row's platform and lowest id."""
     row = changed.row
     name = title(Group.SOURCE, GroupKey(row.source, row.source)) if row.source else row.platform
     return f"{name} {row.path[-1]}" if row.path and row.path[-1] else name
@@ -97,14 +94,14 @@ def format_change_amount(changed: ChangedSpend) -> str:
 
 
 def _query(page: ReportPage, group: Group, since: Since, **more: str) -> ChangeQuery:
-    """Return the change query for the page's report. Raise Invalid."""
+    """Raise Invalid for bad input."""
     parameters = {"query_mode": "", "compare": "", "group_by": str(group), **more}
     report = read_spend_query(page.view.input(**parameters), page.space, datetime.now(UTC))
     return ChangeQuery(report, since.start)
 
 
 def _read(page: ReportPage) -> tuple[Group, Since]:
-    """Return the rows' group and the start of the change period. Raise Invalid."""
+    """Raise Invalid for bad input."""
     group = Group(_GROUP.read(page.query) or Group.PLATFORM)
     return group, read_since(page)
 
@@ -142,7 +139,7 @@ async def show_spend_changes(request: Request) -> Response:
 
 
 async def send_csv(request: Request) -> Response:
-    """Send the report of `GET /reports/spend/changes` as CSV."""
+    """Send `GET /reports/spend/changes` as CSV."""
     page = await open_page(request)
     query = _query(page, *_read(page), limit="1000")
     report = await page.load(partial(query_spend_changes, space_id=page.space.id, query=query))

@@ -1,6 +1,6 @@
 """A report page's choices as query parameters, so back, bookmarks and shared links lead to the same figures.
 
-The parameters are the API's, except `conversion`, which replaces event names.
+Parameters are the API's, except `conversion`, which replaces event names.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ReportView:
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Return the choices in a query, unvalidated. Values of the wrong type count as missing."""
+        """Leave choices unvalidated. Values of the wrong type count as missing."""
         dated = any(query.single(name) for name in ("start_date", "end_date"))
         values: dict[str, Any] = {
             field.name: str(query.single(field.name) or "") or field.default
@@ -68,7 +68,6 @@ class ReportView:
 
     @property
     def is_monetary(self) -> bool:
-        """Return whether the conversions are sales, measured in money."""
         return self.conversion == SALES
 
     @property
@@ -79,7 +78,7 @@ class ReportView:
 
     @property
     def parameters(self) -> dict[str, str | list[str]]:
-        """Selected choices in the form of API report parameters."""
+        """Return API report parameters."""
         values: dict[str, str | list[str]] = {
             "event_names": self.event_names,
             "period": self.period,
@@ -96,7 +95,7 @@ class ReportView:
         return {name: value for name, value in values.items() if value}
 
     def choose_fit_name(self, models: Sequence[str]) -> str:
-        """Return the trained model's name if any of the models needs one."""
+        """Return the name if any of the models is trained."""
         return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
 
     def report(
@@ -107,15 +106,13 @@ class ReportView:
         group_by: tuple[Group, ...] = (),
         **changes: Any,
     ) -> ReportQuery:
-        """Return a report of these choices; `changes` override the view's parameters. Raise Invalid with
-        every error.
-        """
+        """Build a report; `changes` override the view's parameters. Raise Invalid with every error."""
         groups = [*group_by] or [NO_GROUPS]
         query = self.input(measures=[*measures], group_by=groups, **changes)
         return read_report_query(query, space, current_time)
 
     def input(self, **changes: Any) -> JsonInput:
-        """Return the choices as API input; `changes` override the view's parameters."""
+        """Override the view's parameters by `changes`."""
         values = {**self.parameters, **changes}
         query = JsonInput({name: value for name, value in values.items() if value})
         query.read("conversion", _CONVERSION, self.conversion)
@@ -125,7 +122,7 @@ class ReportView:
         return replace(self, **changes)
 
     def narrowed(self, *filters: str) -> Self:
-        """Return the view with filters, each replacing filters of its group."""
+        """Add filters, replacing those of their group."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
         other_filters = (text for text in self.only if not text.startswith(replaced))
         return self.changed(only=(*other_filters, *filters))
@@ -143,7 +140,7 @@ class ReportView:
         return pairs
 
     def link(self, path: str, **more: str | Sequence[str]) -> str:
-        """Return a page's link with this view, followed by the page's own parameters."""
+        """Append the page's own parameters."""
         if not self.leads:
             return ""
         pairs = self.pairs
@@ -166,8 +163,8 @@ class ReportView:
         made_of: Mapping[str, str | tuple[str, ...]],
         only: tuple[str, ...] | None = None,
     ) -> str:
-        """Return the link to the events behind a figure: the list at `path` for a kind of credit, narrowed by
-        the figure's parameters.
+        """Link to the events behind a figure: the list at `path` for a kind of credit, narrowed by the
+        figure's parameters.
         """
         conditions = self.only if only is None else only
         more = dict(made_of)
@@ -184,5 +181,5 @@ class SharedView(ReportView):
 
 
 def _moment(text: str, clock: str) -> str:
-    """Return a date with a time of day; forms send only dates."""
+    """Add a time of day; forms send only dates."""
     return f"{text} {clock}" if len(text) == len("2026-01-01") else text

@@ -1,4 +1,4 @@
-"""The content of a scheduled report, the same as on its page and in its CSV file."""
+"""Content equal to the page and its CSV file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SentQuery:
 
 
 def build_sent_query(space: Space, scheduled: ScheduledReport, current_time: datetime) -> SentQuery:
-    """Return a scheduled report's query. Raise Invalid."""
+    """Raise Invalid for bad input."""
     parameters = Query(scheduled.query.encode())
     view = ReportView.read(parameters)
     basis, titles = choose_basis(view), title_columns(space, view)
@@ -57,7 +57,7 @@ def build_sent_query(space: Space, scheduled: ScheduledReport, current_time: dat
 async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, current_time: datetime
 ) -> Notice:
-    """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
+    """Needs a new transaction. Raise Invalid and ReportTooLarge."""
     sent_query = build_sent_query(space, scheduled, current_time)
     report = await query_report(connection, space.id, sent_query.query)
     dates = figures.dates(report.span)

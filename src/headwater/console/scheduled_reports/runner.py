@@ -1,4 +1,4 @@
-"""Build each scheduled report once and write it to the outbox in the same transaction."""
+"""Build scheduled reports once and write them to the outbox in the same transaction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReportRunner:
         self._database = database
 
     async def run(self, space_id: int, current_time: datetime) -> int:
-        """Build a Space's due reports and return their number."""
+        """Return the number of due reports built."""
         number = 0
         while await self._run_next(space_id, current_time):
             number += 1
@@ -106,5 +106,4 @@ async def _announce(
 
 
 def report_duty(database: Database) -> WatcherDuty:
-    """Return the background task for scheduled reports."""
     return WatcherDuty("reports", due_spaces.find, ReportRunner(database).run)

@@ -1,4 +1,4 @@
-"""Report times: an hour in the Space's time zone, daily, weekly or monthly. Pure.
+"""Times in the Space's time zone, daily, weekly or monthly. Pure.
 
 A time skipped by the clock moves to the end of the gap; of a repeated time the first counts.
 """

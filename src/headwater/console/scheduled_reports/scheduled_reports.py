@@ -1,5 +1,3 @@
-"""Storage of scheduled reports."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -77,7 +75,7 @@ async def list_reports(connection: AsyncConnection, space_id: int) -> list[Sched
 async def schedule_report(
     connection: AsyncConnection, space: Space, new: NewReport, current_time: datetime
 ) -> int:
-    """Schedule a report and return its id. Raise Invalid."""
+    """Return the report's id. Raise Invalid."""
     view = read_view(new.name, new.page, new.query, SHAREABLE)
     only = ReportView.read(Query(view["query"].encode())).only
     if any(text.startswith(_OF_PEOPLE) for text in only):
@@ -105,7 +103,7 @@ async def schedule_report(
 
 
 async def remove_report(connection: AsyncConnection, space_id: int, report_id: int) -> None:
-    """Remove a scheduled report. Raise NotFound."""
+    """Raise NotFound if missing."""
     values = {"space_id": space_id, "id": report_id}
     if await fetch_optional(connection, queries["remove"], values) is None:
         raise NotFound("Report")

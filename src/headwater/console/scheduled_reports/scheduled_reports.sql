@@ -7,7 +7,7 @@ ORDER BY lower(r.name), r.id
 LIMIT %(most)s;
 
 -- name: create
--- Create a scheduled report; return no row at the limit.
+-- Return no row at the limit.
 INSERT INTO scheduled_reports (space_id, name, page, query, cadence, day, hour, with_csv,
                                channel_ids, made_by, next_at)
 SELECT %(space_id)s, %(name)s, %(page)s, %(query)s, %(cadence)s, %(day)s, %(hour)s, %(with_csv)s,
@@ -19,14 +19,14 @@ RETURNING id;
 DELETE FROM scheduled_reports r WHERE r.space_id = %(space_id)s AND r.id = %(id)s RETURNING r.id;
 
 -- name: due
--- Return Spaces with due reports, across all Spaces.
+-- Across all Spaces.
 SELECT DISTINCT r.space_id FROM (
     SELECT d.space_id FROM scheduled_reports d
     WHERE d.next_at <= %(now)s AND coalesce(d.leased_until < %(now)s, true)
     ORDER BY d.next_at LIMIT %(most)s) r;
 
 -- name: claim
--- Claim a due report, so no other process builds it.
+-- So no other process builds it.
 UPDATE scheduled_reports r
 SET lease = %(lease)s, leased_until = %(now)s + interval '2 minutes', attempts = r.attempts + 1
 WHERE r.space_id = %(space_id)s AND r.id = (
@@ -39,7 +39,7 @@ RETURNING r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r
           r.made_by, r.next_at, r.last_at, r.error, r.attempts;
 
 -- name: finish
--- Record the outcome. Only the claiming process may.
+-- Only the claiming process may.
 UPDATE scheduled_reports r
 SET next_at = %(next_at)s, last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
     lease = NULL, leased_until = NULL

@@ -1,4 +1,4 @@
-"""The data quality page: problems of a period, each with its remedy."""
+"""Problems of a period, with remedies."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def _read_view(request: Request) -> ReportView:
 
 
 def _period(view: ReportView, space: Space) -> TimeRange:
-    """Return a view's period. The default ends now, because today's arrivals show whether a fix has worked.
-    Raise Invalid.
-    """
+    """End now by default, because today's arrivals show whether a fix has worked. Raise Invalid."""
     current_time = datetime.now(UTC)
     query = view.report(space, current_time, (Measure.EVENTS,))
     period = between(query.start, query.end, space.zone)
@@ -117,7 +115,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 def _returning(change: Change) -> Act:
-    """Wrap a change so that it redirects to the page's period."""
+    """Redirect to the page's period."""
 
     async def act(visit: PageVisit) -> Response:
         message = await change(visit)

@@ -1,4 +1,4 @@
-"""The console pages that solve a problem, and their texts. The command line has equivalent commands."""
+"""Pages that solve a problem, and their texts. The command line has equivalent commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PLACES = {
 
 
 def get_advice(problem: Alert | Finding) -> str:
-    """Return advice with pages; the problem's own advice if no page helps."""
+    """Return advice with pages; the problem's own if no page helps."""
     if isinstance(problem, Alert):
         return TEXTS[problem.kind].advice
     return _ADVICE.get(problem.kind, problem.remedy)

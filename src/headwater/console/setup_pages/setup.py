@@ -1,4 +1,4 @@
-"""The setup page: connected and missing parts, snippets, and recent events."""
+"""Connected and missing parts, snippets, and recent events."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SpaceStatus:
 
 
 def counted(number: int) -> str:
-    """Return a count in words, limited to COUNTED."""
+    """Return words, limited to COUNTED."""
     return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
 
 

@@ -1,5 +1,5 @@
 -- name: days
--- Count events by day in the Space's time zone, up to a limit so that the busiest Space's page stays fast.
+-- In the Space's time zone, up to a limit so that the busiest Space's page stays fast.
 SELECT day::date AS day,
        (SELECT count(*) FROM (
             SELECT 1 FROM events e
@@ -17,7 +17,7 @@ SELECT id, event_name, event_time, amount, currency FROM events
 WHERE space_id = %(space_id)s ORDER BY event_time DESC, id DESC LIMIT 8;
 
 -- name: state
--- Count waiting and rejected rows, each up to %(most)s, and recent contact merges.
+-- Waiting and rejected rows, each up to %(most)s, and recent contact merges.
 SELECT waiting.rows AS waiting,
        coalesce(extract(epoch FROM now() - waiting.oldest), 0)::float8 AS lag_seconds,
        (SELECT count(*) FROM (

@@ -1,4 +1,4 @@
-"""The page of a site: snippets by shop system, recent refusals and settings."""
+"""Snippets by shop system, recent refusals and settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ REFUSED_DAYS = 7
 
 @ROUTES.page()
 async def show_site(visit: PageVisit) -> Response:
-    """Show a site with the snippet for the chosen shop system."""
     return await _page(visit)
 
 
@@ -51,7 +50,6 @@ async def post_change(visit: PageVisit) -> FlashMessage:
 
 @ROUTES.action("/end", SentForm("end site", Permission.CHANGE_SETTINGS), _refuse_end)
 async def post_end(visit: PageVisit) -> Response:
-    """End a site after its name was typed."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if visit.form.text(CONFIRM).split() != site.name.split():
         raise Invalid({CONFIRM: [f"This is not the site's name. Type “{site.name}” to end it."]})

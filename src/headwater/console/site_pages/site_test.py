@@ -1,4 +1,4 @@
-"""The test of a site: follow one visit from the page to the order, and report what is missing."""
+"""Follow one visit from the page to the order, and report what is missing."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
 
 
 async def post_start(request: Request) -> Response:
-    """Start a test: the server fetches the page, then the visitor opens it. No transaction is open during the
-    fetch.
-    """
+    """Fetch the page, which the visitor then opens. No transaction is open during the fetch."""
     form = await read_sent_form(request, _START)
     try:
         async with open_visit(request, _START, form) as visit:
@@ -87,7 +85,7 @@ ROUTES.add("/start", post_start, "POST")
 
 
 async def _fetch(visit: PageVisit) -> Site:
-    """Return the site in the path. Raise NotFound, also for an ended one."""
+    """Raise NotFound, also for an ended site."""
     site = await fetch_site(visit.connection, visit.space.id, visit.id("site_id"))
     if site.revoked_at is not None:
         raise NotFound("Page")
@@ -95,7 +93,7 @@ async def _fetch(visit: PageVisit) -> Site:
 
 
 async def _count_start(connection: AsyncConnection, space_id: int) -> None:
-    """Count a start. Raise Invalid over the limit."""
+    """Raise Invalid over the limit."""
     is_allowed = await take_attempt(connection, "site test", str(space_id), MOST_STARTS, START_SECONDS)
     if not is_allowed.admitted:
         wait = wait_text(is_allowed.retry_after)

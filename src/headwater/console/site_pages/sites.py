@@ -1,4 +1,4 @@
-"""The sites page: list and create."""
+"""List and create sites."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def post_create(visit: PageVisit) -> Response:
 
 
 def read_site(form: PostedForm) -> NewSite:
-    """Return the site in a form. Raise Invalid with every error."""
+    """Raise Invalid with every error."""
     errors: Errors = {}
     name = form.text("name").strip()
     if not name:
@@ -64,7 +64,6 @@ def read_site(form: PostedForm) -> NewSite:
 
 
 def site_errors(errors: Errors) -> Errors:
-    """Return errors of `sites/` as sentences under the form's fields."""
     plain = without_keys(errors)
     return {"origins" if name == "origin" else name: rules for name, rules in plain.items()}
 

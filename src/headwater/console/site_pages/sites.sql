@@ -1,5 +1,5 @@
 -- name: seen
--- Return the origins of the latest %(most)s page views, with their last view and the number in a day.
+-- Of the latest %(most)s page views, with their last view and the number in a day.
 SELECT lower(substring(h.url FROM '^[A-Za-z]+://[^/?#]+')) AS origin,
        max(h.occurred_at) AS seen_at,
        count(*) FILTER (WHERE h.occurred_at > now() - interval '1 day') AS views,

@@ -1,4 +1,4 @@
-"""Load conversions: the event, current data of the person, and the credited click."""
+"""Load events, current data of the person, and the credited click."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLICKS = queries["clicks"].format(credited=credited_rows(CREDIT, SQL("e.id = AN
 async def load_waiting(
     connection: AsyncConnection, space_id: int, destination_id: int, ids: Collection[int]
 ) -> list[PendingDelivery]:
-    """Return waiting deliveries among these ids, in two round trips."""
+    """Return those still waiting, in two round trips."""
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "destination_id": destination_id, "ids": list(ids)}
     waiting = await fetch_all(cursor, queries["waiting"], values)
@@ -107,10 +107,9 @@ def _make_person(row: dict[str, Any]) -> ConvertedPerson:
 
 
 def _left_out(*groups: Mapping[str, str]) -> tuple[str, ...]:
-    """Return values that can't be click ids or cookies."""
     return tuple(value for group in groups for name, value in group.items() if not can_be(name, value))
 
 
 def click_ids(url: str | None) -> dict[str, str]:
-    """Return unchanged click ids by lower-case parameter."""
+    """Return unchanged ids by lower-case parameter."""
     return read_parameters(url, CLICK_IDS, CLICK_IDS) if url else {}

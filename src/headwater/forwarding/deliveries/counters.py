@@ -1,4 +1,4 @@
-"""Counters of deliveries and calls, by platform."""
+"""Count deliveries and calls, by platform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ call_seconds = Histogram(
 
 
 def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
-    """Count deliveries by outcome, except postponed ones without an attempt."""
+    """Count outcomes, except postponed deliveries without an attempt."""
     outcomes = Tally(record.outcome or record.status for record in records)
     for outcome, number in outcomes.items():
         if outcome is not None:
@@ -28,5 +28,5 @@ def count_deliveries(platform: str, records: Sequence[DeliveryRecord]) -> None:
 
 
 def count_call(platform: str, status: int | None) -> None:
-    """Count a call by status class, `none` without a response."""
+    """Count by status class, `none` without a response."""
     calls.labels(platform, "none" if status is None else f"{status // 100}xx").inc()

@@ -68,7 +68,7 @@ class Cause:
 async def count_by_day(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int], start: datetime, zone: str
 ) -> list[DayCount]:
-    """Count deliveries since `start`, by day in a time zone."""
+    """Count since `start`, by day in a time zone."""
     values = {"space_id": space_id, "destination_ids": list(destination_ids), "start": start, "zone": zone}
     cursor = await connection.execute(queries["days"], values)
     return [DayCount(*row) for row in await cursor.fetchall()]
@@ -77,7 +77,7 @@ async def count_by_day(
 async def find_span(
     connection: AsyncConnection, space_id: int, destination_id: int, time: TimeRange
 ) -> tuple[int, int]:
-    """Return the id range of a period within the last MOST_DAYS."""
+    """Return a period's id range within the last MOST_DAYS."""
     values = {"space_id": space_id, "destination_id": destination_id, "start": time.start, "end": time.end}
     first, last = await fetch_one(connection, queries["span"], values)
     return (first, last) if first is not None else (0, 0)
@@ -91,14 +91,13 @@ async def forget_old_counts(connection: AsyncConnection, space_id: int, destinat
 async def count_waiting(
     connection: AsyncConnection, space_id: int, destination_ids: Sequence[int]
 ) -> Mapping[int, Waiting]:
-    """Return the counts of waiting deliveries, by destination."""
     values = {"space_id": space_id, "destination_ids": list(destination_ids), "most": MOST_COUNTED}
     cursor = await connection.execute(queries["waiting"], values)
     return {row[0]: Waiting(row[1], row[2]) for row in await cursor.fetchall()}
 
 
 async def count_causes(connection: AsyncConnection, space_id: int, destination_id: int) -> list[Cause]:
-    """Return why deliveries failed, most frequent cause first."""
+    """Return the most frequent first."""
     values = {"space_id": space_id, "destination_id": destination_id, "most": MOST_COUNTED, "causes": _CAUSES}
     cursor = connection.cursor(row_factory=class_row(Cause))
     causes = await fetch_all(cursor, queries["causes"], values)

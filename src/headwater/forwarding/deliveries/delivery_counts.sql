@@ -32,7 +32,7 @@ WHERE c.space_id = %(space_id)s AND c.destination_id = %(destination_id)s
   AND c.quarter < now() - make_interval(days => %(days)s);
 
 -- name: causes
--- Each cause counted up to %(most)s, with the latest error.
+-- Counted up to %(most)s, with the latest error.
 SELECT cause.status, cause.reason, counted.number, counted.latest,
        (SELECT d.error FROM deliveries d
         WHERE d.space_id = %(space_id)s AND d.id = counted.latest) AS error

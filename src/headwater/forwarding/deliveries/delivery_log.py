@@ -98,7 +98,7 @@ async def list_deliveries(
     per_page: int,
     position: Position | None,
 ) -> Page:
-    """Return a page of deliveries, newest first."""
+    """Return the newest first."""
     backward = position is not None and position.backward
     bound: dict[str, Any] = {"space_id": space_id, "limit": per_page + 1, **vars(delivery_filter)}
     bound |= {"after": position.key[0] if position and backward else 0}
@@ -114,7 +114,7 @@ async def list_deliveries(
 async def count_deliveries(
     connection: AsyncConnection, space_id: int, delivery_filter: DeliveryFilter, limit: int
 ) -> dict[str, int]:
-    """Count by status, at most the latest `most`."""
+    """Count at most the latest `limit`."""
     statement = queries["count"].format(only=delivery_filter.conditions())
     bound = {"space_id": space_id, "most": limit, **vars(delivery_filter)}
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -143,8 +143,8 @@ async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id
 async def replay(
     connection: AsyncConnection, space_id: int, destination_id: int, request: ReplayRequest
 ) -> ReplayResult:
-    """Requeue up to MOST_REPLAYED finished deliveries under the same ids. Eligibility is decided again.
-    Raises NotFound.
+    """Requeue up to MOST_REPLAYED finished deliveries, same ids. Eligibility is decided again. Raises
+    NotFound.
     """
     destination = await fetch_destination(connection, space_id, destination_id)
     age = registry.PLATFORMS[destination.platform].limits.age
@@ -166,8 +166,8 @@ async def replay(
 def wait_until_sent(
     connection: Connection[Any], space_id: int, timeout: float, wait: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Wait up to `timeout` seconds until nothing is due at active destinations. Return whether that is so.
-    Needs an autocommit connection.
+    """Wait up to `timeout` seconds. Return whether nothing is due at active destinations. Needs an autocommit
+    connection.
     """
     deadline = time.monotonic() + timeout
     while True:

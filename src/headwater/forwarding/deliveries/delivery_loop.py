@@ -1,4 +1,4 @@
-"""Send the deliveries of one destination, one call at a time, recorded before the next.
+"""Send a destination's deliveries, one call at a time, recorded before the next.
 
 After a crash, deliveries that the platform already accepted are sent again with the same id.
 """
@@ -87,7 +87,7 @@ class DeliveryLoop:
         self._services, self._lease, self._stopping = services, lease, stopping
 
     async def run(self) -> None:
-        """Send all due deliveries, and release the lease."""
+        """Send due deliveries, and release the lease."""
         renewing = asyncio.create_task(self._renew())
         try:
             await self._work()
@@ -121,7 +121,7 @@ class DeliveryLoop:
                 return
 
     def _open(self, leased: LeasedDestination) -> _Target | DestinationSuspension:
-        """Return the destination, or why it is suspended."""
+        """Return why it is suspended, if so."""
         key, platform = self._lease.key, self._services.platforms.get(leased.platform)
         if platform is None:
             return DestinationSuspension("This version of Headwater does not know the platform.")
@@ -158,7 +158,7 @@ class DeliveryLoop:
         return True
 
     async def _send(self, target: _Target, ids: Sequence[int]) -> CallOutcome:
-        """Make one call with the deliveries still waiting."""
+        """Make one call with deliveries still waiting."""
         current_time = self._services.clock()
         key, platform = self._lease.key, target.platform
         async with self._services.database.connection() as connection:
@@ -220,7 +220,7 @@ class DeliveryLoop:
 def _prepare(
     pending: Sequence[PendingDelivery], target: _Target, current_time: float
 ) -> tuple[list[_Part], list[DeliveryRecord]]:
-    """Return the parts of a call, and deliveries not to send."""
+    """Return a call's parts, and deliveries not to send."""
     parts: list[_Part] = []
     settled: list[DeliveryRecord] = []
     for delivery in pending:
@@ -296,7 +296,6 @@ def _call_record(
 
 
 def _make_mask(target: _Target, parts: Sequence[_Part], call: PlatformCall) -> Mask:
-    """Mask all values that the platform may quote."""
     values = {*target.destination.secrets.values(), call.token or ""}
     for content_part in parts:
         values.update(personal_values(content_part.conversion, content_part.content, content_part.redacted))

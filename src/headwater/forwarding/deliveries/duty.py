@@ -1,4 +1,4 @@
-"""Background job: run a forwarder while deliveries are due."""
+"""Run a forwarder while deliveries are due."""
 
 from __future__ import annotations
 

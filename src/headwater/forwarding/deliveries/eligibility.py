@@ -31,13 +31,11 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Erased, or to be erased."""
 
     def ends_at(self, platform: Platform) -> float:
-        """Return the Unix time of the last possible attempt."""
         assert self.conversion is not None
         too_old = self.conversion.event_time / 1000 + platform.limits.age - AGE_MARGIN
         return min(max(self.queued_at, self.sendable_at(platform)) + RETRY_SECONDS, too_old)
 
     def sendable_at(self, platform: Platform) -> float:
-        """Return when the platform starts to accept the event."""
         assert self.conversion is not None
         return self.conversion.event_time / 1000 - max(platform.limits.ahead - AGE_MARGIN, 0)
 
@@ -68,7 +66,6 @@ Decision = Skip | Expired | Later | Send
 def decide(
     delivery: PendingDelivery, platform: Platform, destination: Destination, current_time: float
 ) -> Decision:
-    """Decide on a delivery at a Unix time."""
     if delivery.conversion is None:
         return Skip(SkipReason.DELETED)
     conversion = keep_credited_click(delivery.conversion, platform)
@@ -99,7 +96,7 @@ def _find_exclusion(
 
 
 def keep_credited_click(conversion: Conversion, platform: Platform) -> Conversion:
-    """Remove the click if it isn't the platform's: the last paid touch counts."""
+    """Remove another platform's click: the last paid touch counts."""
     if conversion.click is None or conversion.click.source in platform.sources:
         return conversion
     return msgspec.structs.replace(conversion, click=None)

@@ -1,6 +1,4 @@
-"""Run a task per destination with due deliveries, so that slow ones don't delay others. Leases divide them
-among processes.
-"""
+"""Run a task per due destination, so slow ones delay no others. Leases divide them among processes."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ log = structlog.get_logger()
 
 
 class DatabaseClock:
-    """The database's time, advanced locally, so that machines agree even if their clocks differ or jump."""
+    """The database's time, advanced locally, so that machines agree even if clocks differ or jump."""
 
     def __init__(self, moment: float) -> None:
         self._moment, self._at = moment, time.monotonic()
@@ -61,7 +59,7 @@ class Forwarder:
         self._tasks: dict[DestinationKey, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Run until stopped or idle. If the database fails, retry with growing pauses."""
+        """Retry with growing pauses if the database fails."""
         busy_at, failures, outage = time.monotonic(), 0, OutageLog("forwarder")
         while not self._stopping.is_set():
             try:
@@ -81,7 +79,7 @@ class Forwarder:
         await self._finish()
 
     async def drain(self) -> None:
-        """Send all due deliveries, and wait for them."""
+        """Send due deliveries, and wait for them."""
         await self._poll()
         while self._tasks:
             await asyncio.wait(self._tasks.values())

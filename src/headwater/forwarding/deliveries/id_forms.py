@@ -1,6 +1,4 @@
-"""Validate click ids and cookies by id_forms.txt. Platforms would refuse values like `undefined` or unfilled
-macros.
-"""
+"""Validate click ids and cookies by id_forms.txt. Platforms would refuse `undefined` or unfilled macros."""
 
 from __future__ import annotations
 
@@ -25,12 +23,11 @@ FORMS = _read(files("headwater.forwarding.deliveries").joinpath("id_forms.txt").
 
 
 def sendable(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the valid click ids or cookies."""
     return {name: value for name, value in values.items() if can_be(name, value)}
 
 
 def can_be(name: str, value: str) -> bool:
-    """Return whether a value is valid for `name`, in lower case."""
+    """Validate a value for `name`, in lower case."""
     form = FORMS.get(name)
     if form is not None and not form.fullmatch(value):
         return False

@@ -16,7 +16,7 @@ _GAUGES = (
 
 
 async def delivery_gauges(connection: AsyncConnection) -> list[Metric]:
-    """Return gauges by platform, for platforms with destinations."""
+    """Return gauges of platforms with destinations."""
     families = [GaugeMetricFamily(name, description, labels=["platform"]) for name, description in _GAUGES]
     for platform, *figures in await fetch_all(connection, queries["figures"]):
         for family, figure in zip(families, figures, strict=True):

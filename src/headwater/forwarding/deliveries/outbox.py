@@ -1,5 +1,5 @@
-"""The outbox: a delivery per event and destination, written in the event's transaction. Deliveries certain
-not to be sent are skipped here, for users to see.
+"""A delivery per event and destination, written in the event's transaction. Deliveries certain not to be sent
+are skipped here, for users to see.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def queue_deliveries(
 
 
 def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: Collection[Replaced]) -> None:
-    """Move deliveries of replaced events to their replacements. A delivered event isn't sent again, and one
-    that may have been received keeps its id.
+    """Move deliveries to replacement events. A delivered event isn't sent again, and one that may have been
+    received keeps its id.
     """
     moves = [
         {
@@ -82,14 +82,13 @@ def hand_over_deliveries(connection: Connection[Any], space_id: int, replaced: C
 
 
 async def withdraw_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """End a deleted event's deliveries and delete their content, in the caller's transaction."""
+    """End deliveries and delete their content, in the caller's transaction."""
     values = {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED}
     for name in _WITHDRAWAL:
         await connection.execute(queries[name], values)
 
 
 def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collection[int]) -> None:
-    """End the deliveries of deleted events."""
     withdrawals = [
         {"space_id": space_id, "event_id": event_id, "reason": SkipReason.DELETED} for event_id in event_ids
     ]
@@ -101,7 +100,6 @@ def withdraw_all(connection: Connection[Any], space_id: int, event_ids: Collecti
 def make_deliveries(
     space_id: int, events: Iterable[StoredEvent], targets: Collection[OutboxDestination]
 ) -> Iterator[NewDelivery]:
-    """Yield a delivery per event and destination."""
     for event in events:
         dedup_id = event.idempotency_key or make_dedup_id(space_id, event.id)
         for target in targets:
@@ -114,7 +112,6 @@ def make_dedup_id(space_id: int, event_id: int) -> str:
 
 
 def skip_reason(event: StoredEvent, target: OutboxDestination) -> SkipReason | None:
-    """Return why the event is certain not to be sent."""
     if event.do_not_capi:
         return SkipReason.DO_NOT_CAPI
     if target.status == "paused":

@@ -1,5 +1,3 @@
-"""Parameters of delivery endpoints and replays."""
-
 from __future__ import annotations
 
 from dataclasses import asdict
@@ -53,7 +51,7 @@ REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
-    """Read the filter; the query collects errors."""
+    """Collect errors in the query."""
     return DeliveryFilter(destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query))
 
 
@@ -63,7 +61,7 @@ def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) 
 
 
 def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Return the page size and position. Raises Invalid."""
+    """Raise Invalid for bad input."""
     per_page = PER_PAGE.read(query) or 0
     position = cursors.read_from(query)
     query.finish()
@@ -71,7 +69,7 @@ def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
 
 
 def read_replay(body: dict[str, Any]) -> ReplayRequest:
-    """Read a replay request. Raises Invalid."""
+    """Raise Invalid for bad input."""
     members = {member.name: body[member.name] for member in REPLAY_MEMBERS if member.name in body}
     query = JsonInput(members)
     for name in [name for name, value in members.items() if value is None]:

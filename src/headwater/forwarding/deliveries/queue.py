@@ -1,4 +1,4 @@
-"""Find due destinations and deliveries, and record outcomes."""
+"""Due destinations and deliveries, and their outcomes."""
 
 from __future__ import annotations
 
@@ -52,26 +52,25 @@ class CallRecord(NamedTuple):
 
 
 async def read_clock(connection: AsyncConnection) -> float:
-    """Return the database's time in Unix seconds."""
+    """Return Unix seconds."""
     row = await fetch_one(connection, queries["clock"])
     return row[0]
 
 
 async def find_due(connection: AsyncConnection, current_time: float) -> list[DestinationKey]:
-    """Return unleased destinations with due deliveries."""
+    """Return unleased destinations."""
     cursor = await connection.execute(queries["destinations_due"], {"now": current_time, "lease": LEASE})
     return [DestinationKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
-    """Return their Spaces."""
     return [row[0] for row in connection.execute(queries["spaces_due"], {"lease": LEASE})]
 
 
 async def next_ids(
     connection: AsyncConnection, lease: DestinationLease, current_time: float, limit: int, *, probing: bool
 ) -> list[int]:
-    """Return due deliveries: longest due first, or fewest attempts first when `probing`."""
+    """Return deliveries longest due first, or with fewest attempts first when `probing`."""
     values = {**lease.values(), "now": current_time, "limit": limit}
     cursor = await connection.execute(queries["probes" if probing else "due"], values)
     return [row[0] for row in await cursor.fetchall()]
@@ -80,7 +79,7 @@ async def next_ids(
 async def record(
     connection: AsyncConnection, lease: DestinationLease, call: CallRecord
 ) -> StatusChange | None:
-    """Record the outcomes. Return the destination's status change. Raises LeaseLostError."""
+    """Return the destination's status change. Raises LeaseLostError."""
     failures = await leases.lock_leased(connection, lease)
     values = {
         **lease.key.values(),

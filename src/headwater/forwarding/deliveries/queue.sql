@@ -3,7 +3,7 @@
 SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: destinations_due
--- For the operator: unleased, with due deliveries; one index probe each.
+-- For the operator: unleased; one index probe each.
 SELECT d.space_id, d.id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -12,7 +12,7 @@ WHERE d.status = 'active' AND d.wait_until <= to_timestamp(%(now)s)
                 AND q.status IN ('queued', 'retrying') AND q.due_at <= to_timestamp(%(now)s));
 
 -- name: spaces_due
--- For the operator: their Spaces.
+-- For the operator.
 SELECT DISTINCT d.space_id FROM destinations d
 WHERE d.status = 'active' AND d.wait_until <= now()
   AND (d.leased_until IS NULL OR has_come(d.leased_until, %(lease)s))
@@ -44,7 +44,7 @@ ORDER BY d.due_at, d.id
 LIMIT %(limit)s;
 
 -- name: probes
--- Fewest attempts first: an event that makes the platform fail is no probe.
+-- An event that makes the platform fail is no probe.
 SELECT d.id FROM deliveries d
 WHERE d.space_id = %(space_id)s AND d.destination_id = %(destination_id)s
   AND d.status IN ('queued', 'retrying') AND d.due_at <= to_timestamp(%(now)s)

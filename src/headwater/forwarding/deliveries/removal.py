@@ -1,4 +1,4 @@
-"""Remove destinations and events together with their deliveries."""
+"""Remove destinations and events with their deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ queries = Queries(__name__, "removal.sql")
 
 
 async def remove_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Remove a destination with its tokens and queued deliveries. Raises NotFound."""
+    """Remove tokens and queued deliveries, too. Raises NotFound."""
     await end_destination(connection, space_id, destination_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     await connection.execute(queries["skip_queued"], values | {"reason": SkipReason.REMOVED})

@@ -1,4 +1,4 @@
-"""Decide what follows from a platform's verdict. Pure."""
+"""Decide what follows from a verdict. Pure."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class CallContext:
     """From 0 to 1."""
 
     def pause(self, step: float, requested: float | None) -> float:
-        """Return the seconds to wait: the step, or more if the platform requested it."""
+        """Return the step's seconds, or more if the platform requested it."""
         jittered = step * (1 + JITTER * self.random())
         return jittered if requested is None else max(jittered, min(requested, step + MOST_REQUESTED))
 
@@ -164,12 +164,12 @@ def _retry(
 
 
 def step_after(attempts: int) -> float:
-    """Return the seconds to wait, without jitter."""
+    """Return seconds, without jitter."""
     return climb(LADDER, attempts)
 
 
 def read_retry_after(text: str | None, current_time: float) -> float | None:
-    """Return the seconds of a Retry-After header, or None if invalid or past."""
+    """Return seconds, or None if invalid or past."""
     value = (text or "").strip()
     if value.isascii() and value.isdigit():
         seconds = float(value) if len(value) < 300 else math.inf

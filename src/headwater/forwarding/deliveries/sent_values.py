@@ -1,4 +1,4 @@
-"""Collect personal values of a call, to mask them in responses. Pure."""
+"""Collect a call's personal values, to mask them in responses. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from headwater.forwarding.platforms.models import Conversion
 def personal_values(
     conversion: Conversion, contact: dict[str, Any], redacted: dict[str, Any] | None
 ) -> Iterator[str]:
-    """Yield the person's values, and values hidden by `redacted`."""
     person = conversion.person
     person_values = (
         person.email,
@@ -36,7 +35,6 @@ def personal_values(
 
 
 def _hidden(sent_value: Any, redacted: Any) -> Iterator[str]:
-    """Yield values that differ from the redacted copy."""
     if isinstance(sent_value, dict):
         redacted_part = cast("dict[str, Any]", redacted) if isinstance(redacted, dict) else {}
         for name, value in cast("dict[str, Any]", sent_value).items():

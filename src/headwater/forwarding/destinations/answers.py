@@ -106,7 +106,7 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
 
 
 def describe_destination(stored: DestinationRow) -> DestinationAnswer:
-    """Return a destination with only the names of its secrets."""
+    """Return only the names of secrets."""
     platform = registry.PLATFORMS[stored.platform]
     mapping = effective(platform, stored.event_names, stored.event_labels)
     return DestinationAnswer(

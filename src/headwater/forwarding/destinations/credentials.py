@@ -1,5 +1,3 @@
-"""Seal and open the tokens of destinations."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ def seal_secrets(key: bytes, space_id: int, destination_id: int, secrets: dict[s
 
 
 def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
-    """Open sealed secrets. Raises Unsealable."""
+    """Raise Unsealable if the key has changed."""
     if sealed is None:
         return {}
     return _decode(unseal(key, sealed, _row(space_id, destination_id)))
@@ -43,8 +41,8 @@ def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes |
 def unseal_destination(
     key: bytes, row: tuple[int, int], columns: DestinationColumns, platform: Platform, url: str
 ) -> Destination:
-    """Return a destination; `row` is its Space's id and its own. Raises msgspec.ValidationError for settings
-    no longer accepted, and Unsealable.
+    """Unseal for sending; `row` is its Space's id and its own. Raises msgspec.ValidationError for settings no
+    longer accepted, and Unsealable.
     """
     space_id, destination_id = row
     return Destination(

@@ -84,8 +84,8 @@ async def try_destination(
 
 
 def sample(platform: Platform, destination: Destination, current_time: float) -> Conversion | None:
-    """Return a conversion a minute before `now` (Unix seconds), preferably a purchase, or None if nothing is
-    sent.
+    """Return a conversion a minute before `current_time` (Unix seconds), preferably a purchase, or None if
+    nothing is sent.
     """
     names = sorted(EVENT_NAMES, key=lambda name: name != "purchase")
     own_names = destination.event_names
@@ -138,7 +138,6 @@ def _make_result(call: PlatformCall, platform: Platform, destination: Destinatio
 
 
 def _find_remedy(call: PlatformCall, platform: Platform, destination: Destination) -> str:
-    """Return what to do, in sentences."""
     title = platform.title
     fields = msgspec.structs.fields(platform.settings)
     required = [field.name.replace("_", " ") for field in fields if field.required]

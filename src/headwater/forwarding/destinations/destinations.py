@@ -1,4 +1,4 @@
-"""Manage destinations. Their tokens are encrypted and never returned.
+"""Destinations. Their tokens are encrypted and never returned.
 
 Changes that start or stop queueing lock the Space, so that a batch sees one state.
 """
@@ -69,7 +69,7 @@ class DestinationRow:
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """Create a destination; `key` seals the secrets. Raises NotFound, or Invalid at the limit."""
+    """Seal the secrets with `key`. Raises NotFound, or Invalid at the limit."""
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
@@ -85,14 +85,14 @@ async def create_destination(
 async def list_destinations(
     connection: AsyncConnection, space_id: int, most_counted: int | None = None
 ) -> list[DestinationRow]:
-    """Return destinations, oldest first, with counts up to `most_counted`."""
+    """Return the oldest first, with counts up to `most_counted`."""
     return await _read(connection, space_id, None, most_counted)
 
 
 async def fetch_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, most_counted: int | None = None
 ) -> DestinationRow:
-    """Return a destination. Raises NotFound."""
+    """Raise NotFound if missing."""
     rows = await _read(connection, space_id, destination_id, most_counted)
     if not rows:
         raise NotFound("Destination")
@@ -108,8 +108,8 @@ async def change_destination(
     *,
     as_text: bool = False,
 ) -> DestinationRow:
-    """Change the fields in `body`; `as_text` if settings were typed as text. Raises NotFound, or Invalid
-    naming every wrong field.
+    """Change the fields in `body`; `as_text` if settings were typed. Raises NotFound, or Invalid naming every
+    wrong field.
     """
     columns = await _lock(connection, space_id, destination_id)
     secrets = _open_secrets(key, space_id, destination_id, columns.secrets)
@@ -126,7 +126,7 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Stop sending: new deliveries are skipped, queued ones wait. Raises NotFound."""
+    """Skip new deliveries; queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
@@ -138,7 +138,7 @@ async def resume_destination(
 
 
 async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Remove a destination and its tokens. Raises NotFound."""
+    """Remove its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     if (await connection.execute(queries["remove"], values)).rowcount == 0:
@@ -148,9 +148,7 @@ async def end_destination(connection: AsyncConnection, space_id: int, destinatio
 async def open_destination(
     connection: AsyncConnection, space_id: int, destination_id: int, settings: Settings, key: bytes
 ) -> tuple[Platform, Destination]:
-    """Return a destination ready to send, and its platform. Raises NotFound, or Invalid if the installation's
-    secret changed.
-    """
+    """Raise NotFound, or Invalid if the installation's secret changed."""
     columns = await _lock(connection, space_id, destination_id)
     platform = registry.PLATFORMS[columns.platform]
     row, url = (space_id, destination_id), find_url(settings, platform)

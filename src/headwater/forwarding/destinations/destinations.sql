@@ -16,7 +16,7 @@ SET secrets = %(secrets)s, secret_names = %(names)s,
 WHERE d.space_id = %(space_id)s AND d.id = %(destination_id)s;
 
 -- name: list
--- Counted by status up to %(most)s, to bound the cost.
+-- Up to %(most)s, to bound the cost.
 SELECT d.id, d.platform, d.name, d.status, d.status_reason, d.all_events, d.settings,
        d.secret_names, d.event_names, iso_utc(d.created_at) AS created_at,
        iso_utc(CASE WHEN d.wait_until > now() THEN d.wait_until END) AS wait_until,

@@ -1,4 +1,4 @@
-"""Names of events at a destination: its own, or the platform's. Pure."""
+"""Names of events at a destination. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SentName(Struct, frozen=True):
 
 
 def effective(platform: Platform, own_names: OwnNames, labels: Mapping[str, str]) -> list[SentName]:
-    """Return names of standard events, and of custom events with a label or mapping."""
+    """Return standard events, and custom events with a label or mapping."""
     custom = [name for name in CUSTOM_NAMES if name in labels or name in own_names]
     return [
         SentName(name, platform.sent_as(name, own_names, labels.get(name)), name in own_names)

@@ -38,14 +38,14 @@ class DestinationChange:
 
 
 def find_platform(name: object) -> Platform:
-    """Return the platform. Raises Invalid."""
+    """Raise Invalid for bad input."""
     if not isinstance(name, str) or name not in registry.PLATFORMS:
         raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
     return registry.PLATFORMS[name]
 
 
 def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platform, DestinationChange]:
-    """Read a new destination. `as_text` converts typed values. Raises Invalid."""
+    """Convert typed values with `as_text`. Raises Invalid."""
     platform = find_platform(body.get("platform"))
     members: dict[str, Any] = {"name": platform.title, "all_events": False}
     members |= {name: {} for name in ("settings", "secrets", "event_names")}
@@ -56,7 +56,7 @@ def read_new(body: Mapping[str, Any], *, as_text: bool = False) -> tuple[Platfor
 def read_change(
     platform: Platform, body: Mapping[str, Any], current_secrets: Mapping[str, str], *, as_text: bool = False
 ) -> DestinationChange:
-    """Read changes. Raises Invalid."""
+    """Raise Invalid for bad input."""
     members = {name: body[name] for name in FIELDS if name in body}
     if not members:
         raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
@@ -113,7 +113,7 @@ def _read_name(value: object, errors: Errors) -> str:
 def _read_settings(
     platform: Platform, settings: dict[str, Any], errors: Errors, *, as_text: bool
 ) -> dict[str, Any]:
-    """Return all settings with defaults. With `as_text`, empty means absent."""
+    """Fill in defaults. With `as_text`, empty means absent."""
     fields = {setting.name: setting for setting in msgspec.structs.fields(platform.settings)}
     _refuse_unknown("settings", settings, fields, errors)
     values: dict[str, Any] = {}
@@ -172,7 +172,7 @@ def _read_secrets(
 def _read_event_names(
     platform: Platform, event_names: dict[str, Any], errors: Errors
 ) -> dict[str, str | None]:
-    """Return own names; empty and null mean not sent."""
+    """Treat empty and null as not sent."""
     pattern = platform.name_pattern
     _refuse_unknown("event_names", event_names, EVENT_NAMES, errors)
     names: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""Leases of destinations, and their state: healthy, waiting or held.
+"""Leases of destinations, and their state.
 
 A killed process's lease expires; a slow process finds another token and stores nothing.
 """
@@ -54,23 +54,22 @@ async def take_lease(
 async def keep_lease(
     connection: AsyncConnection, lease: DestinationLease, current_time: float
 ) -> LeasedDestination | None:
-    """Renew a lease. Return None if lost, or if sending must stop."""
+    """Return None if lost, or if sending must stop."""
     cursor = connection.cursor(row_factory=class_row(LeasedDestination))
     return await fetch_optional(cursor, queries["keep"], {**lease.values(), "now": current_time})
 
 
 async def renew_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Renew a lease during a call, even if the destination changed."""
+    """Renew during a call, even if the destination changed."""
     await connection.execute(queries["renew"], lease.values())
 
 
 async def release_lease(connection: AsyncConnection, lease: DestinationLease) -> None:
-    """Release a lease."""
     await connection.execute(queries["release"], lease.values())
 
 
 async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> int:
-    """Lock for the transaction; return consecutive failures. Raises LeaseLostError."""
+    """Return consecutive failures; lock for the transaction. Raises LeaseLostError."""
     row = await fetch_optional(connection, queries["lock"], lease.values())
     if row is None:
         raise LeaseLostError
@@ -78,7 +77,7 @@ async def lock_leased(connection: AsyncConnection, lease: DestinationLease) -> i
 
 
 async def mark_well(connection: AsyncConnection, lease: DestinationLease) -> bool:
-    """Record a success. Return whether the destination was held."""
+    """Return whether the destination was held."""
     row = await fetch_optional(connection, queries["mark_well"], lease.values())
     return row is not None and row[0]
 

@@ -14,7 +14,6 @@ from headwater.http.openapi import Schema, body
 
 
 def settings_schema(platform: Platform) -> Schema:
-    """Return a platform's settings as a JSON schema."""
     (_,), parts = msgspec.json.schema_components([platform.settings])
     return {**_make_portable(parts[platform.settings.__name__]), "additionalProperties": False}
 
@@ -92,7 +91,7 @@ def describe_creation() -> Schema:
 
 
 def _creation_schema(platform: Platform) -> Schema:
-    """Return a platform's schema. Objects without required members are optional."""
+    """Make objects without required members optional."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
         "required": [name for name, schema in members.items() if schema.get("required")],

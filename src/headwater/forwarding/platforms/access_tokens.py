@@ -1,4 +1,4 @@
-"""Short-lived access tokens, cached until shortly before they expire."""
+"""Short-lived tokens, cached until shortly before they expire."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AccessTokens:
     async def fetch(
         self, platform: Platform, destination: Destination, current_time: float
     ) -> str | TokenRefusal | None:
-        """Return a token valid at a Unix time, or None if not needed. Raises EgressError."""
+        """Return None if not needed. Raises EgressError."""
         key = destination.space_id, destination.id
         cached = self._tokens.get(key)
         if cached is not None and cached.until > current_time and cached.secrets == destination.secrets:
@@ -64,7 +64,7 @@ class AccessTokens:
         return text
 
     def has(self, destination: Destination) -> bool:
-        """Return whether a token is cached; it may be revoked."""
+        """Return True even if the token is revoked."""
         return (destination.space_id, destination.id) in self._tokens
 
     def forget(self, destination: Destination) -> None:

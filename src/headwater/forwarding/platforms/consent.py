@@ -10,5 +10,4 @@ def is_refused(conversion: Conversion) -> bool:
 
 
 def is_limited(conversion: Conversion) -> bool:
-    """Return whether the person refuses any use."""
     return is_refused(conversion) or conversion.consent.ad_personalization is False

@@ -1,4 +1,4 @@
-"""Normalize and hash identifiers (SHA-256) for platforms. Pure.
+"""Normalize and hash identifiers (SHA-256). Pure.
 
 A value that is already a hash is sent unchanged.
 """
@@ -31,12 +31,11 @@ def read_hash(text: str) -> str | None:
 
 
 def hash_text(text: str) -> str:
-    """Return the hex SHA-256, unless the text already is one."""
+    """Return hex, unless the text already is a hash."""
     return read_hash(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def hash_in_form(text: str | None, form: Form) -> str | None:
-    """Return the hash in a platform's form, or None."""
     if text is None:
         return None
     if known_hash := read_hash(text):
@@ -46,8 +45,8 @@ def hash_in_form(text: str | None, form: Form) -> str | None:
 
 
 def plain_email(text: str) -> str | None:
-    """Return a trimmed, lower-case address, or None. International domains stay as written, because spellings
-    have different hashes.
+    """Trim and lower the case. International domains stay as written, because spellings have different
+    hashes.
     """
     try:
         return parse_written_email(text)
@@ -76,7 +75,7 @@ def reddit_email(text: str) -> str | None:
 
 
 def read_phone(text: str, region: str | None) -> str | None:
-    """Return a number in E.164 with `+`, or None. `region` (ISO 3166-1 alpha-2) is the default country.
+    """Return E.164 with `+`, or None. `region` (ISO 3166-1 alpha-2) is the default country.
 
     Numbers may be out of use, because numbering plans change. Local numbers without an area code would match
     someone else.

@@ -92,12 +92,12 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     click: Click | None = None
 
     def click_id(self, *names: str) -> str | None:
-        """Return the first of these, from the touchpoint or else the event's URL."""
+        """Prefer the touchpoint to the event's URL."""
         ids = {**self.url_click_ids, **(self.click.ids if self.click is not None else {})}
         return next((ids[name] for name in names if name in ids), None)
 
     def cookie(self, name: str) -> str | None:
-        """Return the event's cookie, else the touchpoint's."""
+        """Prefer the event's cookie to the touchpoint's."""
         return self.cookies.get(name) or (self.click.cookies.get(name) if self.click is not None else None)
 
 

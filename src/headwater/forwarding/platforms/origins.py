@@ -1,4 +1,4 @@
-"""Origins of the platforms' APIs; operators can override them."""
+"""API origins; operators can override them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def find_url(settings: Settings, platform: Platform) -> str:
 
 
 def list_operator_hosts(settings: Settings) -> frozenset[str]:
-    """Return hosts set by the operator. They may be private: no Space can set them."""
+    """Return the operator's hosts. They may be private: no Space can set them."""
     platforms = registry.PLATFORMS.values()
     urls = {find_url(settings, platform) for platform in platforms} - {p.url for p in platforms}
     return frozenset(host for url in urls if (host := urlsplit(url).hostname))

@@ -18,7 +18,7 @@ _ENVELOPE = 1000
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """Return non-empty fields: platforms expect absent rather than empty fields."""
+    """Drop empty fields: platforms expect them absent."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
@@ -31,7 +31,7 @@ def get_event_seconds(conversion: Conversion) -> int:
 
 
 def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict[str, Any]:
-    """Return `currency` and `value`, or nothing without an amount."""
+    """Return nothing without an amount."""
     if conversion.amount is None:
         return {}
     return present(currency=conversion.currency, value=form(conversion.amount))

@@ -84,7 +84,7 @@ class Platform(ABC):
         """Return the verdict; `count` is the number of parts in the call."""
 
     def skip_reason(self, conversion: Conversion, destination: Destination) -> SkipReason | None:
-        """Return why this platform can't take a conversion, after the common rules (opt-out, mapping,
+        """Return why the platform can't take a conversion, after the common rules (opt-out, mapping,
         attribution, age).
 
         Without a consent setting, events of people who refused aren't sent.
@@ -110,9 +110,7 @@ class Platform(ABC):
         return mask_fields(content, self.kept_fields, self.kept_urls)
 
     def token_request(self, destination: Destination, current_time: float) -> EgressRequest | None:
-        """Return the request for a short-lived token at a Unix time, or None if not needed. Raises ValueError
-        for the operator.
-        """
+        """Return None if not needed. Raises ValueError for the operator."""
         return None
 
     def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
@@ -120,26 +118,24 @@ class Platform(ABC):
         return oauth.read_token(answer)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Return what is wrong with the secrets as a whole, for the operator."""
+        """Check the secrets as a whole, for the operator."""
         return None
 
     def test_event_problem(self, destination: Destination) -> str | None:
-        """Return why a test event is impossible or would count, for the operator."""
+        """Explain why a test event is impossible or would count, for the operator."""
         if self.test_code is None or getattr(destination.settings, self.test_code):
             return None
         return f"Set {self.test_code} first ({self.test_code_place}): without it, test events count."
 
     def find_name(self, conversion: Conversion, destination: Destination) -> str | None:
-        """Return the platform's name or id; None means not sent."""
+        """Return None if not sent."""
         label = conversion.configured_name
         return self.sent_as(conversion.event_name, destination.event_names, label)
 
     def sent_as(
         self, event_name: str, own_names: Mapping[str, str | None], label: str | None = None
     ) -> str | None:
-        """Return the destination's own name or id, else the platform's. `label` is the Space's name. None
-        means not sent.
-        """
+        """Prefer the destination's own name or id; `label` is the Space's name. None means not sent."""
         if event_name in own_names:
             return own_names[event_name] or None
         if self.free_names and event_name in CUSTOM_NAMES:

@@ -42,8 +42,8 @@ class PlatformClient:
         parts: Sequence[dict[str, Any]],
         current_time: float,
     ) -> PlatformCall:
-        """Send events. A rejected token is replaced once, because it may be revoked. If the new one fails
-        too, the credentials are wrong.
+        """Send events. Replace a rejected token once, because it may be revoked. If the new one fails too,
+        the credentials are wrong.
         """
         had_token = self._tokens.has(destination)
         result = await self._call_once(platform, destination, parts, current_time)

@@ -1,4 +1,4 @@
-"""Find the platforms: the folders of this package."""
+"""The platforms: the folders of this package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ORDER = ("meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapch
 
 
 def find_platforms(package: ModuleType) -> dict[str, Platform]:
-    """Return platforms by name. Raises LookupError unless each folder defines exactly one, with its name."""
+    """Raise LookupError unless each folder defines exactly one, with its name."""
     names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     ranks = {name: rank for rank, name in enumerate(_ORDER)}
     names.sort(key=lambda name: (ranks.get(name, len(_ORDER)), name))

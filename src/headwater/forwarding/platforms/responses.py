@@ -35,12 +35,12 @@ _ABOUT_CONTENT = frozenset({400, 413, 422})
 
 
 def succeeded(answer: EgressResponse) -> bool:
-    """Return whether the status is a success; the body may still have errors."""
+    """Check the status; the body may still have errors."""
     return 200 <= answer.status < 300
 
 
 def read_object(answer: EgressResponse) -> dict[str, Any] | None:
-    """Return a JSON object, {} for an empty body, None for other content."""
+    """Return {} for an empty body, None for other content."""
     if not answer.body.strip():
         return {}
     try:
@@ -51,34 +51,30 @@ def read_object(answer: EgressResponse) -> dict[str, Any] | None:
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """Return whether it is an integer; booleans aren't."""
+    """Return False for booleans."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; [] for other values."""
+    """Return [] for other values."""
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
 
 
 def join_error_texts(*parts: Any) -> str:
-    """Join parts into a bounded line without text like personal data or tokens. Callers also mask values they
-    sent.
-    """
+    """Join into a bounded line without text like personal data or tokens. Callers also mask sent values."""
     text = ": ".join(str(text) for text in parts if text not in (None, ""))
     return _mask.text(_TOKEN.sub(MASKED, " ".join(text[:MOST_READ].split())))[:LONGEST_ERROR]
 
 
 def get_nested(value: Any, *names: str) -> Any:
-    """Return a nested value, or None."""
     for name in names:
         value = cast("dict[str, Any]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
 def remove_quoted(text: Any, value: Any) -> str:
-    """Return an error without the value it quotes."""
     error = text if isinstance(text, str) else ""
     quoted = "" if isinstance(value, dict | list | bool | None) else str(value).strip()
     return join_error_texts(error if len(quoted) < _SHORTEST_QUOTED else error.replace(quoted, MASKED))
@@ -90,8 +86,7 @@ def refused(error: str, count: int) -> Verdict:
 
 
 def by_status(answer: EgressResponse, count: int, message: str = "", *, confirmed: bool = False) -> Verdict:
-    """Return the verdict for a body without an error. `confirmed`: it confirms acceptance in the platform's
-    own way.
+    """Judge a body without an error. `confirmed`: it confirms acceptance in the platform's own way.
 
     Without that, a success may come from a proxy or captive portal. Retrying is safe, because platforms
     deduplicate by id.
@@ -109,7 +104,7 @@ def by_status(answer: EgressResponse, count: int, message: str = "", *, confirme
 
 
 def unreadable(answer: EgressResponse, count: int) -> Verdict:
-    """Return the verdict for anything but a JSON object.
+    """Judge anything but a JSON object.
 
     A success may come from a proxy; a retry is safe. A truncated body becomes readable with fewer events.
     """

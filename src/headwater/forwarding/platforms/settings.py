@@ -14,7 +14,7 @@ _RULE = "rule"
 
 
 def matching(pattern: str, rule: str, example: str) -> Meta:
-    """Return a rule for a pattern. `rule` completes `The setting …`, followed by an example."""
+    """Complete `The setting …` by `rule`, followed by an example."""
     words = f"{rule}, such as {example}."
     return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 
@@ -86,7 +86,6 @@ class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
 
 
 def describe_rule(setting: Any) -> str:
-    """Return the rule of a type in words."""
     info = inspect.type_info(setting)
     while isinstance(info, inspect.Metadata | inspect.UnionType):
         if isinstance(info, inspect.UnionType):

@@ -86,7 +86,7 @@ async def list_jobs(connection: AsyncConnection, space_id: int, limit: int) -> l
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> ImportJob:
-    """Raise NotFound."""
+    """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
     values = {"space_id": space_id, "id": job_id}
     job = await fetch_optional(cursor, queries["fetch"], values)

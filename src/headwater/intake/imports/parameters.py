@@ -106,7 +106,7 @@ def list_parameters(kind: str) -> Sequence[Parameter[Any] | ListParameter[Any]]:
 
 
 def read_request(kind: str, query: Query) -> ImportRequest:
-    """Raise Invalid."""
+    """Raise Invalid for bad input."""
     values: dict[str, Any] = {parameter.name: parameter.read(query) for parameter in list_parameters(kind)}
     mapped: tuple[tuple[str, str], ...] = values["columns"]
     columns = [column for column, _ in mapped]

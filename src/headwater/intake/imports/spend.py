@@ -116,7 +116,7 @@ def pick_fields(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str,
 def read_table(
     source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> tuple[RowSource, Columns]:
-    """Raise UnreadableError."""
+    """Raise UnreadableError for bad input."""
     table = _find_any_table(source, choices, constants)
     mapped = dict(choices.mapped)
     mapped_fields = set(mapped.values())
@@ -159,7 +159,7 @@ def have_signs(fields: Mapping[str, str], rows: Iterable[Mapping[str, str]]) -> 
 
 
 def read(values: dict[str, Any], current_time: float) -> SpendRow:
-    """Raise Invalid."""
+    """Raise Invalid for bad input."""
     row_number, as_of = values.pop("place", 0), values.pop("as_of", None)
     last = values.pop(LAST_DAY, None)
     clean(values)

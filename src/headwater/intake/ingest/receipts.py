@@ -12,7 +12,7 @@ queries = Queries(__name__, "receipts.sql")
 
 
 async def fetch_receipt(connection: AsyncConnection, space_id: int, receipt_id: int) -> Receipt:
-    """Raise NotFound."""
+    """Raise NotFound if missing."""
     values = {"space_id": space_id, "id": receipt_id}
     row = await fetch_optional(connection, queries["receipt"], values)
     if row is None:

@@ -123,7 +123,7 @@ class Body:
             return ""
 
     def items(self) -> list[Raw]:
-        """Raise Invalid."""
+        """Raise Invalid for bad input."""
         try:
             items = _decode_list(self._members.get("items", b"null"))
         except msgspec.DecodeError:

@@ -206,7 +206,7 @@ async def summarize_deliveries(
 async def fetch_delivery(
     connection: AsyncConnection, space_id: int, webhook_id: int, delivery_id: int
 ) -> Delivery:
-    """Raise NotFound."""
+    """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
     delivery = await fetch_optional(cursor, queries["fetch"], values)

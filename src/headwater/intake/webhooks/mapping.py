@@ -216,7 +216,7 @@ def make_key(kind: str, identity: str) -> str:
 
 
 def to_refund(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedRefund:
-    """Raise Invalid."""
+    """Raise Invalid for bad input."""
     payload, check = mapped.payload, Check()
     refunded_at = check(parse_event_time, "event_time", payload.get("event_time"), current_time)
     amount = check(decimal_text, "amount", -payload["amount"], MAX_AMOUNT, AMOUNT_STEP)

@@ -38,12 +38,12 @@ def moment(current_time: float, *values: Any) -> int:
 
 
 def format_amount(value: Any) -> str:
-    """Raise ValueError."""
+    """Raise ValueError for bad input."""
     return decimal_text(abs(to_number(value)), MAX_AMOUNT, AMOUNT_STEP)
 
 
 def format_total(values: list[Any]) -> str:
-    """Raise ValueError."""
+    """Raise ValueError for bad input."""
     total = sum((abs(to_number(value)) for value in values), Decimal(0))
     return decimal_text(total, MAX_AMOUNT, AMOUNT_STEP)
 

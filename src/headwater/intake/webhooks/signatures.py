@@ -66,7 +66,7 @@ def _standard_key(secret: bytes) -> bytes:
 
 
 def check_base64(secret: bytes, message: WebhookRequest, header: str) -> None:
-    """Raise UnverifiedRequest."""
+    """Raise UnverifiedRequest if the signature is wrong."""
     expected = base64.b64encode(hmac.digest(secret, message.body, "sha256")).decode()
     if not _any_equal([_get_header(message, header).strip()], expected):
         raise UnverifiedRequest(WRONG)

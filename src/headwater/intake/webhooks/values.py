@@ -16,7 +16,7 @@ _LARGEST_EXPONENT = 30
 
 
 def to_number(value: Any) -> Decimal:
-    """Raise ValueError."""
+    """Raise ValueError for bad input."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return Decimal(value.strip())
     if is_number(value):
@@ -27,7 +27,7 @@ def to_number(value: Any) -> Decimal:
 
 
 def to_text(value: Any) -> str:
-    """Raise ValueError."""
+    """Raise ValueError for bad input."""
     if isinstance(value, str):
         return value
     if is_number(value):
@@ -95,7 +95,7 @@ class Function:
         return self.takes[min(index, len(self.takes) - 1)]
 
     def check_count(self, name: str, count: int) -> None:
-        """Raise ValueError."""
+        """Raise ValueError for bad input."""
         least = len(self.takes) if self.least is None else self.least
         if count < least or (count > len(self.takes) and not self.repeats):
             raise ValueError(f"gives {name}() {count} arguments; {self._usage(name)}.")

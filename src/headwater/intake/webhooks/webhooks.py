@@ -58,7 +58,7 @@ class ActiveWebhook:
     paused: bool
 
     def secret(self, key: bytes) -> bytes | None:
-        """Raise Unsealable."""
+        """Raise Unsealable if the key has changed."""
         return None if self.sealed is None else unseal(key, self.sealed, self.token_hash)
 
 
@@ -96,7 +96,7 @@ async def list_webhook_names(connection: AsyncConnection, space_id: int) -> list
 
 
 async def fetch_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Raise NotFound."""
+    """Raise NotFound if missing."""
     webhooks = await _read(connection, space_id, [webhook_id])
     if not webhooks:
         raise NotFound("Webhook")

@@ -62,8 +62,8 @@ class ChartNotes:
 async def read_chart_notes(
     connection: AsyncConnection, space_id: int, first: date, last: date, steps: Sequence[str]
 ) -> ChartNotes:
-    """Return the notes from `first` to `last`, with marks for time buckets beginning on the days `steps`;
-    hourly charts have no marks.
+    """Return notes from `first` to `last`, with marks for time buckets beginning on the days `steps`; hourly
+    charts have no marks.
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "first": first, "last": last, "most": MARKED}
@@ -103,14 +103,14 @@ async def read_authors(connection: AsyncConnection, space_id: int) -> dict[int, 
 
 
 async def list_notes(connection: AsyncConnection, space_id: int, page: int) -> list[ChartNote]:
-    """Return a page of notes, latest day first, plus one note if another page follows."""
+    """Return the latest day first, plus one note if another page follows."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "most": LISTED + 1, "left_out": LISTED * (page - 1)}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -> ChartNote:
-    """Return a note. Raise NotFound."""
+    """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(ChartNote))
     values = {"space_id": space_id, "id": note_id}
     note = await fetch_optional(cursor, queries["fetch"], values)
@@ -120,7 +120,7 @@ async def fetch_note(connection: AsyncConnection, space_id: int, note_id: int) -
 
 
 async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day: str, text: str) -> int:
-    """Add a note and return its id. Raise Invalid."""
+    """Return the note's id. Raise Invalid."""
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "most": MOST}
     row = await fetch_optional(connection, queries["add"], values)
     if row is None:
@@ -131,7 +131,7 @@ async def add_note(connection: AsyncConnection, space_id: int, user_id: int, day
 async def change_note(
     connection: AsyncConnection, space_id: int, user_id: int, note: ChartNote, day: str, text: str
 ) -> None:
-    """Change a note's day and text. Raise Invalid."""
+    """Raise Invalid for bad input."""
     values = {**_read(day, text), "space_id": space_id, "user_id": user_id, "id": note.id}
     await connection.execute(queries["change"], values)
 
@@ -141,7 +141,7 @@ async def remove_note(connection: AsyncConnection, space_id: int, note_id: int) 
 
 
 def _read(day: str, text: str) -> dict[str, Any]:
-    """Return a valid day and text. Raise Invalid by field."""
+    """Raise Invalid by field."""
     errors: Errors = {}
     text = " ".join(text.split())
     if not 1 <= len(text) <= LONGEST:

@@ -1,5 +1,5 @@
 -- name: of_period
--- Return the latest notes on the days of a period, by day.
+-- The latest of a period, by day.
 SELECT n.id, n.day, n.text, n.made_by, n.made_at, n.changed_by, n.changed_at
 FROM (SELECT l.* FROM chart_notes l
       WHERE l.space_id = %(space_id)s AND l.day BETWEEN %(first)s AND %(last)s
@@ -8,7 +8,7 @@ FROM (SELECT l.* FROM chart_notes l
 ORDER BY n.day, n.id;
 
 -- name: list
--- Return a Space's notes, latest day first.
+-- Latest day first.
 SELECT n.id, n.day, n.text, n.made_by, n.made_at, n.changed_by, n.changed_at
 FROM chart_notes n
 WHERE n.space_id = %(space_id)s
@@ -21,14 +21,13 @@ FROM chart_notes n
 WHERE n.space_id = %(space_id)s AND n.id = %(id)s;
 
 -- name: add
--- Add a note; return no row at the limit.
+-- Return no row at the limit.
 INSERT INTO chart_notes (space_id, day, text, made_by)
 SELECT %(space_id)s, %(day)s, %(text)s, %(user_id)s
 WHERE (SELECT count(*) FROM chart_notes n WHERE n.space_id = %(space_id)s) < %(most)s
 RETURNING id;
 
 -- name: change
--- Change a note and record its author.
 UPDATE chart_notes n SET day = %(day)s, text = %(text)s, changed_by = %(user_id)s, changed_at = now()
 WHERE n.space_id = %(space_id)s AND n.id = %(id)s;
 

@@ -1,5 +1,5 @@
-"""Charts as inline SVG, next to a table with the figures. Without styles or scripts, so they look the same on
-a page, in print and in mail. Pure.
+"""Charts as inline SVG, next to a table. Without styles or scripts, so they look the same on a page, in print
+and in mail. Pure.
 
 Shapes use a box of WIDTH by HEIGHT units that the page stretches; the page adds the text.
 """
@@ -43,7 +43,7 @@ class StackedChart:
 
 
 def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -> StackedChart:
-    """Return the chart of series of equal length. Negative values appear only in the table."""
+    """Stack series of equal length. Negative values appear only in the table."""
     steps = len(series[0].values) if series else 0
     floors = [0.0] * steps
     tops: list[list[float]] = []
@@ -63,7 +63,7 @@ def stacked(series: Sequence[Series], compared: Sequence[float] | None = None) -
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """Return the points of a small line; unknown values are skipped."""
+    """Return a small line's points, without unknown values."""
     known_values = [value for value in values if value is not None]
     low, high = min([0.0, *known_values]), max([0.0, *known_values])
     scale = (SPARK_HEIGHT - 4) / (high - low) if high > low else 0.0
@@ -102,7 +102,7 @@ def _points(values: Sequence[float], scale: float) -> list[tuple[str, str]]:
 
 
 def _marks(highest: float) -> tuple[float, ...]:
-    """Return round values for horizontal rules, the top one at or above the highest value."""
+    """Return round values for rules, the top one at or above the highest value."""
     if highest <= 0:
         return (0.0,)
     rough = highest / 4
@@ -113,5 +113,4 @@ def _marks(highest: float) -> tuple[float, ...]:
 
 
 def digits(value: float) -> str:
-    """Return a length for an SVG attribute."""
     return f"{round(value, 1):g}"

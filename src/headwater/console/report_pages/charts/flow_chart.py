@@ -1,4 +1,4 @@
-"""The flow chart from first to last sources in inline SVG, with the box and colours of other charts. Pure."""
+"""Flows from first to last sources in inline SVG, with the box and colours of other charts. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FlowChart:
 
 
 def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> FlowChart:
-    """Return the flow chart of event counts per pair of first and last source."""
+    """Draw event counts per pair of first and last source."""
     rows = len(colours)
     totals: Counter[tuple[int, int]] = Counter()
     for (first, last), events in pairs.items():

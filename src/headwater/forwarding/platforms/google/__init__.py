@@ -135,7 +135,7 @@ def _drop_references(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_click(conversion: Conversion) -> dict[str, str]:
-    """Return the most precise click id, of the touchpoint or the event's URL."""
+    """Prefer the most precise click id, of the touchpoint or the event's URL."""
     credited = conversion.click.ids if conversion.click is not None else {}
     for ids in (credited, conversion.url_click_ids):
         for name in _CLICK_IDS:

@@ -70,9 +70,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse) -> bool:
-    """Return whether events were accepted. A validation-only call may return an empty object, but not an
-    empty body.
-    """
+    """Allow an empty object from a validation-only call, but not an empty body."""
     request_id = body.get("requestId")
     return (bool(request_id) and isinstance(request_id, str)) or answer.body.strip() == b"{}"
 
@@ -96,7 +94,7 @@ def _judge(error: dict[str, Any], answer: EgressResponse, count: int) -> Verdict
 
 
 def _read_event_errors(details: list[dict[str, Any]], reasons: list[str], count: int) -> dict[int, str]:
-    """Return the first error of each invalid event, by position."""
+    """Return first errors, by position."""
     errors: dict[int, str] = {}
     for detail in details:
         for violation in objects(detail.get("fieldViolations")):

@@ -1,4 +1,4 @@
-"""Google's access tokens, for a service account or a user's refresh token. Pure."""
+"""Tokens for a service account or a user's refresh token. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _NEEDED = "Give service_account_json, or all of client_id, client_secret and ref
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return why the secrets can't be exchanged."""
     if secrets.get(_ACCOUNT):
         try:
             _signer(_account(secrets[_ACCOUNT]))
@@ -37,7 +36,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination, current_time: float) -> EgressRequest:
-    """Return the token request at a Unix time. Raises ValueError."""
+    """Raise ValueError for bad input."""
     secrets = destination.secrets
     if problem := secrets_problem(secrets):
         raise ValueError(problem)

@@ -47,21 +47,19 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _confirms(body: dict[str, Any], answer: EgressResponse, count: int) -> bool:
-    """Return whether events were accepted: a batch's response has an element per event; a single event's has
-    status 201.
-    """
+    """Require an element per event of a batch, or status 201 for a single event."""
     return answer.status == CREATED or len(objects(body.get("elements"))) == count
 
 
 def _read_event_errors(message: str, count: int) -> dict[int, str]:
-    """Return errors by position: the message has an index before each error."""
+    """Return errors by position, from the index before each error."""
     pieces = _INDEX.split(message)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return {int(index): join_error_texts(error) for index, error in pairs if int(index) < count}
 
 
 def _read_failed(elements: object, count: int) -> dict[int, str]:
-    """Return errors by position, of a successful call."""
+    """Return a successful call's errors by position."""
     return {
         index: join_error_texts(element.get("status"), element.get("error"))
         for index, element in enumerate(objects(elements)[:count])

@@ -17,7 +17,6 @@ _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_tok
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    """Return why there can't be a token."""
     if all(secrets.get(name) for name in _REFRESHING):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
@@ -26,7 +25,7 @@ def secrets_problem(secrets: Mapping[str, str]) -> str | None:
 
 
 def request(destination: Destination) -> EgressRequest | None:
-    """Return the token request, or None if the secrets have a token. Raises ValueError."""
+    """Return None if the secrets have a token. Raises ValueError."""
     if problem := secrets_problem(destination.secrets):
         raise ValueError(problem)
     if not destination.secrets.get("refresh_token"):

@@ -135,7 +135,7 @@ def _make_limited_data_use(conversion: Conversion, settings: MetaSettings) -> di
 
 
 def _make_fbc(conversion: Conversion) -> str | None:
-    """Return the click in Meta's cookie, else from the click id and time, which never change."""
+    """Return Meta's cookie, else the click id and time, which never change."""
     cookie = conversion.cookie("fbc")
     cookie_match = _COOKIE.fullmatch(cookie) if cookie else None
     if cookie_match and _is_recent(int(cookie_match[1].ljust(13, "0")), conversion):

@@ -109,7 +109,7 @@ class Microsoft(Platform):
 
 
 def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
-    """Return a page load if there is a URL, else a named event."""
+    """Return a page load with a URL, else a named event."""
     if name == PAGE_LOAD and conversion.url:
         return {"eventType": PAGE_LOAD}
     event_name = conversion.event_name if name == PAGE_LOAD else name
@@ -117,7 +117,6 @@ def _make_type(name: str, conversion: Conversion) -> dict[str, str]:
 
 
 def _format_consent(conversion: Conversion) -> str | None:
-    """Return the consent, or None if unknown."""
     if is_limited(conversion):
         return "D"
     return "G" if conversion.consent.ad_user_data else None
@@ -147,5 +146,4 @@ def canonical_email(text: str) -> str | None:
 
 
 def _external_id(text: str | None) -> str | None:
-    """Return None for an email address."""
     return None if text is None or "@" in text else text

@@ -1,4 +1,4 @@
-"""Responses of Microsoft: the number of received events, and an error per invalid event, without its quoted
+"""Microsoft's responses: the number of received events, and an error per invalid event, without its quoted
 value, which may be personal.
 """
 

@@ -39,7 +39,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -> Verdict:
-    """Judge a successful call without statuses."""
+    """Judge without statuses."""
     accepted_count = body.get("num_events_processed")
     if not is_number(accepted_count) or accepted_count >= count:
         return by_status(answer, count, confirmed=is_number(accepted_count))
@@ -49,7 +49,7 @@ def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -
 
 
 def _read_events(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the events' statuses; errors have them in their details."""
+    """Search errors in their details, too."""
     events = objects(body.get("events")) or objects(get_nested(body, "details", "events"))
     return [event for event in events if "status" in event]
 

@@ -1,4 +1,4 @@
-"""Responses of Reddit. One invalid event makes Reddit reject the call, so named events are removed and the
+"""Reddit's responses. One invalid event makes Reddit reject the call, so named events are removed and the
 rest sent again.
 """
 
@@ -39,9 +39,7 @@ def classify(answer: EgressResponse, count: int) -> Verdict:
 
 
 def _read_event_errors(body: dict[str, Any], count: int) -> dict[int, str]:
-    """Return errors by position, from a field's path, such as `$.data.events[0].user.uuid`, or an error per
-    event.
-    """
+    """Return errors by position, from a path such as `$.data.events[0].user.uuid`, or an error per event."""
     errors: dict[int, list[Any]] = {}
     for field in objects(get_nested(body, "error", "fields")):
         path = str(field.get("field", ""))

@@ -1,4 +1,4 @@
-"""Responses of Snap. Bodies are undocumented, so the status decides unless there is an error."""
+"""Snap's responses. Bodies are undocumented, so the status decides unless there is an error."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class RowSource:
         return next(self._read_table())[1] if self.form == "csv" else None
 
     def rows(self) -> Generator[FileRow]:
-        """Raise UnreadableError."""
+        """Raise UnreadableError for bad input."""
         with _check_compression():
             is_table = self.form == "csv"
             yield from _read_csv_rows(self._read_table()) if is_table else _read_json_rows(self._lines())
