@@ -136,7 +136,7 @@ _Control = CountSeries | _Rest | None
 def _fall(
     rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness, control: _Control = None
 ) -> Judgement | None:
-    """Return whether a count has fallen; None if too little is expected."""
+    """Return None if too little is expected."""
     if series is None or not series.is_known:
         return None
     age, longest = alertness.age(rule, subject), alertness.longest(rule, subject)
@@ -187,7 +187,7 @@ def _judge_fall(
 
 
 def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alertness) -> Judgement | None:
-    """Return whether a count of faults exceeds the maximum of earlier weeks and days."""
+    """Compare with the maximum of earlier weeks and days."""
     if series is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
@@ -220,7 +220,7 @@ def _rise(rule: Rule, subject: str, series: CountSeries | None, alertness: Alert
 def _share(
     rule: Rule, subject: str, numerator: CountSeries | None, total: CountSeries | None, alertness: Alertness
 ) -> Judgement | None:
-    """Return whether a share has grown; None without enough data."""
+    """Return None without enough data."""
     if total is None or numerator is None:
         return None
     sensitivity, age = alertness.of(rule), alertness.age(rule, subject)
@@ -243,7 +243,7 @@ def _share(
 
 
 def _usual_share(numerator: CountSeries, total: CountSeries, back: int) -> UsualRange:
-    """Return the share of four weeks, and the extremes of the weeks with enough data."""
+    """Return four weeks' share, and the extremes of weeks with enough data."""
     middle = numerator.total(672, back) / max(total.total(672, back), 1)
     weeks = [
         numerator.total(168, back + 168 * week) / number

@@ -98,7 +98,7 @@ def _query(
 
 
 def _parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Split a period into periods that one report can cover, each to its last second."""
+    """Split a period into ranges of one report, each to its last second."""
     while start < end:
         until = min(start + timedelta(days=MOST_DAYS), end)
         yield start, until - SECOND

@@ -169,7 +169,6 @@ class Crediting:
         return self._each[source_ids]
 
     def _pick(self, source_ids: frozenset[int], *, last: bool) -> IntArray:
-        """Return each event's first or last touch of some sources, or -1."""
         narrowed, touches = self._narrow(source_ids)
         indexes = narrowed.ends - 1 if last else narrowed.begins
         has = narrowed.lengths > 0

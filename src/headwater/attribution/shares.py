@@ -143,7 +143,6 @@ class WeightedRecipients:
 
 
 def _cumulate(values: IntArray) -> IntArray:
-    """Return the sums before each index, and the total."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
     return sums

@@ -250,7 +250,7 @@ def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
 
 
 def _as_text(destination: Row) -> str:
-    """Return a destination in sections, from the object that `--json` prints."""
+    """Format the object that `--json` prints."""
     platform = registry.PLATFORMS[destination["platform"]]
     mapping = destination["mapping"]
     names = [

@@ -143,7 +143,7 @@ def _read_days(arguments: Namespace) -> tuple[str, str | None]:
 
 
 def _read_last_day(first: str, last: str) -> date:
-    """Return the last day. Raise Failure for an invalid one, or one before the first."""
+    """Raise Failure for an invalid day, or one before the first."""
     try:
         day = parse_day(last)
     except ValueError as error:
@@ -169,7 +169,7 @@ def _all_columns(*, with_sources: bool) -> list[str]:
 
 
 def _choose_format(arguments: Namespace) -> FileForm:
-    """Return the file format: from the option, the file name, or else JSON lines."""
+    """Choose by option, then file name, else JSON lines."""
     target = Path(arguments.output)
     by_gzip = target.suffix == ".gz"
     ending = target.with_suffix("").suffix if by_gzip else target.suffix

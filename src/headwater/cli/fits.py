@@ -125,7 +125,6 @@ async def _find(connection: AsyncConnection, arguments: Namespace) -> Fit:
 
 
 def _time(space: Space, arguments: Namespace) -> TimeRange:
-    """Return the days in the Space's time zone. Raise Failure."""
     try:
         first, last = (parse_day(text) for text in (arguments.start_date, arguments.end_date))
     except ValueError as error:

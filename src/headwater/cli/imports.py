@@ -120,7 +120,6 @@ def _choices(arguments: Namespace, layout: str | None = None) -> FileChoices:
 def _prepare_spend(
     kind: str, source: RowSource, refusals: RejectedRowFile, arguments: Namespace
 ) -> Preparation:
-    """Read a spend file by its header and the options."""
     fixed = {"currency": arguments.currency, "platform": arguments.platform}
     if arguments.timezone is not None:
         fixed["timezone"] = _read_zone(arguments.timezone).key
@@ -141,7 +140,7 @@ def _prepare_spend(
 
 
 def _read_moment(text: str) -> str:
-    """Return a given time. Raise Failure for an invalid or future one."""
+    """Raise Failure for an invalid or future time."""
     try:
         parse_report_time(parse_iso(text), datetime.now(UTC))
     except ValueError as error:
@@ -152,7 +151,7 @@ def _read_moment(text: str) -> str:
 
 
 def _modification_time(file: str) -> str:
-    """Return a file's modification time; now for standard input."""
+    """Use now for standard input."""
     current_time = time.time()
     seconds = current_time if file == STANDARD_INPUT else min(current_time, Path(file).stat().st_mtime)
     return datetime.fromtimestamp(seconds, UTC).isoformat()
@@ -176,7 +175,7 @@ async def _import(url: str, prepare: Preparation, arguments: Namespace) -> int:
 
 
 def _read_zone(name: str) -> ZoneInfo:
-    """Return a time zone by name. Raise Failure."""
+    """Raise Failure."""
     if name not in zone_names():
         raise Failure(f"--timezone {name}: must be an IANA time zone, such as Europe/Berlin")
     return ZoneInfo(name)
@@ -211,7 +210,6 @@ def _report(job: Import, *, already: bool, as_json: bool) -> None:
 
 
 def _explain_local_times(job: Import) -> str:
-    """Return the rows' time zone, and the option that changes it."""
     zone, space_zone = job.zone.key, job.space.timezone
     many = f"{job.local_times:,} time{'s' * (job.local_times != 1)} had no offset"
     hint = (

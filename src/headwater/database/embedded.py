@@ -244,7 +244,7 @@ class Embedded:
         sync_directory(self.root)
 
     def _run_initdb(self, building: Path, password: str) -> None:
-        """Create the files of a cluster. initdb syncs all of them before it ends."""
+        """initdb syncs all files before it ends."""
         with readable_to_server(password) as pipe:
             result = subprocess.run(
                 [

@@ -75,9 +75,7 @@ class ServerLock:
         return bool(self._processes())
 
     def _processes(self) -> list[int]:
-        """Return the server's visible processes: PostgreSQL programs whose working directory is the
-        cluster's.
-        """
+        """Return visible PostgreSQL processes in the cluster's directory."""
         if not CAN_SEE_PROCESSES:
             pid = self._recorded_pid()
             return [pid] if pid is not None and self._accepts_connections() else []
@@ -86,7 +84,7 @@ class ServerLock:
         return [pid for pid in pids if _works_in(cluster, pid)]
 
     def _recorded_pid(self) -> int | None:
-        """Return the process in PostgreSQL's lock file; after a power failure it may be empty."""
+        """Read PostgreSQL's lock file, which may be empty after a power failure."""
         try:
             pid = int((self.cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         except (OSError, ValueError):
@@ -98,7 +96,7 @@ class ServerLock:
             return client.connect_ex(str(self.sockets / sockets.NAME)) == 0
 
     def _remove_stale_files(self) -> None:
-        """Remove a dead server's lock files. If processes are not visible, PostgreSQL must decide."""
+        """Remove lock files unless processes are invisible: then PostgreSQL must decide."""
         if not CAN_SEE_PROCESSES:
             return
         if self._processes():

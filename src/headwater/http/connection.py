@@ -224,7 +224,7 @@ class Protocol(HttpToolsProtocol):
             self.answer_last()
 
     def _begin(self) -> None:
-        """Start the request whose head is complete, or queue it after the current one."""
+        """Start a complete request, or queue it after the current one."""
         before = cast("Exchange | None", self.cycle)
         self.cycle = begin_exchange(self)
         if before is None or before.response_complete:
@@ -260,11 +260,11 @@ class Protocol(HttpToolsProtocol):
         return current_time - self.arriving_since > (LINGER_SECONDS if self.lingering else limit)
 
     def _seconds_for_body(self) -> float:
-        """Return the seconds for a request to arrive; an endpoint may allow more for a file."""
+        """Allow more for an endpoint that takes a file."""
         return cast("dict[str, Any]", self.scope).get(BODY_SECONDS, REQUEST_SECONDS)
 
     def _is_idle(self, current_time: float) -> bool:
-        """Return whether nothing has arrived for IDLE_SECONDS since the client read all of its answer."""
+        """Return whether IDLE_SECONDS have passed since the client read its answer."""
         cycle = cast("Exchange | None", self.cycle)
         if cycle is None or not cycle.response_complete:
             return False
@@ -287,10 +287,7 @@ class Protocol(HttpToolsProtocol):
         raise ValueError(status.phrase)
 
     def _end(self) -> None:
-        """Stop reading, and answer unparseable input with `fault`.
-
-        An earlier request in progress is answered first.
-        """
+        """Answer unparseable input after any earlier request."""
         self.refused = True
         cycle = cast("Exchange | None", self.cycle)
         if self.discarding:

@@ -74,7 +74,7 @@ class CredentialCache(Generic[Key, Value]):
                 return entries[key]
 
     async def _fetch(self) -> dict[Key, _Entry[Value]]:
-        """Run one query for all requested credentials, and for used ones that expire soon."""
+        """Fetch requested credentials, and used ones that expire soon."""
         async with self._database.connection() as connection:
             current_time = time.monotonic()
             entries = self._known

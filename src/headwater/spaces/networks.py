@@ -183,7 +183,6 @@ def _check(names: SourceNames, other_names: Mapping[str, str], new_network: Netw
 def _taken_spelling(
     new_network: Network, other_networks: Iterable[PaidNetwork], other_names: Mapping[str, str]
 ) -> str | None:
-    """Return the error for a spelling that means something else."""
     mine = list_spellings(new_network.name, new_network.spellings)
     for network in other_networks:
         shared = set(mine) & set(list_spellings(network.name, network.spellings))

@@ -76,7 +76,6 @@ def _group_by_day(rows: Iterable[LedgerRow]) -> Mapping[tuple[date, str, str], l
 
 
 def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
-    """Fill in the missing account of campaigns from other rows of the day."""
     accounts: dict[str, str] = {}
     for row in rows:
         if len(row.path) > 1:
@@ -91,7 +90,6 @@ def _with_accounts(rows: list[LedgerRow]) -> list[LedgerRow]:
 
 
 def _with_ad_sets(rows: list[LedgerRow]) -> list[LedgerRow]:
-    """Fill in the missing ad set of ads from other rows of the day."""
     ad_sets: dict[tuple[str, ...], str] = {}
     for row in rows:
         if len(row.path) > _AD_SET + 1 and row.path[_AD_SET]:
@@ -118,7 +116,7 @@ def _add(root: _Node, row: LedgerRow) -> None:
 
 
 def _add_parts(node: _Node, row: LedgerRow, parts: list[SpendPart]) -> Figures:
-    """Append the parts of a node and return their total. `row` has the node's path."""
+    """Return the total of the appended parts. `row` has the node's path."""
     total = node.by_country.get("", NOTHING)
     countries = {country: figures for country, figures in node.by_country.items() if country}
     country_total = _sum(countries.values())

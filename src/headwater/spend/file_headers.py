@@ -58,7 +58,7 @@ def recognize(header: Sequence[str], name: str | None = None) -> Recognition | N
 
 
 def _last_day(form: FileFormat, plain: Mapping[str, str]) -> str | None:
-    """Return the column with the last day, if days have no column of their own."""
+    """Return None if days have a column of their own."""
     if "day" in plain:
         return None
     return next((plain[name] for name in form.last_days if name in plain), None)

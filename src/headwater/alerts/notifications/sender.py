@@ -97,7 +97,6 @@ class Outlet:
 
 
 def _refusal(response: EgressResponse) -> str | None:
-    """Return the fault in a webhook's response, with advice."""
     status = response.status
     if 200 <= status < 300:
         return None

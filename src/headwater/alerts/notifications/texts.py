@@ -100,7 +100,6 @@ def _html(notice: Notice, base_url: str, envelope: Envelope) -> str:
 
 
 def _aligned(table: ReportTable) -> str:
-    """Return a table in columns, numbers aligned right."""
     lines = [table.columns, *([one_line(cell) for cell in row] for row in table.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
     return "\n".join(

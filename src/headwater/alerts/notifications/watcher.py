@@ -86,7 +86,7 @@ class Watcher:
         return pieces
 
     def _waits_for_retry(self) -> bool:
-        """Return whether a failed task must wait longer. The process stays alive to remember the failure."""
+        """Keep the process alive to remember a failure until its retry."""
         return any(self._pauses[key] > time.monotonic() for key in self._failed)
 
     def _is_trusted(self, duty: WatcherDuty, space_id: int) -> bool:

@@ -50,7 +50,7 @@ async def check_quality(connection: AsyncConnection, space: Space, period: TimeR
 
 
 def _convert_alerts(alerts: Sequence[Alert]) -> list[Finding]:
-    """Return alerts as findings; destinations with the same problem are parts of one."""
+    """Combine destinations with the same problem into one finding."""
     findings: list[Finding] = []
     for alert_kind, kind in _OF_ALERTS.items():
         ours = [alert for alert in alerts if alert.kind is alert_kind]

@@ -53,8 +53,6 @@ class TouchpointFindings:
 
 @dataclass
 class _Group:
-    """Touchpoints with the same mark and value."""
-
     value: str
     count: int
     ids: list[int]
@@ -139,7 +137,6 @@ class TouchpointChecks:
         return [_Group(format_title(name_of(int(group.value))), group.count, group.ids) for group in groups]
 
     def _is_known(self, value: str) -> bool:
-        """Return whether a current rule knows a value of utm_source."""
         sources = self._space.sources
         return (
             sources.find(value) is not None
@@ -148,7 +145,6 @@ class TouchpointChecks:
         )
 
     async def _sites(self, groups: list[_Group]) -> Mapping[FindingKind, list[_Group]]:
-        """Return the unlisted sites that belong to the Space, and the payment pages."""
         own_hosts = [*self._space.own_domains, *await fetch_own_hosts(self._connection, self._space.id)]
         excluded = make_exclusions(
             tuple(own_hosts), tuple(self._space.excluded_referrers), tuple(self._space.heeded_referrers)

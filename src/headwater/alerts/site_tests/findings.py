@@ -186,7 +186,6 @@ def _check_origin(evidence: SiteEvidence, final_url: str) -> Iterator[SiteFault]
 
 
 def _check_redirects(evidence: SiteEvidence) -> Iterator[SiteFault]:
-    """Yield the data lost between the ad and the page."""
     probe, arrivals = evidence.test.probe, evidence.arrivals
     waited = (evidence.now - evidence.test.started_at).total_seconds()
     if probe is not None and probe.lost_between:
@@ -297,6 +296,5 @@ def _name_order(order: ArrivedOrder) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return a text from outside, safe to quote in a sentence."""
     plain = text.replace("`", "")
     return plain if len(plain) <= LONGEST_QUOTE else f"{plain[:LONGEST_QUOTE]}…"

@@ -86,7 +86,7 @@ def _tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _attributes(html: str, position: int) -> tuple[dict[str, str], int]:
-    """Return a tag's attributes, the first of each name, and the end of the tag."""
+    """Return the first value of each name, and the tag's end."""
     attributes: dict[str, str] = {}
     for _ in range(MOST_ATTRIBUTES):
         match = _ATTRIBUTE.match(html, position)

@@ -112,7 +112,6 @@ class _Probing:
         return pair in urlsplit(url).query.split("&")
 
     def _own_tags(self, source: PageSource, page_url: str) -> Sequence[ScriptTag]:
-        """Return the tracker's tags, found by key or by address."""
         own_tags = [
             tag
             for tag in source.scripts
@@ -166,7 +165,7 @@ class _Probing:
         return (ScriptState.MISSING if fault else ScriptState.PASSED_ON), fault
 
     async def _script_fault(self, address: str) -> str:
-        """Describe the other content at an address; "" if it is the tracker's script."""
+        """Return "" for the tracker's script."""
         try:
             response = await self._get(address)
         except EgressError as error:
@@ -187,7 +186,7 @@ def is_local(url: str) -> bool:
 
 
 def _resolve(base: str, url: str) -> str | None:
-    """Return the absolute address that browsers request; None if invalid."""
+    """Return None for an invalid address."""
     try:
         resolved = urljoin(base, url)
         parts = urlsplit(resolved)
@@ -198,7 +197,7 @@ def _resolve(base: str, url: str) -> str | None:
 
 
 def _plain(url: str) -> str:
-    """Return an address as it is sent: in ASCII, without a fragment."""
+    """Return the address as sent: ASCII, without fragment."""
     return quote(urldefrag(url).url, safe=_UNSAFE)
 
 

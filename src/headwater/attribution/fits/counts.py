@@ -75,7 +75,7 @@ def _name_states(sources: Sequence[str]) -> list[str]:
 
 
 def _list_sources(counts: Mapping[str, Any]) -> list[str]:
-    """Return the counted sources: built-in ones by number, then others by name."""
+    """List built-in sources by number, then others by name."""
     met = {name for origin, entered, _ in counts["transitions"] for name in (origin, entered)}
     met -= {_START, _CONVERSION, _NULL}
     return sorted(met, key=lambda name: (SOURCE_IDS.get(name, 1 + len(SOURCE_IDS)), name))

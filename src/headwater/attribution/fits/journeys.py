@@ -117,7 +117,6 @@ def gather_journeys(journeys: Iterable[Journey]) -> JourneyKinds:
 def _steps(
     sources: tuple[int, ...], kinds: Iterable[tuple[tuple[int, ...], bool]]
 ) -> tuple[IntArray, IntArray]:
-    """Return the kinds and transitions of journeys."""
     states = len(sources) + BESIDES_SOURCES
     state_of = {source: state for state, source in enumerate(sources, START + 1)}
     step_kinds: list[int] = []
@@ -131,7 +130,6 @@ def _steps(
 
 
 def _source_sets(sources: tuple[int, ...], kinds: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
-    """Return a mask of sources by kind."""
     index_of = {source: index for index, source in enumerate(sources)}
     sets = np.zeros((len(kinds), len(sources)), dtype=np.bool_)
     for kind, source_ids in enumerate(kinds):

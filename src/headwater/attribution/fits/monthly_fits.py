@@ -110,7 +110,7 @@ class MonthlyFitter:
         return True
 
     async def _make(self, space: Space, event_name: str, current_time: datetime) -> str | None:
-        """Make a fit current. Return the reason if it could not be made."""
+        """Return the reason if it could not be made."""
         first, last = months_before(current_time, space.zone)
         request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
         name = f"{event_name} to {last:%Y-%m}"

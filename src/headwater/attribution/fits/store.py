@@ -156,7 +156,7 @@ def _too_few(request: FitRequest, conversions: int) -> Invalid:
 def _weigh(
     journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
 ) -> dict[str, str]:
-    """Return columns of weights and intervals. The digest seeds the resamples."""
+    """The digest seeds the resamples."""
     exact = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, weight) for model, of_model in estimates.items() for weight in of_model]
@@ -180,7 +180,6 @@ def _text(weight: Decimal) -> str:
 async def _read_journeys(
     connection: AsyncConnection, space_id: int, request: FitRequest
 ) -> tuple[JourneyKinds, int]:
-    """Return the journeys of a period, and the number of conversions without a touch."""
     bound = {
         "space_id": space_id,
         "event_name": request.event_name,

@@ -92,7 +92,6 @@ class PastReader:
     async def _find_contacts(
         self, added_rows: _Added, former_events: Sequence[Row], former_touches: Sequence[Row]
     ) -> list[int]:
-        """Return the current contacts of all changed rows."""
         contacts = {row[1] for row in (*former_events, *former_touches)}
         for name, ids in (
             ("contacts_of_events", added_rows.events),
@@ -116,8 +115,6 @@ _RANKS = {
 
 
 class _Versions:
-    """Makes versions of current and former rows."""
-
     def __init__(self, span: PastSpan, added_rows: _Added) -> None:
         self._span, self._added = span, added_rows
 

@@ -223,7 +223,7 @@ class FamilyHistory:
             yield _Step(order.end, order.end_cause, second)
 
     def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
-        """Return the moments, in order, at which an event can change, with causes."""
+        """Return the moments at which an event can change, in order."""
         born, occurred_at = versions[0].start, versions[0].at
         first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
         steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= occurred_at}
@@ -268,7 +268,7 @@ class FamilyHistory:
         return is_first, sum(second <= event.at // _SECOND for second, _ in firsts)
 
     def _first_orders(self, moment: int) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Return second and id of every customer's first two orders, ties by id."""
+        """Return the first two orders by second, ties by id."""
         firsts: dict[int, list[tuple[int, int]]] = {}
         survivors = self._survivors_at(moment)
         self.work += len(self._orders)
@@ -284,7 +284,6 @@ class FamilyHistory:
         return self._touches[:end]
 
     def _survivors_at(self, moment: int) -> Mapping[int, int]:
-        """Return the survivor of each merged contact."""
         if moment not in self._survivors:
             self._survivors[moment] = {
                 merge.merged_id: merge.survivor_id

@@ -176,13 +176,11 @@ def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[i
 
 
 def _select_by_ids(paths: PathData, event_ids: IntArray) -> PathData:
-    """Return the events with these ascending ids, without other touches."""
+    """Select ascending ids, without other touches."""
     return paths.select(are_among(event_ids, paths[Column.EVENT_IDS])).without_unused()
 
 
 class _Day:
-    """A day of a Space whose segments are updated in a transaction."""
-
     def __init__(self, connection: Connection[Any], space_id: int, day: date) -> None:
         self._connection = connection
         self._cursor = connection.cursor(binary=True)
@@ -275,7 +273,6 @@ class _Day:
         return assemble(record)
 
     def _read_segment(self, part_number: int, *, without: IntArray) -> PathData:
-        """Return a segment without some ascending event ids."""
         query = read_query("read_part", ALL_COLUMNS)
         record = self._cursor.execute(query, self._values | {"part": part_number}).fetchone()
         assert record is not None

@@ -160,14 +160,13 @@ class CreditScan:
         return next_ids.tolist()
 
     async def _load_cache(self) -> None:
-        """Load the cached credit."""
         source = await fetch_source(self._connection, self._space_id)
         credit = self._credit
         self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
         self._credit_cache = recall(self._key)
 
     def _events_for(self, rows: int) -> int:
-        """Return the number of events that should have this many credited touches."""
+        """Estimate the events that have this many credited touches."""
         if not self._credited:
             return rows
         return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
@@ -187,7 +186,7 @@ class CreditScan:
         self._over, self.stopped_at = True, (day - _1970) * _SECONDS_A_DAY
 
     async def _read_days(self, least: int) -> None:
-        """Read more days, which should have `least` events, or leave them."""
+        """Read days that should have `least` events, or leave them."""
         days_range = await self._fetch_range(least)
         self.has_common = days_range is not None and days_range.common > 0
         if days_range is None or days_range.common > self._credit.most_read_events:
@@ -229,7 +228,7 @@ class CreditScan:
         return await statement.execute(self._connection, values)
 
     def _estimate_postings(self, least: int) -> int:
-        """Return the number of postings and events in which `least` credited events are expected."""
+        """Estimate the postings and events that hold `least` credited events."""
         usual = _PASSED_FOR_SHARES if self._credit.is_shared_out else _PASSED_FOR_PICKS
         share = 1.5 * self._passed / max(1, self._credited) or usual
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
@@ -273,7 +272,7 @@ class CreditScan:
         return ids, np.concatenate([seconds[believed], seconds_now[has_credit_now], live_seconds])[places]
 
     async def _find_changed(self, changes: EventChanges) -> tuple[IntArray, IntArray]:
-        """Return the changed events, ascending, and their seconds or NO_CREDIT."""
+        """Return ascending event ids, and seconds or NO_CREDIT."""
         events, seconds, cached = self._credit_cache.find_seconds(changes)
         if cached.all():
             return events, seconds
@@ -305,7 +304,6 @@ class CreditScan:
         return events_by_part
 
     def _append(self, days_range: CreditRange, ids: IntArray, seconds: IntArray) -> None:
-        """Append the events of a range, without those outside the time range."""
         first, last = self._between
         within = np.flatnonzero((seconds >= first) & (seconds <= last))
         in_turn = within[np.argsort(seconds[within], kind="stable")]

@@ -136,7 +136,6 @@ def _sorted_pairs(first: IntArray, second: IntArray) -> tuple[IntArray, IntArray
 
 
 def _marked(parts: Iterable[IntArray], size: int) -> IntArray:
-    """Return distinct numbers below `size`, ascending."""
     occurs = np.zeros(size, dtype=np.bool_)
     for numbers in parts:
         occurs[numbers] = True
@@ -157,7 +156,7 @@ def _begins(*columns: IntArray) -> BoolArray:
 
 
 def _ends(values: IntArray) -> tuple[int, int]:
-    """Return the least and largest value, or 0 twice."""
+    """Return zeros for no values."""
     return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 

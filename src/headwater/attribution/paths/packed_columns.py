@@ -90,7 +90,7 @@ def _narrow(numbers: IntArray) -> bytes:
 
 
 def _numbers(column: PackedColumn, count: int) -> IntArray | None:
-    """Return the numbers without the base; None if none are stored."""
+    """Return None if no numbers are stored."""
     width, remainder = divmod(len(column.data), count) if count else (0, len(column.data))
     if remainder or width not in WIDTHS:
         raise DamagedColumn

@@ -231,7 +231,7 @@ _OF_EVENTS = frozenset(EVENT_COLUMNS)
 
 
 def _adapt_column(paths: PathData, column: Column, start: int, event_names: tuple[str, ...]) -> IntArray:
-    """Return a column of a part, with indexes adapted to the concatenation."""
+    """Adapt a part's indexes to the concatenation."""
     values = paths[column]
     if column is Column.STARTS:
         return values + start

@@ -122,12 +122,10 @@ def count_credited(paths: PathData, source_ids: Collection[int], model: str, win
 
 
 def _model_bits(model: str) -> IntArray:
-    """Return a model's bit for each window."""
     return np.left_shift(1, len(WINDOWS) * _PLACES[model] + np.arange(len(WINDOWS)))
 
 
 def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
-    """Return the stored postings of each source."""
     few = _select_events(sources, paths)
     starts = few[Column.STARTS]
     crediting = Crediting(TouchSlices(starts, starts + few[Column.LENGTHS]), few[Column.SOURCES])
@@ -146,7 +144,7 @@ def _pack_sources(paths: PathData, sources: list[int]) -> list[bytes]:
 
 
 def _select_events(sources: list[int], paths: PathData) -> PathData:
-    """Return the events with a touch of some sources, with their whole paths."""
+    """Select events with a touch of these sources, with whole paths."""
     starts = paths[Column.STARTS]
     before = count_before(are_sources_among(sources, paths[Column.SOURCES]))
     has_touches = before[starts] < before[starts + paths[Column.LENGTHS]]

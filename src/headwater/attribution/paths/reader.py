@@ -128,7 +128,6 @@ class PathReader:
     async def _records(
         self, scan: ScanPlan, blocks: Sequence[Block]
     ) -> AsyncIterator[tuple[date, list[Sequence[Any]]]]:
-        """Yield the stored segments of every day."""
         days = [day for block in blocks for day in scan.days_in(block)]
         if not days:
             return
@@ -174,7 +173,7 @@ class PathReader:
         return assemble(await fetch_one(cursor, query, values))
 
     async def _read_pending(self, scan: ScanPlan, days: Sequence[date]) -> PathData:
-        """Return the pending events of some days from the tables; each day is read once."""
+        """Read the tables once for each day."""
         keys: dict[date, Key] = {day: (self._source, scan.pending_block([day]).version) for day in days}
         missing = [day for day in days if not scan.has_versions or keys[day] not in cache]
         paths = [cache.get(keys[day]) for day in days if day not in missing]

@@ -160,7 +160,7 @@ class ScanPlan:
 
     @cached_property
     def _versions(self) -> tuple[list[date], list[bytes]]:
-        """The days with segments or changes, in order, and their versions."""
+        """The days with segments or changes, and their versions."""
         segments = {segmented.day: segmented.versions for segmented in self.days}
         changes = {day: pending.changes for day, pending in self.pending.items()}
         days = sorted({*segments, *changes})

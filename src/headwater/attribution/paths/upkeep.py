@@ -116,7 +116,6 @@ def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayRepo
 
 
 def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: list[Segment]) -> bool:
-    """Return whether a day's stored postings match its segments."""
     rows = cursor.execute(queries["postings"], span).fetchall()
     for segment, stored in zip(segments, rows, strict=True):
         right = make_postings(segment.paths)
@@ -126,7 +125,7 @@ def _have_right_postings(cursor: Cursor[Any], span: dict[str, Any], segments: li
 
 
 def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
-    """Return the number of events that differ, except pending ones."""
+    """Count the differing events, except pending ones."""
     ours, theirs = (
         _written(paths.select(~np.isin(paths[Column.EVENT_IDS], pending))) for paths in (stored, live)
     )
@@ -136,7 +135,7 @@ def _differences(stored: PathData, live: PathData, pending: IntArray) -> int:
 
 
 def _written(paths: PathData) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return each event with everything that a report could read."""
+    """Return each event with everything a report could read."""
     events = {
         column: paths[column].tolist()
         for column in EVENT_COLUMNS

@@ -109,7 +109,7 @@ class Egress:
         await self.close()
 
     def _request(self, call: EgressRequest) -> tuple[str, httpcore2.Request]:
-        """Return the host and its request. Raise BadUrl."""
+        """Raise BadUrl."""
         scheme, host, port, target = _split(call.url)
         if host not in self._allowed and (scheme, port) != ("https", 443):
             raise BadUrl(f"{host} is only called by https on port 443.")
@@ -157,7 +157,7 @@ class Egress:
 
 
 class _Pinned(httpcore2.AsyncNetworkBackend):
-    """Looks a name up once, checks every address, and connects to one of those."""
+    """Checks all addresses of a name, and connects to one of them."""
 
     def __init__(self, resolver: Resolver, allowed: Collection[str]) -> None:
         self._resolver, self._allowed = resolver, allowed
@@ -206,7 +206,7 @@ def bracketed(host: str) -> str:
 
 
 def _split(url: str) -> tuple[str, str, int, str]:
-    """Return a URL's scheme, host, port and target. Raise BadUrl."""
+    """Return scheme, host, port and target. Raise BadUrl."""
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise BadUrl("The URL is too long or has characters that no URL has.")
     if "\\" in url or "#" in url:

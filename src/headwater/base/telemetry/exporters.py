@@ -112,7 +112,7 @@ def open_metrics(described: Mapping[str, str]) -> Generator[None]:
 
 
 def _interval() -> float:
-    """Return the seconds between two exports. Raise SettingError."""
+    """Return seconds. Raise SettingError."""
     text = os.environ.get(OTEL_METRIC_EXPORT_INTERVAL, "").strip() or INTERVAL
     if not text.isdecimal() or int(text) < 1:
         raise SettingError(f"{OTEL_METRIC_EXPORT_INTERVAL}: must be a number of milliseconds")

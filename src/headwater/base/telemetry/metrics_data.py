@@ -35,7 +35,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class _Period:
-    """The counting period, in nanoseconds since 1970."""
+    """In nanoseconds since 1970."""
 
     began: int
     ended: int
@@ -43,8 +43,6 @@ class _Period:
 
 @dataclass
 class _Buckets:
-    """A histogram with its labels."""
-
     up_to: dict[float, float] = field(default_factory=dict[float, float])
     """Upper bound → cumulative count."""
     total: float = 0.0

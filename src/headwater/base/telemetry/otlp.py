@@ -80,7 +80,7 @@ def exported() -> Generator[None]:
 
 
 def _describe_process(name: str) -> dict[str, str]:
-    """Return this process's resource attributes; the standard variables take precedence."""
+    """Let the standard variables take precedence."""
     return {
         "service.name": "headwater",
         "service.version": __version__,

@@ -55,7 +55,7 @@ class TracedRequests:
                     seen.note("headwater.space_id", space_id)
 
     def _route(self, scope: Scope) -> str | None:
-        """Return a request's route template; None without a match."""
+        """Return None without a match."""
         fixed = scope["path"] if scope["path"] in self._fixed_paths else None
         return route_template(scope) or fixed
 

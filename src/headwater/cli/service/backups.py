@@ -125,7 +125,7 @@ def _make(settings: Settings, arguments: Namespace, target: Path) -> dict[str, A
 
 
 def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> None:
-    """Record the backup, unless the database is a read-only standby."""
+    """Skip a read-only standby."""
     try:
         with autocommit_connection(settings) as connection:
             records.record_backup(connection, manifest, target, size)

@@ -91,7 +91,7 @@ def _restore(
 
 
 def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastErasure], datetime | None]:
-    """Return the journal's erasures, and the end of its complete part. Raise Failure."""
+    """Return erasures and the end of the complete part. Raise Failure."""
     if arguments.without_erasures:
         return [], None
     path = Path(arguments.erasures or archive.path.with_name(journal.NAME))
@@ -108,7 +108,7 @@ def _read_erasures(arguments: Namespace, archive: Archive) -> tuple[list[PastEra
 
 
 def _find_key(settings: Settings, archive: Archive) -> str:
-    """Return the location of the restored installation's secret key, in a word."""
+    """Return a one-word location."""
     if settings.secret_key is not None:
         return "HEADWATER_SECRET_KEY"
     if archive.manifest.has_secret_key:

@@ -65,7 +65,7 @@ def _work(settings: Settings, stop: threading.Event, announcement: int | None) -
 
 
 def _serve_metrics(settings: Settings, host: str, port: int) -> None:
-    """Share counters with child processes, and serve them. Raise Failure."""
+    """Raise Failure."""
     folder = settings.data_dir.absolute() / f"metrics-{port}"
     try:
         os.environ.update(make_directory(folder) | child_variables("worker"))

@@ -101,7 +101,7 @@ def plan_steps(
 
 
 def _choose_node(nodes: list[Node], source_node: Node, goal: Node, *, to_goal: bool) -> Node:
-    """Return the goal for the last split, and another free node before."""
+    """Return the goal last, and another free node before."""
     other_nodes = [node for node in nodes if node.takes_spaces and node != source_node]
     if not other_nodes:
         raise MoveError(

@@ -124,7 +124,7 @@ class Worker:
                 connection.execute(SQL("LISTEN {}").format(Identifier(duty.channel)))
 
     def _turn(self, connection: WorkerConnection) -> None:
-        """Give every duty its turn; rest if there was nothing to do."""
+        """Give every duty its turn; rest if all were idle."""
         worked = [self._work(connection, duty) for duty in self._duties]
         if any(worked):
             self._idle_turns = 0
@@ -194,7 +194,6 @@ class Worker:
         return done
 
     def _fail(self, connection: WorkerConnection, duty: Duty, space_id: int, error: Exception) -> None:
-        """Postpone a Space's work after an internal fault, and record the fault."""
         if connection.closed:
             raise error
         with suppress(psycopg.Error):

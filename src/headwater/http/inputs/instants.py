@@ -64,7 +64,7 @@ def parse_iso(value: str) -> float:
 
 
 def _parts(text: str) -> tuple[str | None, ...]:
-    """Return day, hour and minute, seconds, fraction and offset of the extended format."""
+    """Return day, hour and minute, seconds, fraction and offset."""
     match = _EXTENDED.fullmatch(text)
     if match is not None:
         return match.groups()

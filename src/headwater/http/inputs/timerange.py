@@ -105,7 +105,7 @@ def months_between(first: date, last: date) -> int:
 
 
 def _instant(local: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
-    """Return an instant, clamped to the years 1 to 9999 in UTC."""
+    """Clamp to the years 1 to 9999 in UTC."""
     offset = local.replace(tzinfo=zone, fold=fold).utcoffset() or timedelta()
     try:
         return local.replace(tzinfo=UTC) - offset

@@ -107,7 +107,7 @@ def refuse_existing(target: Path) -> None:
 
 @contextmanager
 def _open_alone(partial: Path) -> Generator[IO[bytes]]:
-    """Open a file that no other backup is writing. A killed backup's file is overwritten."""
+    """Open a file exclusively; overwrite a killed backup's."""
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "r+b") as file:  # noqa: PTH123 # it is open already
         if not _lock(file):
@@ -209,7 +209,7 @@ def _read_manifest(path: Path, archive: ZipFile) -> Manifest:
 
 @contextmanager
 def _refuse_damage(path: Path) -> Generator[None]:
-    """Raise BackupError if reading a file inside the block shows damage."""
+    """Raises BackupError if the block finds damage."""
     try:
         yield
     except _DAMAGE as error:

@@ -96,7 +96,7 @@ class _Report:
 
 @contextmanager
 def _running(command: list[str], environment: dict[str, str]) -> Generator[tuple[IO[bytes], _Report]]:
-    """Run pg_dump while the block reads its output. Raises BackupError on failure."""
+    """Raises BackupError if pg_dump fails."""
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

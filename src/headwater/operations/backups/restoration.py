@@ -203,7 +203,7 @@ def _count_sealed(connection: Connection[Any]) -> Sealed:
 
 @contextmanager
 def _alone(server: Embedded) -> Generator[None]:
-    """Lock the data directory. Raises BackupError."""
+    """Raises BackupError."""
     try:
         server.make_root()
         lock = lock_directory(server.root)
@@ -218,7 +218,7 @@ def _alone(server: Embedded) -> Generator[None]:
 
 
 def _refuse_used(server: Embedded) -> None:
-    """Raise BackupError for a directory with files that no earlier restore left."""
+    """Raise BackupError for files that no restore left."""
     building = restoration_directory(server.root)
     ours = {LOCK, building.name, *(MOVED[:-1] if building.exists() else ())}
     other_entries = sorted(entry.name for entry in server.root.iterdir() if entry.name not in ours)
@@ -237,7 +237,7 @@ def _remove(building: Path, root: Path) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return an error in one line; PostgreSQL's second one could quote a row."""
+    """Omit PostgreSQL's second line, which could quote a row."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 

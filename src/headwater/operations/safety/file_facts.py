@@ -82,7 +82,7 @@ def _is_open(path: Path, root: Path) -> bool:
 
 
 def _accounts(root: Path) -> set[int]:
-    """Return the permitted owners: the owner of the directory, and PostgreSQL's user."""
+    """Permit the directory's owner and PostgreSQL's user."""
     cluster = root / "postgresql"
     owners = [path.lstat().st_uid for path in (root, cluster) if path.exists()]
     return {os.geteuid(), *owners}

@@ -36,7 +36,6 @@ def inspect(settings: Settings, url: str, environ: Mapping[str, str]) -> list[Ri
 
 
 def _fetch_address(connection: psycopg.Connection[Any], facts: DatabaseFacts) -> str | None:
-    """Return the service's origin, recorded at its last start."""
     return fetch_service_url(connection) if facts.schema.is_current else None
 
 

@@ -77,7 +77,7 @@ def _judge_proxy(network: IPv4Network | IPv6Network) -> Iterator[Risk]:
 
 
 def _judge_ways_out(settings: Settings) -> Iterator[Risk]:
-    """Yield the risks of outgoing connections: mail without TLS, hosts other than the platforms'."""
+    """Judge mail without TLS, and hosts other than the platforms'."""
     if settings.smtp_url is not None:
         server = read_mail_server(settings.smtp_url)
         if not (server.is_tls or server.starttls == "required" or _is_loopback(server.host)):

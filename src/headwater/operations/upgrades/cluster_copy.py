@@ -57,20 +57,19 @@ def _command(old: Embedded, new: Embedded) -> list[str]:
 
 
 def _environment(password: str) -> dict[str, str]:
-    """Return the environment without variables that point PostgreSQL's programs at another server."""
+    """Remove variables that point PostgreSQL's programs elsewhere."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**environment, "PGPASSWORD": password}
 
 
 def _add_notes(folder: Path, log: Path) -> None:
-    """Append `pg_upgrade`'s log files, which are deleted with the new cluster."""
+    """Append `pg_upgrade`'s logs, which are deleted with the new cluster."""
     with log.open("ab") as output:
         for note in sorted([*folder.rglob("*.txt"), *folder.rglob("*.log")]):
             output.write(f"\n{note.name}:\n".encode() + note.read_bytes())
 
 
 def _find_fault(log: Path) -> str:
-    """Return the first line of the program's output that reports an error."""
     lines = log.read_text(errors="replace").splitlines()
     faults = (line for line in lines if line.endswith("fatal") or "error" in line.lower())
     return " ".join(next(faults, "it failed").split())

@@ -98,7 +98,7 @@ def remove_kept(data_dir: Path) -> list[Path]:
 
 
 def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
-    """Build the new cluster, up to the final rename, and return the content before and after."""
+    """Build the new cluster; return the content before and after."""
     new = Embedded(upgrading_directory(old.root))
     progress(f"Reading the cluster of PostgreSQL {old.programs.major} holds")
     before = _read(old)
@@ -118,7 +118,7 @@ def _make(old: Embedded, progress: Progress) -> tuple[Content, Content]:
 
 
 def _read(server: Embedded, *, analyze: bool = False) -> Content:
-    """Start a server, read its content, and shut it down cleanly for `pg_upgrade`."""
+    """Shut the server down cleanly for `pg_upgrade`."""
     try:
         url = server.start(tied=True)
         content = read_content(url)
@@ -132,7 +132,7 @@ def _read(server: Embedded, *, analyze: bool = False) -> Content:
 
 @contextmanager
 def _alone(root: Path) -> Generator[Path]:
-    """Lock the data directory. Raises UpgradeError."""
+    """Raises UpgradeError."""
     if not (root / "postgresql").exists() and not upgraded_directory(root).exists():
         raise UpgradeError(f"no Headwater data in {root}; name its --data-dir")
     try:
@@ -165,7 +165,7 @@ def _refuse_unfit(old: Embedded) -> None:
 
 
 def _measure(folder: Path) -> int:
-    """Return the bytes of a directory's files, without PostgreSQL's log, which is not copied."""
+    """Return bytes, without PostgreSQL's log, which is not copied."""
     total = 0
     for path, folders, files in os.walk(folder):
         if "pg_wal" in folders:
@@ -175,7 +175,6 @@ def _measure(folder: Path) -> int:
 
 
 def _remove(root: Path) -> None:
-    """Stop the server of an unfinished upgrade, and remove its files."""
     unfinished = upgrading_directory(root)
     if unfinished.exists():
         Embedded(unfinished).end_orphan()
@@ -185,7 +184,7 @@ def _remove(root: Path) -> None:
 
 @contextmanager
 def _explained(root: Path) -> Generator[None]:
-    """Clean up if the block fails. Raises UpgradeError for expected errors."""
+    """Clean up a failure. Raises UpgradeError for expected errors."""
     try:
         yield
     except (UpgradeError, *FAILURES) as error:

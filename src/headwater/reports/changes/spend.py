@@ -223,8 +223,6 @@ def _list_keys(credit: ExplainedChange[_Credit]) -> set[Key]:
 
 @dataclass(frozen=True)
 class _Ledger:
-    """The changes of the spend ledger in one currency."""
-
     sums: ExplainedChange[LedgerByKey]
     """By group key."""
     names: Mapping[str, str]
@@ -256,7 +254,7 @@ class _ChangedSpend:
 async def _load_changed_spend(
     reader: ReportReader, query: ReportQuery, snapshots: Snapshots
 ) -> _ChangedSpend:
-    """Load the changes of a query's spend. Raises ReportTooLarge."""
+    """Raises ReportTooLarge."""
     connection, space_id = reader.connection, reader.space.id
     since, until = snapshots.start.point.revision, snapshots.end.point.revision
     await reader.bound_time()
@@ -282,7 +280,6 @@ async def _load_ledger(
     terms: Sequence[Terms],
     listed_keys: Collection[Key],
 ) -> _Ledger:
-    """Convert the changes of spend by the rates of both snapshots."""
     parts = list(changed.split.pieces)
     exchanges = [
         await load_exchange(reader.connection, reader.space.id, reader.currency, parts, term.rates_at)
@@ -329,7 +326,6 @@ def _add_up_ledger(
 
 
 def _weight(exchange: SpendExchange, changed: ChangedSpend) -> tuple[int, ...]:
-    """Order changed rows by money, then by other figures."""
     return tuple(map(abs, exchange.convert(SpendPart(changed.row, False)).row.figures))
 
 

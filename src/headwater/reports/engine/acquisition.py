@@ -140,7 +140,6 @@ def follow(
 
 
 def _slice_events(paths: PathData, start: int, end: int) -> PathData:
-    """Return a range of events with contiguous paths."""
     starts, lengths = paths[Column.STARTS][start:end], paths[Column.LENGTHS][start:end]
     first, touches = int(starts[0]), int(lengths.sum())
     columns = {
@@ -152,7 +151,6 @@ def _slice_events(paths: PathData, start: int, end: int) -> PathData:
 
 
 def _split_runs(lengths: IntArray, places: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield ranges of customers with about PAIRS pairs."""
     events = np.bincount(places, minlength=len(lengths))
     pairs = np.cumsum(events * np.maximum(lengths, 1))
     start = 0
@@ -238,7 +236,7 @@ async def observe(reader: ReportReader, observation: ObservationPlan) -> Observe
 async def _add_company_paths(
     reader: ReportReader, observer: Observer, firsts: Sequence[PathData]
 ) -> list[PathData]:
-    """Replace the paths of orders that have a company with the company's."""
+    """Use the company's paths for orders that have a company."""
     paths = reader.path_reader(observer.columns, by_company=True)
     personal_orders = [orders.select(orders[Column.COMPANIES] == 0) for orders in firsts]
     event_ids = [orders[Column.EVENT_IDS][orders[Column.COMPANIES] != 0] for orders in firsts]

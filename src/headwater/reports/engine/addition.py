@@ -95,7 +95,6 @@ class _Addition:
         return BatchSums(GroupSums.join(self._by_group), statuses, names)
 
     def _add_whole_events(self, first: ModelCredit | None) -> None:
-        """Add sums over whole events by group. Touch dimensions use the touches of the first model."""
         plan, events, groups = self._plan, self._events, self._plan.dimensions
         if first is None or (not plan.query.by_touch and events.counted_touches is None):
             grouping, members = events.groupings.combine(groups), None

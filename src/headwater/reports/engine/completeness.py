@@ -301,7 +301,6 @@ async def _load_late(reader: ReportReader, of_event: Step) -> LateEvents:
 async def _read_days(
     reader: ReportReader, starts: Sequence[datetime], blocks: Sequence[Block]
 ) -> list[_DayArrivals]:
-    """Return the arrivals from the first block to the last."""
     first = min(block.seconds.start for block in blocks)
     after = max(block.seconds.stop for block in blocks)
     values = {

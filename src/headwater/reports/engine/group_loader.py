@@ -123,7 +123,7 @@ def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderSc
 def _find_second_orders(
     places: IntArray, seconds: IntArray, at_first: BoolArray, earliest: IntArray
 ) -> IntArray:
-    """Return the time of each customer's second order, which may equal the first."""
+    """Return each customer's second order time, which may equal the first."""
     later = np.flatnonzero(~at_first)
     second = _find_least(places[later], seconds[later], len(earliest))
     shared = np.bincount(places[at_first], minlength=len(earliest)) > 1
@@ -142,7 +142,7 @@ def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
-    """Return the least value at each index, NEVER without one."""
+    """NEVER marks an index without a value."""
     least = np.full(size, NEVER, dtype=np.int64)
     np.minimum.at(least, places, values)
     return least

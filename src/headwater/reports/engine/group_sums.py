@@ -40,7 +40,6 @@ def sum_all(numbers: Numbers) -> int:
 
 
 def _sum_runs(several: Sequence[Numbers], order: IntArray, starts: IntArray) -> Numbers:
-    """Return the sums of runs, which begin at `starts`."""
     numbers = np.concatenate(several)[order]
     return np.add.reduceat(_widen(numbers, len(numbers)), starts) if len(starts) else _NOTHING
 
@@ -111,7 +110,6 @@ NO_PAIRS = (_NOTHING, _NOTHING)
 
 
 def _runs(keys: tuple[IntArray, ...], count: int) -> tuple[IntArray, IntArray]:
-    """Return an order that groups equal keys, and the start of each run."""
     if not count:
         return _NOTHING, _NOTHING
     if not keys:
@@ -277,7 +275,6 @@ def _combine_groupings(groupings: Sequence[Grouping], count: int) -> Grouping:
 
 
 def _number_keys(keys: IntArray) -> Grouping:
-    """Number keys at position 0."""
     if not len(keys):
         return Grouping(keys, 1, {0: np.zeros(1, dtype=np.int64)})
     least, greatest = int(keys.min()), int(keys.max())

@@ -236,7 +236,6 @@ async def _load_countries(connection: AsyncConnection, space: Space) -> ReportDi
 
 
 async def _load_self_reported(connection: AsyncConnection, space: Space) -> ReportDimension:
-    """Return the source of each contact's last answer."""
     cursor = connection.cursor(binary=True)
     rows = await fetch_all(cursor, queries["self_reported"], {"space_id": space.id})
     numbers, places = _flatten([read_numbers(packed) for _, packed in rows])

@@ -130,7 +130,7 @@ class PlanLoader:
         return frozenset(sources.numbers[name] for name in names)
 
     async def _load_fit(self) -> ChosenFit | None:
-        """Return the trained model if needed. Raises Invalid if it is missing."""
+        """Raises Invalid if a needed model is missing."""
         subject = self._subject
         if not subject.goes_by_fit:
             return None
@@ -139,7 +139,6 @@ class PlanLoader:
         return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
     async def _load_selection(self) -> tuple[EventConditions, IntArray | None]:
-        """Return the conditions and tag sets that all ranges share."""
         if self._selection is None:
             await self._reader.bound_time()
             filters, tag_sets = self._subject.filters, None
@@ -274,7 +273,6 @@ def _find_ids(plan: Plan, paths: PathData) -> IntArray:
 
 
 def _without_groups(plan: Plan) -> Plan:
-    """Return a plan of the same events without groups and measures."""
     return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
 
 

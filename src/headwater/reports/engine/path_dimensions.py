@@ -75,7 +75,6 @@ class StepNames:
     """
 
     def __init__(self, names: Mapping[int, str]) -> None:
-        """`names` are by source number."""
         self._names = sorted(set(names.values()))
         self.values = len(self._names) + 1
         """Including 0 for no step."""

@@ -196,7 +196,6 @@ def get_common_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, boo
 
 
 async def _load_plans(reader: ReportReader, queries: Sequence[ReportQuery]) -> list[list[PeriodPlan]]:
-    """Return the plans of each query, one per period."""
     subjects = [get_subject(query) for query in queries]
     firsts = [subjects.index(subject) for subject in subjects]
     loaders = {

@@ -207,7 +207,6 @@ async def find_snapshots(
 async def _find_snapshot(
     reader: ReportReader, field: str, point: ReportSnapshot | datetime, latest: ReportSnapshot
 ) -> ReportSnapshot:
-    """Return the snapshot, or build the current question's at a time."""
     if isinstance(point, ReportSnapshot):
         return point
     if not latest.point.revision:  # nothing has ever changed

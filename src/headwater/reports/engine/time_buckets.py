@@ -149,7 +149,7 @@ def _find_next_day(day: date, group: Group) -> date | None:
 
 
 def _whole_months(span: DateTimeSpan) -> int:
-    """Return the number of calendar months of a range; 0 if they aren't whole."""
+    """Return 0 if the months aren't whole."""
     first, after = span.start, span.end + _SECOND
     if any(moment.day != 1 or moment.time() != time() for moment in (first, after)):
         return 0

@@ -189,7 +189,6 @@ class _CohortAddition:
         return CohortSums(GroupSums.join(groups), unattributed, total)
 
     def _sum_credit(self, group: tuple[Dimension, ...]) -> GroupSums:
-        """Sum the credit by month, and by a touch dimension if given."""
         counted = self._credit.counted
         codes = self._by_event.codes[counted.events]
         grouping = Grouping(codes, self._by_event.size, self._by_event.keys)
@@ -202,7 +201,6 @@ class _CohortAddition:
         return grouping.to_group_sums({REVENUE: revenue, CUSTOMERS: _counts(customers)})
 
     def _sum_events(self, selected: IntArray) -> GroupSums:
-        """Sum whole events."""
         grouping = Grouping(self._by_event.codes[selected], self._by_event.size, self._by_event.keys)
         sums = grouping.sums({REVENUE: self._events.amounts}, selected)
         buying = selected[self._is_buying[selected]]
@@ -304,12 +302,12 @@ class CohortBuilder:
         )
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:
-        """Return the number of months before the first order or spend; 0 without any."""
+        """Count the months before the first order or spend; 0 without any."""
         spent = [index for index, of_month in enumerate(by_month) if any(of_month.values())]
         return min([*spent, *(index - 1 for index in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
-        """Return the spend by key for each month; None is spend outside all groups."""
+        """None is spend outside all groups."""
         of_months = self._spent.by_month()
         has_spend = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
@@ -340,7 +338,6 @@ class CohortBuilder:
             )
 
     def _has_own_spend(self, key: Key) -> bool:
-        """Return whether the spend of a key is known by itself."""
         is_source = self._group is Group.SOURCE and key is not None
         return not is_source or self._sources.is_billed_alone(str(key))
 
@@ -376,7 +373,7 @@ def _figures_by_key(group_sums: GroupSums) -> dict[int, Figures]:
 
 
 def _figures(group_sums: GroupSums, places: IntArray | None = None) -> Figures:
-    """Return the figures of some or all groups, with no gaps in months since."""
+    """Return figures with no gaps in months since."""
     figures: dict[int, tuple[list[int], list[int]]] = {}
     if not group_sums.groups:
         return figures

@@ -417,7 +417,6 @@ async def _add_up(reader: ReportReader, observation: ObservationPlan, months: St
 
 
 async def _keys(reader: ReportReader, planned: PeriodPlan, groups: GroupSums) -> dict[int, CohortKey]:
-    """Return the keys with credit for a first order, by number."""
     dimensions = planned.dimensions
     if not dimensions or not groups.groups:
         return {}

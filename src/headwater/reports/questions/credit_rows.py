@@ -259,8 +259,6 @@ MOST_PER_END = 25
 
 @dataclass(frozen=True)
 class _Details:
-    """Event fields that are only in the tables."""
-
     event_time: datetime
     order_id: str | None
     order_name: str | None
@@ -357,7 +355,6 @@ def _trim_path(shares: TouchShares) -> TouchShares:
 
 
 def _read_amount(stored: int) -> Decimal | None:
-    """Return an amount in the report's currency, or None."""
     if stored == NO_AMOUNT or abs(stored) == LEFT_OUT:
         return None
     return as_money(0 if abs(stored) == ROUNDED_AWAY else stored)

@@ -474,7 +474,6 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
 
 
 def _page(query: CreditsQuery, events: ListedEvents) -> Page:
-    """Return the event ids of the page, and the cursors of its neighbours."""
     ids: list[int] = events.event_ids.tolist()
     rows = [
         (str(event_id), second, event_id)

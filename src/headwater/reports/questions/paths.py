@@ -307,7 +307,6 @@ def _report(query: PathsQuery, groups: tuple[Group, ...], limit: int = MOST_ROWS
 
 
 def _reached(filters: Filters) -> Filters:
-    """Limit filters to events with a touch in the window."""
     keys = {condition.key for condition in filters.only if condition.group is Group.TOUCH_RANGE}
     ranges = [name for name in TOUCHES if not keys or name in keys] or [_NEVER]
     other_conditions = (condition for condition in filters.only if condition.group is not Group.TOUCH_RANGE)

@@ -128,14 +128,13 @@ def name_key(group: Group | None, spend_part: SpendPart) -> Key:
 
 
 def _find_channel(row: LedgerRow) -> Key:
-    """Return the channel of clicks. Platforms with several sources sell only ads."""
+    """Platforms with several sources sell only ads."""
     if row.source is None:
         return None if row.owner is None else PAID
     return find_channel(row.source)
 
 
 def _first_day(group: Group | None, day: date) -> date:
-    """Return the first day of the week or month, or the day itself."""
     if group is Group.WEEK:
         return day - timedelta(days=day.weekday())
     return day.replace(day=1) if group is Group.MONTH else day

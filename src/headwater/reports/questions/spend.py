@@ -196,7 +196,7 @@ async def _load_credit(
     answers: Sequence[ReportResult],
     platforms: Collection[Key],
 ) -> CreditByKey:
-    """Return the credit of a period, with a further report of new customers if needed."""
+    """Load a period's credit, with another report of new customers if needed."""
     query = customers_query(queries.of_all, platforms)
     customers = await query_reports(connection, space_id, [query]) if query else [None]
     return CreditByKey(queries, answers, platforms, customers[0])
@@ -209,7 +209,6 @@ def check_only(query: ReportQuery) -> None:
 
 
 def _periods(query: ReportQuery) -> list[ReportQuery]:
-    """Return the query for its period and for the compared one."""
     alone = replace(query, compare=Comparison.NONE)
     if query.compare is Comparison.NONE:
         return [alone]
@@ -471,7 +470,7 @@ def _figure_columns(report: CostReport) -> list[str]:
 def _row_values(
     report: CostReport, current: CostFigures, previous: CostFigures | None
 ) -> Iterator[float | None]:
-    """Yield the figures of a row, each followed by its compared figure and change."""
+    """Yield each figure, its compared figure and the change."""
     before = _values(previous) if previous is not None else [None] * len(FIGURES)
     for name, figure, compared in zip(FIGURES, _values(current), before, strict=True):
         yield figure

@@ -123,7 +123,7 @@ async def lock_members(connection: AsyncConnection, space_id: int) -> dict[int, 
 
 
 async def _take(connection: AsyncConnection, space_id: int, user_id: int, *, keeps_owner: bool) -> None:
-    """Lock the memberships before a change. Raises NotFound, MemberRefused."""
+    """Raises NotFound, MemberRefused."""
     roles = await lock_members(connection, space_id)
     if user_id not in roles:
         raise NotFound("Member")

@@ -153,7 +153,7 @@ def cookie_domain(page_host: str, our_host: str) -> str | None:
 
 
 def _registrable(host: str) -> str:
-    """Return the domain whose hosts all have one owner; "" for an address or a bare name."""
+    """Return a domain with one owner; "" for an address or bare name."""
     parts = _suffixes(host)
     if parts.suffix:
         return parts.top_domain_under_public_suffix

@@ -210,7 +210,6 @@ _PAGE_ORDER = Instruction(
 
 
 def _fill(code: str, snippet: Snippet) -> str:
-    """Insert the installation's addresses and the site's key into code."""
     values = {
         "__TAG__": snippet.tag,
         "__STUB__": STUB,
