@@ -1,5 +1,5 @@
-"""The models on numpy columns: the touches of many paths that get credit, and how much. Same shares as the
-database functions. Pure.
+"""The models on numpy columns: the credited touches of many paths, and their shares, like the database
+functions. Pure.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ class Credited:
     worth: SourceWeights | None = None
 
     def shares(self, units: IntArray, spread: Spread) -> IntArray:
-        """Return the share of each touch in its event's units, at most 1e18 per event. The shares of an event
-        add up to its units.
-        """
+        """Return each touch's share in its event's units, at most 1e18, which add up to them."""
         match spread:
             case Spread.WHOLE:
                 return units[self.events]
@@ -117,8 +115,8 @@ class Crediting:
         ages: TouchAges | None = None,
         fitted: Mapping[str, IntArray] | None = None,
     ) -> None:
-        """`sources` belong to all touches. Models by age need `ages`; trained models need their weights by
-        source number in `fitted`.
+        """`sources` belong to all touches. Models by age need `ages`, trained models `fitted` weights by
+        source number.
         """
         self._paths, self._sources, self._ages = paths, sources, ages
         self._fitted = fitted or {}
@@ -177,9 +175,7 @@ class Crediting:
         return np.where(has, indexes, -1)
 
     def _narrow(self, source_ids: frozenset[int]) -> tuple[TouchSlices, IntArray | None]:
-        """Return the paths among the touches of some sources, and the indexes of these touches; None means
-        all.
-        """
+        """Return the paths of touches of some sources, and these touches' indexes; None means all."""
         if source_ids == ANY.source_ids:
             return self._paths, None
         if source_ids not in self._counting:

@@ -1,4 +1,4 @@
-"""Integer weights of time decay, by a touch's age relative to the latest touch of its path. Pure."""
+"""Integer weights of time decay, by age relative to a path's latest touch. Pure."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ _TABLE = np.concatenate([_FIRST >> halvings for halvings in range(LATEST_WEIGHT.
 
 
 def weigh(seconds: IntArray, half_life_days: int) -> IntArray:
-    """Return the weights of touches by seconds before the latest touch, like the database function
-    `decayed_weight`.
-    """
+    """Weigh touches by seconds before the latest touch, like the database function `decayed_weight`."""
     steps = seconds * STEPS
     steps //= half_life_days * _DAY
     return _TABLE.take(steps, mode="clip")

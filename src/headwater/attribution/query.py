@@ -1,7 +1,7 @@
 """The query that applies the models, for lists, exports and reports.
 
-`credited_rows` is a SELECT to wrap; the outer query orders, pages or sums. Paths are computed event by event
-through covering indexes, so the cost follows the page's rows, not the stored rows.
+`credited_rows` is a SELECT to wrap; the outer query orders, pages or sums. Covering indexes compute paths by
+event, so the cost follows the page's rows, not the stored rows.
 """
 
 from __future__ import annotations
@@ -136,15 +136,14 @@ def credited_rows(
 
 def has_credit(attribution: Attribution) -> Composed:
     """Return the condition that the requested sources have credit of an event `e`, for a model that picks one
-    touch. Reads the path once. `e` needs `event_time`, `contact_id` and `company_id`.
+    touch. Reads the path once. `e` needs `event_time`, `contact_id`, `company_id`.
     """
     return queries["has_credit"].format(credited_touches=credited_touches(attribution))
 
 
 async def narrow(connection: AsyncConnection, space_id: int, attribution: Attribution) -> EventCondition:
-    """Return the condition on events that can have credit of the requested sources.
-
-    The query is correct without it, but would compute the path of every event.
+    """Return the condition on events that can have credit of the requested sources. Not needed for
+    correctness, but saves computing every event's path.
     """
     cursor = await connection.execute(*holders_query(attribution, space_id))
     return narrowing(attribution, await cursor.fetchone())

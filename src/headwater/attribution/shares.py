@@ -1,5 +1,5 @@
 """Shares: an event's units divided among its touches equally, by weight or by source, so that they add up.
-Same results as the database functions, for many events at once. Pure.
+Same results as the database functions, for many events. Pure.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ _WORD = 1 << 63
 class WeightedRecipients:
     """Weighted recipients that can share any units."""
 
-    # All of a batch at once, although smaller columns would fit the processor's cache: with many short numpy
-    # calls, two threads would wait for each other longer than that saves.
+    # The whole batch, although smaller columns would fit the processor's cache: with many short numpy calls,
+    # two threads would wait for each other longer.
 
     def __init__(self, recipients: Recipients, weights: IntArray) -> None:
         """Weights are at most a billion, and not all 0 for any event."""
@@ -127,8 +127,8 @@ class WeightedRecipients:
     def _find_unserved(
         self, tied: IntArray, places: IntArray, last: IntArray, left_over: IntArray
     ) -> IntArray:
-        """Return the recipients of tied events that get no extra unit although they lost as much as the last
-        one that does: the later ones.
+        """Return the recipients of tied events without an extra unit although they lost as much as the last
+        one served: the later ones.
         """
         firsts, counts = self._recipients.firsts[tied], self._recipients.counts[tied]
         events = np.repeat(np.arange(len(tied)), counts)
@@ -149,7 +149,7 @@ def _cumulate(values: IntArray) -> IntArray:
 
 
 def _sum_shares(shares: IntArray, recipients: Recipients) -> IntArray:
-    """Return the sum of shares per event. Sums may overflow; so may the remainder, which cancels out."""
+    """Sum shares per event. Sums may overflow; so may the remainder, which cancels out."""
     before = _cumulate(shares)
     return before[recipients.firsts + recipients.counts] - before[recipients.firsts]
 
@@ -157,8 +157,8 @@ def _sum_shares(shares: IntArray, recipients: Recipients) -> IntArray:
 def _divide(
     units: IntArray, recipients: Recipients, weights: IntArray, totals: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return each recipient's units times weight, divided by `totals`, and the remainder. Units have 60 bits,
-    weights 30, totals at most 43.
+    """Divide units times weight by `totals`; return quotient and remainder. Units have 60 bits, weights 30,
+    totals at most 43.
     """
     if int(units.max(initial=0)) * int(weights.max(initial=0)) < _WORD:
         product = units[recipients.events]
@@ -233,8 +233,8 @@ class DistinctSources:
 
 
 def _sort_keys(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the indexes that sort keys (stable), and the starts of runs of equal keys. Overwrites `keys`,
-    because a batch may have as many as touches.
+    """Return the indexes that sort keys (stable), and the starts of equal runs. Overwrites `keys`: a batch
+    may have as many as touches.
     """
     bits = len(keys).bit_length()
     keys <<= bits  # sorting numbers takes half the time of sorting indexes

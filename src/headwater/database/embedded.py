@@ -244,7 +244,7 @@ class Embedded:
         sync_directory(self.root)
 
     def _run_initdb(self, building: Path, password: str) -> None:
-        """initdb syncs all files before it ends."""
+        """Create files that initdb has synced when it ends."""
         with readable_to_server(password) as pipe:
             result = subprocess.run(
                 [

@@ -1,5 +1,5 @@
-"""An overview of a Space's data before any question: first and last event, events by name, contacts with a
-country. Counts are bounded, so that a large Space answers as fast as a small one.
+"""An overview of a Space's data: first and last event, events by name, contacts with a country. Counts are
+bounded, so a large Space answers fast.
 """
 
 from __future__ import annotations

@@ -91,10 +91,10 @@ async def explain_event(
     by_company: bool,
     fit: str | None = None,
 ) -> EventExplanation:
-    """Explain an event from one snapshot, by the given trained model or the current one for the event name.
-    Needs a fresh transaction.
+    """Explain an event from one snapshot, by the given trained model or the current one of its name. Needs a
+    fresh transaction.
 
-    Raises NotFound, and Invalid for an unknown trained model.
+    Raises NotFound, and Invalid for an unknown model.
     """
     await connection.execute(queries["snapshot"])
     values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}

@@ -105,7 +105,7 @@ class AttributionExplanation(Struct, frozen=True):
 
 
 def read_path(query: Input) -> tuple[int, bool, str | None]:
-    """Read the window in days, whether the path is a company's, and the trained model. Raises Invalid."""
+    """Read the window in days, whether by company, and the trained model. Raises Invalid."""
     window, mode, fit = WINDOW.read(query), QUERY_MODE.read(query), FIT.read(query)
     query.finish()
     return window or 0, mode == "company", fit

@@ -85,7 +85,7 @@ async def _nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
 
 
 def find_nearest(text: str, keys_by_text: Mapping[str, str]) -> list[str]:
-    """Return the keys of the most similar texts: first those that contain the text or are part of it."""
+    """Return the keys of the most similar texts, first those that contain the text or are part of it."""
     folded: dict[str, str] = {}
     for word, key in keys_by_text.items():
         folded.setdefault(word.casefold(), key)

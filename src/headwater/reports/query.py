@@ -224,7 +224,7 @@ class ReportQuery:
     fit: str | None = None
     """The trained model's name; by default the current one."""
     now: datetime | None = None
-    """The current local second. A range in progress is compared up to the same time; None compares whole
+    """The current local second: a range in progress is compared up to the same time. None compares whole
     ranges.
     """
     unit: CalendarUnit | None = None

@@ -1,5 +1,5 @@
-"""The trained model used for credit: the named one, or the current one of the event name. Every result cites
-it, so that it can be reproduced.
+"""The trained model used for credit: named, or the event name's current one. Every result cites it, to be
+reproducible.
 """
 
 from __future__ import annotations

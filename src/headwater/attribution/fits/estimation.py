@@ -33,8 +33,8 @@ def estimate(
 ) -> Mapping[str, list[Estimate]]:
     """Return the estimates of all visited sources by model, largest first.
 
-    Intervals come from a bootstrap over contacts: each contact counts a random number of times with mean 1,
-    with all of its journeys, because they are alike. The same seed gives the same result.
+    Intervals come from a bootstrap over contacts: each counts a random number of times with mean 1, with all
+    of its journeys, which are alike. The same seed gives the same result.
     """
     weighers = {MARKOV: _by_markov(journeys), SHAPLEY: _by_shapley(journeys)}
     resamples = _resamples(journeys, weighers, seed)

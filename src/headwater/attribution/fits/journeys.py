@@ -1,5 +1,5 @@
-"""Journeys: the sources of contacts, in order, until conversion or loss, as numpy columns. Equal journeys are
-one kind. Pure.
+"""Journeys: contacts' sources in order until conversion or loss, as numpy columns. Equal journeys are one
+kind. Pure.
 """
 
 from __future__ import annotations

@@ -19,9 +19,7 @@ from headwater.attribution.fits.journeys import BESIDES_SOURCES, CONVERSION, Flo
 
 
 def removal_effects(transitions: FloatArray) -> FloatArray:
-    """Return the removal effect of every source, from 0 to 1. `transitions` is a matrix of counts. Without
-    conversions all are 0.
-    """
+    """Return every source's removal effect, 0 to 1, from a matrix of counts. All 0 without conversions."""
     effects = np.zeros(len(transitions) - BESIDES_SOURCES)
     leaving = transitions.sum(axis=1)
     used = np.flatnonzero(leaving[:CONVERSION])

@@ -1,4 +1,4 @@
-"""Monthly training for the event names that a Space has chosen, from the last full months. Each fit becomes
+"""Monthly training for event names that a Space has chosen, from the last full months. Each fit becomes
 current.
 """
 

@@ -18,9 +18,7 @@ from headwater.attribution.fits.journeys import FloatArray
 
 
 def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
-    """Return every source's share of one conversion of each set. `source_sets` is a mask by set and
-    source.
-    """
+    """Return every source's share of one conversion of each set, from a mask by set and source."""
     among: FloatArray = source_sets.astype(np.float64)
     sizes: FloatArray = among.sum(axis=1)
     shares: FloatArray = among / sizes[:, None]
@@ -28,8 +26,8 @@ def shapley_shares(source_sets: NDArray[np.bool_]) -> FloatArray:
 
 
 def shapley_weights(shares: FloatArray, conversions: FloatArray) -> FloatArray:
-    """Return each source's Shapley value over the number of conversions, which are given by set. All 0
-    without conversions.
+    """Divide each source's Shapley value by the conversions, which are given by set. All 0 without
+    conversions.
     """
     total, size = float(conversions.sum()), int(shares.shape[1])
     weights: FloatArray = conversions @ shares

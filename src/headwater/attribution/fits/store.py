@@ -48,7 +48,7 @@ class FitCheck:
 async def make_fit(connection: AsyncConnection, space_id: int, name: str, request: FitRequest) -> Fit:
     """Train and store a fit; the first of an event name becomes current. Needs a fresh transaction.
 
-    Raises Invalid for too few conversions and for a name that is taken.
+    Raises Invalid for too few conversions or a taken name.
     """
     await connection.execute(queries["snapshot"])
     journeys, untouched = await _read_journeys(connection, space_id, request)
@@ -112,9 +112,7 @@ async def fetch_weights(connection: AsyncConnection, space_id: int, fit_id: int)
 
 
 async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> FitCheck:
-    """Recompute a fit's weights from its counts, and its counts from the current data. Needs a fresh
-    transaction.
-    """
+    """Recompute a fit's weights from its counts, and these from current data. Needs a fresh transaction."""
     request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)

@@ -1,5 +1,5 @@
-"""Former rows: copies of events, touchpoints and spend from before each change, with its cause, and the ids
-of added rows. The changing transaction writes them; a background job deletes old ones.
+"""Former rows: copies of events, touchpoints and spend before each change, with its cause, and the ids of
+added rows. The changing transaction writes them; a background job deletes old ones.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def forget(connection: Connection[Any], space_id: int, before: datetime) -> None
 
 
 def pack_ids(ids: Collection[int]) -> bytes:
-    """Pack ids into bytes: the width of differences (1, 2, 4 or 8), the lowest id, and the difference of each
-    id. The ids of a batch are close together and take one or two bytes.
+    """Pack ids into bytes: the width of differences (1, 2, 4 or 8), the lowest id, and each difference. A
+    batch's ids are close together, and take one or two bytes.
     """
     if not ids:
         return b""

@@ -1,4 +1,4 @@
-"""Read the contacts that changed since a revision, with all versions of their events and touchpoints. Needs a
+"""Read the contacts changed since a revision, with all versions of their events and touchpoints. Needs a
 transaction with one snapshot.
 """
 

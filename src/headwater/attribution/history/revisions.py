@@ -1,5 +1,5 @@
-"""Revisions: a Space's data changes, numbered in commit order. A database snapshot that sees a number sees
-exactly the changes up to it.
+"""Revisions: numbers of a Space's data changes in commit order. A snapshot that sees a number sees exactly
+the changes up to it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from headwater.database.queries import Queries, fetch_one
 queries = Queries(__name__, "revisions.sql")
 
 DRAW_REVISION = queries["draw"]
-"""Binds `space_id`. Run once in a transaction that changes report data, before its first change and after its
-lock on the Space, if any.
+"""Binds `space_id`. Run once in a transaction that changes report data, before its first change and after any
+lock on the Space.
 """
 
 

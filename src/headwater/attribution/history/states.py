@@ -179,7 +179,7 @@ class _Step(NamedTuple):
 
 class FamilyHistory:
     def __init__(self, family: Family, since: int, order_names: Collection[str] | None = None) -> None:
-        """`order_names` are the events that can be first orders: empty means all, None skips first orders."""
+        """`order_names` are the events that can be first orders: empty means all, None skips these."""
         self._family, self._since = family, since
         self._orders = [] if order_names is None else _find_orders(family, order_names)
         self._touches = sorted(family.touches, key=lambda touch: (touch.at, touch.id))
@@ -256,9 +256,7 @@ class FamilyHistory:
         )
 
     def _order_place(self, event: EventVersion, owner: int, moment: int) -> tuple[bool, int]:
-        """Return whether an event is its customer's first order, and the number of orders up to its second,
-        at most 2.
-        """
+        """Return whether an event is its customer's first order, and the orders up to it, at most 2."""
         if not self._orders:
             return False, 0
         if moment not in self._firsts:

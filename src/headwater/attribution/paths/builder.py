@@ -46,8 +46,8 @@ MOST_COUNTED = 10_000
 """The changes of a day are counted only up to here, for speed."""
 PATIENCE = timedelta(seconds=60)
 FEW_WAIT_FACTOR = 10
-"""The factor of the wait if a whole Space has fewer than MANY_CHANGES: reports read those from the tables in
-milliseconds, and a segment would be rewritten every minute for a few events.
+"""The factor of the wait if a Space has fewer than MANY_CHANGES: reports read those from the tables in
+milliseconds, while a segment would be rewritten every minute for a few events.
 """
 LOOK_SECONDS = 2.0
 
@@ -95,8 +95,8 @@ NOTHING = BuildResult(0, 0)
 
 
 def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -> Duty:
-    """Return the background job that keeps all Spaces' segments up to date. It looks for work every
-    `seconds`, and more often while there is some.
+    """Return the job that keeps all Spaces' segments up to date. It polls every `seconds`, more often while
+    there is work.
     """
     rule = due or DueRule()
 
@@ -108,8 +108,8 @@ def make_paths_duty(seconds: float = LOOK_SECONDS, due: DueRule | None = None) -
 
 
 class Builder:
-    """Builds due days of Spaces, a few at a time. Remaining due days are kept, because finding them counts
-    the changes of every day.
+    """Builds Spaces' due days, a few at a time. The others are kept, because finding them counts every day's
+    changes.
     """
 
     def __init__(self, due: DueRule = AT_ONCE) -> None:
@@ -118,8 +118,8 @@ class Builder:
         """Remaining days by Space, the next one last."""
 
     def build_next(self, connection: Connection[Any], space_id: int) -> bool:
-        """Move changes of the due days with most of them into segments, each day in its own transaction.
-        Returns whether it took a day. Needs a connection without a transaction.
+        """Move changes of the due days with most of them into segments, a transaction per day. Returns
+        whether it took a day. Needs a connection without a transaction.
         """
         days = self._due_days.pop(space_id, None) or self._find_due_days(connection, space_id)
         changes = parts = 0
@@ -155,8 +155,8 @@ def _build_day(connection: Connection[Any], space_id: int, date: date) -> BuildR
 
 
 def select_changes(event_ids: IntArray, parts: Mapping[int, IntArray]) -> dict[int, IntArray]:
-    """Return the changed events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of
-    the change; `parts` has the events of each segment.
+    """Select the events to move now, ascending, by segment or NEW. `event_ids` are ordered by age of change;
+    `parts` has each segment's events.
     """
     changed = np.unique(event_ids)
     waiting = {value: np.sort(ids[are_among(changed, ids)]) for value, ids in parts.items()}
@@ -223,9 +223,7 @@ class _Day:
     def _write_parts(
         self, selected: Mapping[int, IntArray], parts: Mapping[int, IntArray], fresh: PathData
     ) -> int:
-        """Write the segments of taken events, whose current paths are `fresh`, and return the number of
-        segments.
-        """
+        """Write the segments of taken events, whose current paths are `fresh`, and return their number."""
         new, last = _select_by_ids(fresh, selected.get(NEW, _NO_IDS)), len(parts) - 1
         has_room = bool(parts) and len(parts[last]) + new.events <= MOST_EVENTS
         home = last if has_room else last + 1
@@ -247,7 +245,7 @@ class _Day:
         return NOTHING
 
     def _event_ids(self) -> dict[int, IntArray]:
-        """Return the event ids of each part. Raises DamagedSegment if one is missing or the day was never
+        """Return each part's event ids. Raises DamagedSegment if one is missing or the day was never
         recorded.
         """
         columns = (Column.EVENT_IDS,)

@@ -1,6 +1,6 @@
-"""The cache of a process for paths and values computed from them.
+"""A process's cache for paths and values computed from them.
 
-Entries never go stale: the key covers every input. The least recently used entries are evicted.
+Entries never go stale: the key covers every input. The least recently used are evicted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The cached credit of some sources and a rule: of segments by version, of pending events by change. A list
-recomputes only what has changed. Pure, except for the cache.
+"""The cached credit of sources under a rule: of segments by version, of pending events by change. A list
+recomputes only changes. Pure, except for the cache.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ class EventChanges:
     numbers: IntArray
 
     def find_single(self) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the events, ascending, the first change of each, and a mask of events without further
-        changes.
-        """
+        """Return ascending events, each one's first change, and a mask of events without further changes."""
         events, firsts, counts = np.unique(self.event_ids, return_index=True, return_counts=True)
         return events, self.numbers[firsts], counts == 1
 
@@ -100,7 +98,7 @@ class CachedCredit:
     """The second of each change's event, or NO_CREDIT."""
 
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the changed events, ascending, their seconds or NO_CREDIT, and a mask of the cached ones."""
+        """Return the changed events, ascending, seconds or NO_CREDIT, and a mask of cached ones."""
         events, numbers, single = changes.find_single()
         places, is_known = find_positions(self.changes, numbers)
         seconds = self.seconds[places] if len(self.seconds) else places

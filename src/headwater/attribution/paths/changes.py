@@ -1,5 +1,5 @@
-"""Records of events whose paths or amounts change, written by the changing transaction. Until such an event
-is in a segment again, reports read it from the tables.
+"""Records of events whose paths or amounts change, written by the changing transaction. Reports read them
+from the tables until they are in a segment again.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def note_events(connection: Connection[Any], space_id: int, event_ids: list[int]
 
 
 def note_touches(connection: Connection[Any], space_id: int, touches: Iterable[tuple[int, int]]) -> None:
-    """Record the stored events after new or withdrawn touches, given as contact and time in Unix
-    microseconds.
-    """
+    """Record the stored events after new or withdrawn touches, given as contact and Unix microseconds."""
     earliest: dict[int, int] = {}
     for contact_id, occurred_at in touches:
         earliest[contact_id] = min(occurred_at, earliest.get(contact_id, occurred_at))

@@ -1,5 +1,5 @@
-"""Scan the events that some sources have credit of, in one snapshot: from postings if the sources are rare,
-from segment paths if they are common, from the tables if events are pending or segments missing.
+"""Scan the events credited to some sources, in one snapshot: from postings of rare sources, segment paths of
+common ones, or tables for pending events and missing segments.
 """
 
 from __future__ import annotations
@@ -44,15 +44,13 @@ from headwater.sources.catalogue import source_mask
 queries = Queries(__name__, "credit_scan.sql")
 
 MOST_LIVE_EVENTS = 5_000
-"""The events of a range that may be read from the tables; with more, a scan of all events is as fast."""
+"""The most events of a range to read from the tables; with more, scanning all events is as fast."""
 MOST_READ_FOR_SHARES, MOST_READ_FOR_PICKS = 20_000, 100_000
-"""The events of a range whose paths may be read, for models that share credit and for others. With more, a
-scan of all events skips few.
+"""The most paths of a range to read, for models that share credit and for others. With more, scanning all
+events skips few.
 """
 _PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
-"""The postings or events per credited event to expect at first, for models that share credit and for
-others.
-"""
+"""Initially expected postings or events per credited event, for models that share credit and for others."""
 _MARGIN = 1.2
 """The factor of extra events, to get enough rows."""
 _2000 = 946_684_800
@@ -79,8 +77,8 @@ log = structlog.get_logger()
 
 @cache
 def _statement(name: str, model: str, window_days: int, order: str) -> Statement:
-    """Return a statement of the scan. For a model that picks a touch it reads one path row per event, so only
-    credited events are returned; for others the mask has to do.
+    """Return a statement of the scan. For a model that picks a touch it reads one path row per event and
+    returns only credited events; others rely on the mask.
     """
     picks = MODELS[model].take is not CreditedTouches.EACH
     credited = has_credit(Attribution(model, window_days, ())) if picks else SQL("true")
@@ -100,8 +98,8 @@ class SourceCredit:
 
     @property
     def most_read_events(self) -> int:
-        """The events of a range whose paths may be read. 0 if every touch of a path has credit, because the
-        mask is then sufficient.
+        """The most paths of a range to read. 0 if every touch of a path has credit: the mask is then
+        sufficient.
         """
         if self.is_shared_out:
             return MOST_READ_FOR_SHARES if self.window_days else 0
@@ -109,7 +107,7 @@ class SourceCredit:
 
 
 class CreditScan:
-    """Scan the events of a time range that may have credit of some sources, including all that do. Needs a
+    """Scan a time range's events that may have credit of some sources, including all that do. Needs a
     transaction with one snapshot.
     """
 
@@ -136,13 +134,13 @@ class CreditScan:
         self.has_common = False
         """True if a source is common in a segment."""
         self.stopped_at: int | None = None
-        """The Unix second at which the scan stopped because a scan of all events would be as fast. Events
-        before it remain, or from it on if `backward`.
+        """The Unix second at which the scan stopped, because scanning all events would be as fast. Events
+        before it remain; if `backward`, those from it on.
         """
 
     async def next_events(self, rows: int) -> list[int]:
-        """Return the next events, unordered, but complete between their first and last second: as many as
-        should have `rows` credited touches. Fewer at the end, then none.
+        """Return the next events, unordered but complete between first and last second: about `rows` credited
+        touches. Fewer at the end, then none.
         """
         if self._key is None:
             await self._load_cache()
@@ -234,8 +232,8 @@ class CreditScan:
         return min(math.ceil(share * least), MOST_READ_FOR_PICKS // 2)
 
     async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:
-        """Return the events with credit in the segments of a range, repeated for each source, and their Unix
-        seconds. Raises DamagedPostings, DamagedColumn or DamagedSegment.
+        """Return the credited events in a range's segments, repeated for each source, and their Unix seconds.
+        Raises DamagedPostings, DamagedColumn or DamagedSegment.
         """
         credit = self._credit
         events_by_part = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)

@@ -1,4 +1,4 @@
-"""Paths from the tables: the input of segments, and their replacement while they are missing or outdated."""
+"""Paths from the tables: the input of segments, and their replacement while missing or outdated."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _DAY = 86_400 * _MICROSECONDS
 
 
 def live_paths(only: SQL | Composed, *, by_company: bool = False) -> Composed:
-    """Return the query of the paths to events `e` that meet `only`, for `assemble`. Binds `live_values` and
-    what `only` binds.
+    """Return the query of paths to events `e` that meet `only`, for `assemble`. Binds `live_values` and what
+    `only` binds.
     """
     return queries["paths"].format(
         only=only,
@@ -84,8 +84,8 @@ def assemble(record: Sequence[Any]) -> PathData:
 
 
 def _places(times: IntArray, stretches: tuple[IntArray, IntArray], moments: IntArray) -> IntArray:
-    """Return the index of the first time at or after each moment in its range of ascending times. Each row of
-    `moments` has one moment per range.
+    """Return the index of the first time at or after each moment in its range of ascending times. `moments`
+    has a column per range.
     """
     low, high = (np.broadcast_to(edge, moments.shape) for edge in stretches)
     while (is_open := low < high).any():

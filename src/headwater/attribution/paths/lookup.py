@@ -16,8 +16,8 @@ _NONE = np.array([], dtype=np.int64)
 
 
 def find_positions(ascending: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
-    """Return the index of each value among ascending numbers, and a mask of the values found; other indexes
-    are meaningless.
+    """Return the index of each value among ascending numbers, and a mask of values found; other indexes are
+    meaningless.
     """
     if not len(ascending):
         return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
@@ -80,7 +80,7 @@ class NumberMap:
 _BITS = 63
 """Bits of a positive number."""
 _DENSE = 16
-"""Values with a range of at most this many times their count are marked in a table instead of sorted."""
+"""Values that range over at most this many times their count are marked in a table instead of sorted."""
 
 
 def distinct_values(values: IntArray) -> IntArray:
@@ -96,7 +96,7 @@ def distinct_values(values: IntArray) -> IntArray:
 
 def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
     """Return the distinct pairs of two columns, in order, from several parts."""
-    # One part at a time and in place: with millions of pairs, new arrays would cost more than the work.
+    # One part at a time and in place: new arrays for millions of pairs would cost more than the work.
     (least, greatest), (second_least, second_most) = (
         _find_ends([array[column] for array in parts]) for column in (0, 1)
     )

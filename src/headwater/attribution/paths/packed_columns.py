@@ -22,9 +22,9 @@ class DamagedColumn(Exception):
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """Unsigned integers as wide as the largest needs, to be added to the base.
+    """Unsigned integers of the least width, to be added to the base.
 
-    A column of amounts starts at 1, because 0 marks a missing amount.
+    Amounts start at 1, because 0 marks a missing one.
     """
 
     base: int

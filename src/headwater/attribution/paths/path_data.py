@@ -1,7 +1,4 @@
-"""Paths as numpy columns: many events, and the touches before each. Pure.
-
-Reports use them in bulk, read from segments or from the tables.
-"""
+"""Paths as numpy columns: many events, and the touches before each, from segments or tables. Pure."""
 
 from __future__ import annotations
 
@@ -22,9 +19,7 @@ BoolArray = NDArray[np.bool_]
 NO_AMOUNT = -(2**63)
 """The amount of an event without one."""
 LEFT_OUT, ROUNDED_AWAY = 1 << 62, 1 << 61
-"""Positive or negative: the amount is left out of a report, or rounds to zero in its currency. No real amount
-is as large.
-"""
+"""Positive or negative: the amount is left out of a report, or rounds to zero. No real amount is as large."""
 
 
 class Column(StrEnum):
@@ -39,8 +34,7 @@ class Column(StrEnum):
     SECONDS = "seconds"
     """Unix seconds."""
     AMOUNTS = "amounts"
-    """In ten-thousandths, or NO_AMOUNT. LEFT_OUT and ROUNDED_AWAY count as nothing and keep the sign of the
-    stated amount.
+    """In ten-thousandths, or NO_AMOUNT. LEFT_OUT and ROUNDED_AWAY count as nothing, with the amount's sign.
     """
     STARTS = "starts"
     """The index of the first touch of the event's path."""
@@ -61,9 +55,7 @@ class Column(StrEnum):
 
 
 class EventKind(IntEnum):
-    """Properties of an event besides its name, read from the event as stored, so that exchange rates don't
-    change them.
-    """
+    """Properties of the stored event besides its name, so exchange rates don't change them."""
 
     PLAIN = 0
     UPSELL = 1
@@ -117,7 +109,7 @@ class PathData:
     events: int
     touches: int
     first_orders: BoolArray | None = None
-    """A mask of customers' first orders, only for events in former states; for others it is looked up."""
+    """A mask of first orders, only for events in former states; for others it is looked up."""
     orders_until: IntArray | None = None
     """The number of orders of each event's customer up to its second, at most 2; likewise."""
 
@@ -202,8 +194,8 @@ class PathData:
         return PathData(columns, self.event_names, self.events, int(places[-1]))
 
     def cut_to_window(self, days: int) -> PathData:
-        """Keep only touches within a window in days (0 means no limit), with contiguous paths: shared touches
-        are copied.
+        """Keep only touches within a window in days (0 means no limit), with contiguous paths, for which
+        shared touches are copied.
         """
         older = self[OLDER[days]] if days else 0
         lengths = np.maximum(self[Column.LENGTHS] - older, 0)

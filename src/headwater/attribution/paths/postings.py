@@ -1,5 +1,5 @@
-"""Postings: for every source that is rare in a segment, its events with the models and windows in which it
-has credit. Common sources are read from the paths. Pure.
+"""Postings: the events of each source that is rare in a segment, with the models and windows that credit it.
+Common sources are read from paths. Pure.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from headwater.attribution.shares import count_before
 from headwater.sources.catalogue import source_mask
 
 RARE_SHARE = 24
-"""A source is rare with at most one touch on a path per this many events, counted on each path. So 62 sources
-have at most 2.6 postings per event, of 31 bytes.
+"""A rare source has at most one touch per this many events, counted on each path. So 62 sources have at most
+2.6 postings per event, of 31 bytes.
 """
 FEW = 4
 """This many touches on paths are rare in any segment."""
@@ -34,8 +34,8 @@ _MARK = "<i8"
 POSTING_OCTETS = 12
 """The typical size of a posting in bytes."""
 
-# Numbers of models, as stored: append, never reorder. Models that share an amount credit every eligible
-# source in the window, and so have one number.
+# Stored model numbers: append, never reorder. Models that share an amount credit every eligible source in the
+# window, so they have one number.
 _PLACES = {
     "first_touch": 0,
     "last_touch": 1,
@@ -87,8 +87,8 @@ def make_postings(paths: PathData) -> Postings:
 
 
 def read_postings(data: bytes, source: int, model: str, window_days: int) -> tuple[IntArray, IntArray, int]:
-    """Return the events credited to a source by a model and window, their seconds of the day, and the number
-    of postings. Raises DamagedPostings.
+    """Return a source's credited events by model and window, their seconds of the day, and the number of
+    postings. Raises DamagedPostings.
     """
     body = memoryview(data)[_CHECKSUM.size :]
     if len(body) < _HEADER.size or _CHECKSUM.pack(zlib.crc32(body, source)) != data[:4]:
@@ -160,9 +160,7 @@ def _pack_postings(source: int, event_ids: IntArray, marks: IntArray) -> bytes:
 
 
 def _bits(paths: PathData, events: IntArray, touches: IntArray) -> IntArray:
-    """Return, for each pair of an event and a touch, the bits of models and windows that credit the touch.
-    Pairs are ordered by event.
-    """
+    """Return the bits of models and windows that credit each pair's touch. Pairs are ordered by event."""
     starts, ends = paths[Column.STARTS], paths[Column.STARTS] + paths[Column.LENGTHS]
     begins = np.array([starts + paths[OLDER[days]] if days else starts for days in WINDOWS])
     shared = (begins[:, events] <= touches) * _model_bits("linear")[:, None]

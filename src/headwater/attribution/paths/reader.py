@@ -1,5 +1,5 @@
-"""Read attribution paths: from valid segments, and from the tables for events that are pending, missing or in
-a damaged segment. All in one snapshot, so that every event is read exactly once.
+"""Read attribution paths from valid segments, and from the tables for events that are pending, missing or in
+a damaged segment. One snapshot, so every event is read exactly once.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class PathReader:
         *,
         by_company: bool = False,
     ) -> None:
-        """With `by_company`, paths of companies are read from the tables, because a company's touch changes
-        the paths of all its people.
+        """With `by_company`, companies' paths are read from the tables, because a company's touch changes all
+        its people's paths.
         """
         self._connection, self._source, self._by_company = connection, source, by_company
         self._space_id = source.space_id
@@ -54,7 +54,7 @@ class PathReader:
         self._columns = tuple(dict.fromkeys([*always, *columns]))
 
     async def plan_scan(self, first_day: date, last_day: date) -> ScanPlan:
-        """Plan a scan of some UTC days. Every day is checked for events, so the range should not exceed the
+        """Plan a scan of UTC days. Every day is checked for events, so the range should not exceed the
         Space's events.
         """
         span = {"space_id": self._space_id, "first_day": first_day, "last_day": last_day}
@@ -79,8 +79,8 @@ class PathReader:
         )
 
     async def read(self, scan: ScanPlan, is_cached: Callable[[Block], bool]) -> AsyncIterator[Batch]:
-        """Yield the events of a scan by block, without cached blocks. A block with damaged days lacks their
-        events; a later block without a version has them.
+        """Yield a scan's events by block, without cached ones. A block with damaged days lacks their events,
+        which a later block without a version has.
         """
         event_ids: list[IntArray] = []
         damaged: set[date] = set()
@@ -112,9 +112,7 @@ class PathReader:
     async def _blocks(
         self, scan: ScanPlan, blocks: Sequence[Block], damaged: set[date]
     ) -> AsyncIterator[Batch]:
-        """Yield the valid paths of some blocks of segments, in order. Days with damaged segments are added to
-        `damaged`.
-        """
+        """Yield the valid paths of blocks of segments, in order. Damaged days are added to `damaged`."""
         row_count, pending_paths = 0, list[PathData]()
         async for day, records in self._records(scan, blocks):
             if day > blocks[row_count].last_day:
@@ -164,9 +162,7 @@ class PathReader:
         return np.array([event_id for (event_id,) in rows], dtype=np.int64)
 
     async def read_live(self, event_ids: IntArray) -> PathData:
-        """Return the paths of some events from the tables, with all columns. There must be few enough to read
-        at once.
-        """
+        """Return events' paths from the tables, with all columns. They must be few enough to read at once."""
         cursor = self._connection.cursor(binary=True)
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
         query = live_paths(OF_IDS, by_company=self._by_company)
@@ -201,7 +197,7 @@ def _split(parts: Sequence[IntArray], paths: PathData) -> list[PathData]:
 def _make_batch(
     scan: ScanPlan, block: Block, pending_paths: Sequence[PathData], damaged: Collection[date]
 ) -> Batch:
-    """Return the paths of a block without pending events; without a version if a day is missing."""
+    """Return a block's paths without pending events; without a version if a day is missing."""
     paths = PathData.join(pending_paths)
     pending = scan.pending_in(block)
     if len(pending):

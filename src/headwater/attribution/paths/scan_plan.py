@@ -1,6 +1,4 @@
-"""Plan a scan of paths over a range of days: the days with valid segments, the pending events, and the
-version of each part. Pure.
-"""
+"""Plan a scan of paths: days with valid segments, pending events, and each part's version. Pure."""
 
 from __future__ import annotations
 
@@ -16,8 +14,7 @@ import numpy as np
 from headwater.attribution.paths.path_data import IntArray
 
 BLOCK_SIZE = 500_000
-"""Events and touches of a block: enough for numpy. A size of 1,000,000 is slightly faster and needs twice the
-memory.
+"""Events and touches of a block: enough for numpy. 1,000,000 is slightly faster and needs twice the memory.
 """
 _1970 = date(1970, 1, 1).toordinal()
 _DAY = 86_400

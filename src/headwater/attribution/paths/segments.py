@@ -26,7 +26,7 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "segments.sql")
 
 MOST_EVENTS = 20_000
-"""A segment is filled up to this many events: small enough to rewrite for some hundred changes, large enough
+"""A segment is filled up to this many events: small enough to rewrite for a few hundred changes, large enough
 for numpy.
 """
 

@@ -38,17 +38,15 @@ class DayReport:
     pending: int
     """Existing or deleted events that reports read from the tables until they are built."""
     wrong: int
-    """Events that differ between segments and tables, or are only in one of them, without being pending.
-    Reports would be wrong.
+    """Events that differ between segments and tables, or are in only one, without being pending: reports
+    would be wrong.
     """
     damaged: bool
-    """Segments or postings are damaged or missing: reports or lists read the whole day from the tables."""
+    """Segments or postings are damaged or missing: the whole day is read from the tables."""
 
 
 def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayReport]:
-    """Compare a Space's segments with its events and touchpoints, day by day. Needs a connection without a
-    transaction.
-    """
+    """Compare a Space's segments with its tables, day by day. Needs a connection without a transaction."""
     with connection.transaction():
         connection.execute(builder_queries["snapshot"])
         for (day,) in connection.execute(queries["all_days"], {"space_id": space_id}).fetchall():
@@ -58,8 +56,8 @@ def check_space(connection: Connection[Any], space_id: int) -> Iterator[DayRepor
 
 
 def rebuild_space(connection: Connection[Any], space_id: int) -> Iterator[None]:
-    """Drop and rebuild all segments of a Space; yields after every step. Reports stay correct meanwhile, and
-    workers may build too. Needs a connection without a transaction.
+    """Drop and rebuild a Space's segments; yields after every step. Reports stay correct, and workers may
+    build too. Needs a connection without a transaction.
     """
     while not _unless_forestalled(forget_space, connection, space_id):
         pass

@@ -279,7 +279,7 @@ def changes_csv(query: ChangeQuery, report: CreditChangeReport) -> bytes:
 
 
 def spend_changes_csv(report: SpendChangeReport) -> bytes:
-    """Return rows, unmatched spend and total as CSV, with the same lines for each. Causes have no ratios."""
+    """Return rows, unmatched spend and total as CSV. Causes have no ratios."""
     if report.group is None:
         return _csv([], FIGURES, [([], report.total)])
     rows = [([key.value, key.label], row.change) for row in report.rows for key in row.keys]

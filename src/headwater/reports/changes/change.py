@@ -1,6 +1,4 @@
-"""Changed figures between two report snapshots: query, rules and answer. The differences of all causes add up
-to the whole difference. Exact: no float.
-"""
+"""Changed figures between two report snapshots. The differences of all causes add up exactly: no floats."""
 
 from __future__ import annotations
 

@@ -54,11 +54,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def query_changes(connection: AsyncConnection, space_id: int, query: ChangeQuery) -> CreditChangeReport:
-    """Return the changes of a report between two snapshots. Needs a fresh transaction on a connection
-    available for CONNECTION_SECONDS.
+    """Return a report's changes between two snapshots. Needs a fresh transaction available for
+    CONNECTION_SECONDS.
 
-    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportRefused for
-    snapshots that can't be compared or after SECONDS.
+    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportRefused for incomparable
+    snapshots or after SECONDS.
     """
     check_changes(query)
     report = replace(query.report, compare=Comparison.NONE, complete_on=None)
@@ -112,9 +112,7 @@ class Terms:
 
 
 async def _load_terms(reader: ReportReader, fit_now: ChosenFit | None, snapshots: Snapshots) -> list[Terms]:
-    """Return the earlier snapshot's terms, then one item per changed term up to the later ones. Raises
-    SnapshotRefused for a deleted model.
-    """
+    """Return the earlier terms, then one item per changed term. Raises SnapshotRefused without a model."""
     start, end, _ = snapshots
     rates = await _load_rate_points(reader, snapshots)
     fits = [

@@ -1,5 +1,5 @@
-"""Sums over former states of events: at an earlier snapshot, and each cause's part in the difference. Pure,
-except for loading exchange rates.
+"""Sums over former states of events: at an earlier snapshot, and by cause of change. Pure, except for loading
+exchange rates.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ def _currency_day(space: Space, event: EventState | EventVersion) -> tuple[str, 
 def add_up_states(
     plans: Sequence[Plan], states: States, amount_of: AmountOf, *, negated: bool = False
 ) -> list[list[BatchSums]]:
-    """Return the sums of former states for each plan, negated to subtract them. The plans have events in
-    common.
-    """
+    """Return the sums of former states for each plan of the same events, negated to subtract them."""
     batches: list[list[BatchSums]] = [[] for _ in plans]
     for first in range(0, len(states), _CHUNK):
         sums = add_up(plans, build_paths(states[first : first + _CHUNK], amount_of))
@@ -264,9 +262,7 @@ class EventPart(NamedTuple):
 
 
 def find_largest(query: ReportQuery, order: GroupOrder, sums: CauseSums) -> tuple[int, list[EventPart]]:
-    """Return the number of events that a cause changed, and those with the largest differences: in amount,
-    then in the first measure.
-    """
+    """Count a cause's changed events, and return the largest by amount, then by the first measure."""
     all_sums = [group_sums for group_sums in (sums.by_group, sums.by_event) if group_sums.groups]
     ids = np.unique(
         np.concatenate([np.array([], dtype=np.int64), *(group_sums.keys[-1] for group_sums in all_sums)])

@@ -1,5 +1,5 @@
-"""Explain the changed figures of a report of spend, split by cause. A ratio is explained by its two sums,
-because parts of ratios don't add up.
+"""Explain the changed figures of a spend report by cause. A ratio is explained by its two sums, because parts
+of ratios don't add up.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class _Credit:
     by_platform: CreditByKeys
     """By group key, unless the group is of touches, and platform."""
     paid_customers: CustomersByKeys | None = None
-    """The new customers of all platforms with spend, each once. None if they equal the sum over platforms,
-    and for a cause's part.
+    """Each new customer of platforms with spend, once. None if equal to the sum over platforms, and for a
+    cause's part.
     """
 
 
@@ -155,8 +155,8 @@ async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
 def _split_credit(
     reports: Sequence[CreditChanges], names: Sequence[Names], counts: Sequence[ReportQuery | None]
 ) -> ExplainedChange[_Credit]:
-    """Combine the reports of all orders and of first orders, without and with the platform. One report of the
-    new customers of several platforms follows for each snapshot that needs it.
+    """Combine the reports of all and of first orders, without and with the platform. A report of several
+    platforms' new customers follows for each snapshot that needs it.
     """
     of_credit = reports[:4]
     credit = zip_changes([changes.sums for changes in of_credit]).map(

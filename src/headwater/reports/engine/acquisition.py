@@ -1,5 +1,5 @@
-"""Cohorts: customers by the month and the touches that acquired them. Every event gets the path of its
-customer's first order, so a touch with credit for that order gets the same share of all.
+"""Cohorts: customers by the month and touches that acquired them. Every event gets the path of its customer's
+first order, so a touch has the same share of all.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ async def make_key(reader: ReportReader, observation: ObservationPlan, subject: 
 async def observe(reader: ReportReader, observation: ObservationPlan) -> Observed:
     """Raises ReportTooLarge."""
     observer, planned = observation.observer, observation.planned
-    # Paths by company are slow to read from the tables, so only those before first orders are read, below.
+    # Paths by company are slow to read, so only those before first orders are.
     paths = reader.path_reader(observer.columns)
     batches = [batch async for batch in reader.batches(paths, planned.days, observer.observe)]
     firsts = [batch.firsts for batch in batches if batch.firsts.events]
@@ -249,9 +249,7 @@ async def _add_company_paths(
 
 
 async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: Acquisition) -> KeyFilter:
-    """Return the condition that an event's customer was acquired this way, by the report's model and
-    window.
-    """
+    """Return a filter of events by their customer's acquisition, by the report's model and window."""
     first = datetime(acquisition.month.year, acquisition.month.month, 1)  # noqa: DTZ001 - local
     span = DateTimeSpan(first, last_second(acquisition.month))
     observation = await plan_observation(

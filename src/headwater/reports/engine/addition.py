@@ -1,6 +1,4 @@
-"""Sum up a batch of paths: events and their credit, by group. Pure, and fast: no Python objects per event or
-touch.
-"""
+"""Sum events and credit of a batch of paths by group. Pure, and without Python objects per event or touch."""
 
 from __future__ import annotations
 
@@ -154,7 +152,7 @@ class _Addition:
     def _whole_events(
         self, grouping: Grouping, members: IntArray | None, parts: tuple[Sum, ...]
     ) -> GroupSums:
-        """Sum events in one or more groups. `members` has the event of each code; None means all in order."""
+        """Sum events by group. `members` has the event of each code; None means all in order."""
         events, contacts = self._events, NO_PAIRS
         if self._plan.needs(Measure.CONTACTS):
             of_events, buys = events.paths[Column.CONTACTS], events.are_no_refunds

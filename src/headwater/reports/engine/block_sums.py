@@ -1,4 +1,4 @@
-"""Cached sums over blocks of paths: a report that is opened again sums up only changed blocks."""
+"""Cached sums over blocks of paths: a report opened again sums only changed blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN = (str, bytes, int, float, Decimal, date, range, Enum, ZoneInfo, Composab
 class Fingerprint:
     """A digest of plain data and arrays: equal digests mean equal values.
 
-    First orders are too large to digest; their scope and the history of paths determine them.
+    First orders are too large; their scope and the paths' history determine them.
     """
 
     def __init__(self, value: object) -> None:
@@ -87,7 +87,7 @@ class Subject(Protocol):
         ...
 
     def clip(self, block: Block, /) -> Key | None:
-        """Return what else its sums depend on in one block; None if it has no sums there."""
+        """Return the block's further cache key; None if it has no sums there."""
         ...
 
 

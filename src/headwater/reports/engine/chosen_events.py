@@ -40,8 +40,8 @@ class NoCredit(StrEnum):
 
 
 WEIGHED_EVENT = 5 * lcm(*range(1, 21))
-"""The units of an event with weighted touches: about a billion, so that the product with a weight fits 64
-bits. A divisor of WHOLE_EVENT.
+"""The units of an event with weighted touches: about a billion, so that a product with a weight fits 64 bits.
+Divides WHOLE_EVENT.
 """
 STATUSES = (None, *NoCredit, "left_out")
 """None if the event counts; `left_out` if no touch that counts gets credit."""
@@ -67,8 +67,8 @@ class CountedTouches(NamedTuple):
 
 class ChosenEvents:
     def __init__(self, scope: ReportScope, paths: PathData, *, keeps: bool = True) -> None:
-        """`paths` has only the selected events. `keeps` caches computed credit for other plans, at the memory
-        cost of a model's shares.
+        """`paths` has only the selected events. `keeps` caches credit for other plans, which costs the memory
+        of a model's shares.
         """
         self.scope, self.paths, self.keeps = scope, paths, keeps
         self.count = paths.events
@@ -111,8 +111,8 @@ class ChosenEvents:
 
     @cached_property
     def amount_units(self) -> tuple[IntArray, IntArray]:
-        """The number of units of each amount (cents, tenths of cents or ten-thousandths), and the signed
-        value of a unit.
+        """Each amount's number of units (cents, tenths of cents or ten-thousandths), and the signed value of
+        a unit.
         """
         amounts, sizes = self.amounts, np.abs(self.amounts)
         units = sizes // 100
@@ -237,8 +237,7 @@ class CreditShares(NamedTuple):
 
 class ModelCredit:
     def __init__(self, events: ChosenEvents, model: str) -> None:
-        # A weak reference: a cycle would keep the arrays of every batch in memory until the next garbage
-        # collection.
+        # Weak: a cycle would keep every batch's arrays in memory until garbage collection.
         self._events: ChosenEvents = weakref.proxy(events)
         self.model = model
         self._spread = MODELS[model].share.spread
@@ -306,9 +305,7 @@ class ModelCredit:
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 
     def _event_unit(self) -> int:
-        """Return the units of an event: without weights, the smallest number that gives the same shares as
-        WHOLE_EVENT.
-        """
+        """Return an event's units: without weights, the fewest that give the same shares as WHOLE_EVENT."""
         if MODELS[self.model].is_weighted:
             return WEIGHED_EVENT
         longest = int(self.credited.counts.max(initial=1))

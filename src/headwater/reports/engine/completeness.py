@@ -95,8 +95,8 @@ class ArrivedFigures:
     days: Sequence[date]
     """Until yesterday, earliest first."""
     by_age: Numbers
-    """A row per day, a column per age from 0 to the horizon. The last column includes later arrivals; ages in
-    the future are 0.
+    """A row per day, a column per age up to the horizon, whose column includes later arrivals. Future ages
+    are 0.
     """
     known_from: int = 0
     """The index of the first day with observed arrivals."""
@@ -225,9 +225,7 @@ def get_horizon(query: ReportQuery) -> int:
 
 
 async def load_completeness(reader: ReportReader, query: ReportQuery, as_of: date) -> Completeness:
-    """Estimate the final totals of a report's first measure by day, at the beginning of a day. Raises
-    ReportTooLarge.
-    """
+    """Estimate daily final totals of the first measure, at the beginning of a day. Raises ReportTooLarge."""
     horizon = get_horizon(query)
     days = [as_of - timedelta(days=age) for age in range(MOST_HISTORY + horizon, 0, -1)]
     arrivals = await _load_arrivals(reader, query, days, horizon)
@@ -310,7 +308,7 @@ async def _read_days(
         "end": min(starts[-1], datetime.fromtimestamp(after, UTC)),
     }
     await reader.bound_time()
-    # Not prepared: a generic plan doesn't know the days and may search an index for nearly all events.
+    # Not prepared: a generic plan may search an index for nearly all events.
     cursor = reader.connection.cursor(binary=True)
     await cursor.execute(queries["arrivals"], values, prepare=False)
     return [_DayArrivals(*row) for row in await cursor.fetchall()]

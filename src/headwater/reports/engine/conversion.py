@@ -1,5 +1,5 @@
-"""Convert the amounts of a report to one currency, each at the rate of its day, before they are summed up.
-Amounts that can't be counted are left out.
+"""Convert a report's amounts to one currency, each at its day's rate, before they are summed. Amounts that
+can't be counted are left out.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ class CurrencyExchange:
 
 
 def stored_amount(amount: int, counted: Counted) -> int:
-    """Encode an amount for Column.AMOUNTS. A zero or left-out amount keeps its sign, which distinguishes
-    orders from refunds.
+    """Encode an amount for Column.AMOUNTS. A zero or left-out one keeps its sign, to distinguish orders from
+    refunds.
     """
     sign = 1 if amount > 0 else -1
     if isinstance(counted, LeftOutReason):

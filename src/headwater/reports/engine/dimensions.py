@@ -1,5 +1,5 @@
-"""Report dimensions: each event or touch gets an integer key, so that numpy can sum in bulk. Only listed
-groups get names. Pure.
+"""Report dimensions: integer keys of events or touches, for sums in numpy. Only listed groups get names.
+Pure.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class Step:
 
     @cached_property
     def _by_quarter(self) -> tuple[int, IntArray] | None:
-        """The first second of the first bucket's quarter, and the bucket of every quarter from the one
-        before. None if a later bucket begins within a quarter.
+        """The first second of the first bucket's quarter, and each quarter's bucket from the one before. None
+        if a later bucket begins within a quarter.
         """
         if not len(self.starts):
             return None
@@ -143,16 +143,12 @@ class Step:
         return self if self.of_touch else Step(_NO_STARTS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
-        """Return the number of buckets that begin up to the first second, and the later starts within the
-        seconds.
-        """
+        """Count the buckets up to the first second, and return later starts within the seconds."""
         before, until = np.searchsorted(self.starts, [seconds.start, seconds.stop - 1], "right")
         return int(before), tuple(self.starts[before:until].tolist())
 
     def find_seconds(self, keys: IntArray, within: range) -> range:
-        """Return the seconds from the first to the last of some buckets of a period; empty without
-        buckets.
-        """
+        """Return the seconds from the first to the last selected bucket; empty without buckets."""
         if not len(keys):
             return range(within.start, within.start)
         last = int(keys[-1])
@@ -205,8 +201,8 @@ def make_platform_dimension(sources: SourceNames) -> Mapped:
 
 
 def local_seconds(seconds: IntArray, zone: ZoneInfo) -> IntArray:
-    """Convert Unix seconds to local ones. The zone's offset is looked up once per hour, or per second in an
-    hour with a change.
+    """Convert Unix seconds to local ones. The offset is looked up per hour, or per second in an hour with a
+    change.
     """
     hours, places = np.unique(seconds // 3_600, return_inverse=True)
     first = _offsets(hours * 3_600, zone)
@@ -270,8 +266,8 @@ KIND_KEYS = tuple(kind.key for kind in Kind)
 
 
 def conversion_names(filters: Filters, *, sells: bool) -> tuple[str, ...]:
-    """Return the events that can convert and bring revenue: those in the filters, else sales events if the
-    Space sells, else all except funnel steps.
+    """Return the events that convert and bring revenue: those in the filters, else sales events of a selling
+    Space, else all except funnel steps.
     """
     if filters.event_names:
         return filters.event_names

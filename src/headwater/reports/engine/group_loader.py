@@ -1,5 +1,5 @@
 """Load each dimension of a report once, and the filters on its keys. An event or touch meets a filter exactly
-if it belongs to the row with that key.
+if it belongs to that row.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ NEW, RETURNING = range(2)
 
 @dataclass(frozen=True, eq=False)
 class NewOrReturning:
-    """New and returning customers. A paid event is its customer's first order or a later one; a refund
-    follows its customer's latest order before it. Other events have no key.
+    """New and returning customers: a paid event is a first order or a later one; a refund follows its
+    customer's latest order. Other events have no key.
     """
 
     first_orders: FirstOrders
@@ -131,8 +131,8 @@ def _find_second_orders(
 
 
 def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the contacts, ascending, and the index of each order's contact. Dense ids, the usual case, give
-    the full id range without sorting.
+    """Return ascending contacts, and the index of each order's contact. Dense ids, the usual case, give the
+    full range without sorting.
     """
     least, greatest = (int(contacts.min()), int(contacts.max())) if len(contacts) else (0, -1)
     if greatest - least < _SPARSE * len(contacts):
@@ -183,9 +183,7 @@ class GroupLoader:
         return self._loaded[group]
 
     async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
-        """Return the first order of every customer up to the end of the range, which is later than any
-        compared range.
-        """
+        """Return every customer's first order up to the end of the range, which no compared range exceeds."""
         last_day = self.last_day(self._subject.span)
         names = self._reader.conversion_names(self._subject.filters)
         scope = OrderScope(frozenset(names), customers)
@@ -217,7 +215,7 @@ class GroupLoader:
     async def filters(
         self, span: DateTimeSpan, compare: Comparison = Comparison.NONE
     ) -> tuple[KeyFilter, ...]:
-        """Return the key filters of the range, or of a compared range. Raises Invalid for too many time
+        """Return the key filters of the range, or of a compared one. Raises Invalid for too many time
         buckets.
         """
         texts_by_group: dict[Group, set[str | None]] = {}
@@ -268,9 +266,7 @@ class GroupLoader:
     def _steps(
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
     ) -> tuple[Dimension, IntArray]:
-        """Return the time buckets of a range and the selected ones, or their counterparts in a compared
-        range.
-        """
+        """Return the range's time buckets and the selected ones, or a compared range's counterparts."""
         subject, zone = self._subject, self._reader.space.zone
         main = cut(subject.span, group, zone, FIELD)
         keys = step_keys(main)

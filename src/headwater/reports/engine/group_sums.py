@@ -1,6 +1,4 @@
-"""Exact sums by group over any number of blocks. Events and touches get integer group codes, so that numpy
-can sum in bulk. Pure.
-"""
+"""Exact sums by integer group code over any number of blocks, in numpy. Pure."""
 
 from __future__ import annotations
 
@@ -163,9 +161,7 @@ class Grouping:
     def to_group_sums(
         self, sums: Mapping[str, Numbers], contacts: tuple[IntArray, IntArray] = NO_PAIRS
     ) -> GroupSums:
-        """Convert sums by code to sums by group, without unused codes. `contacts` are pairs of code and
-        contact.
-        """
+        """Convert sums by code to sums by group, without unused codes. `contacts` are code and contact."""
         cells = np.flatnonzero(np.bincount(self.codes, minlength=self.size))
         indexes = np.zeros(self.size, dtype=np.min_scalar_type(self.size))
         indexes[cells] = np.arange(len(cells))

@@ -1,4 +1,4 @@
-"""Load the dimensions of a report for a Space: numbers of events and touches, and their texts and labels."""
+"""Load a Space's report dimensions: numbers of events and touches, with texts and labels."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ async def fetch_contacts_meeting(
 
 
 async def fetch_campaign_tag_sets(connection: AsyncConnection, space_id: int, level: str) -> IntArray:
-    """Return the tag sets of campaigns whose id or name contains a text, ignoring case, ascending.
+    """Return, ascending, the tag sets of campaigns whose id or name contains a text, ignoring case.
 
     Python compares: the database's locale may know only English letters.
     """

@@ -16,8 +16,8 @@ from headwater.reports.engine.group_sums import GroupSums, sum_all
 from headwater.reports.query import CREDITED, FigureColumn, Measure, ReportQuery, list_columns
 
 WHOLE_EVENT = 5 * lcm(*range(1, 41))
-"""The units of an event. Shares of a path of up to 40 touches are whole numbers of units, longer ones nearly
-so; either way they add up to the event.
+"""The units of an event. A path of up to 40 touches shares whole units, a longer one nearly; either way they
+add up to the event.
 """
 
 

@@ -75,8 +75,8 @@ class PlanLoader:
         self._selection: tuple[EventConditions, IntArray | None] | None = None
 
     async def plans(self, query: ReportQuery) -> list[PeriodPlan]:
-        """Return the plans of a report's range and of the compared one. Raises Invalid for too many time
-        buckets and for a comparison before the calendar begins.
+        """Return the plans of the range and the compared one. Raises Invalid for too many time buckets, or a
+        comparison before the calendar begins.
         """
         plans = [await self._plan(query, self._span, Comparison.NONE)]
         if query.compare is not Comparison.NONE:
@@ -190,9 +190,7 @@ def path_reader(reader: ReportReader, plans: Sequence[Plan]) -> PathReader:
 #     countries   ████████
 #     passes      1═══════          2═════════════════
 def _passes(plans: Sequence[PeriodPlan]) -> list[list[int]]:
-    """Return the plan indexes of each pass: their days overlap or meet, and all paths are by contact or by
-    company.
-    """
+    """Return each pass's plan indexes: days overlap or meet, paths are all by contact or by company."""
     passes: list[list[int]] = []
     until = None
     for index in sorted(range(len(plans)), key=lambda index: _sort_key(plans[index])):
@@ -225,9 +223,7 @@ class LeftOutLoader:
         self._loaded: dict[ReportScope, tuple[LeftOutMoney, ...]] = {}
 
     async def load(self, planned: PeriodPlan) -> tuple[LeftOutMoney, ...]:
-        """Return the money left out of a report's events, or for a period of touches, of events with a
-        counted touch.
-        """
+        """Return the money left out of the events; in a period of touches, of events with a counted touch."""
         scope = planned.plan.scope
         if scope not in self._loaded:
             self._loaded[scope] = await load_left_out(self._reader, planned)

@@ -1,5 +1,5 @@
-"""Dimensions of the path before an event: sequence of sources or channels, first and last source, length,
-duration. Only touches in the window count; an event without any has no key. Pure.
+"""Dimensions of the path before an event: sources or channels in sequence, first and last source, length,
+duration. Only touches in the window count; without any an event has no key. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater.sources.source_names import SourceNames
 MOST_STEPS = 10
 """Further steps are only counted."""
 MOST_MORE = 9
-"""The highest count of further steps: one digit sorts like text, and the path must fit one integer."""
+"""The most further steps: one digit sorts like text, and a path fits one integer."""
 STEP_SEPARATOR = " > "
 _MORE = "+"
 TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
@@ -70,9 +70,7 @@ _KEYS = 1 << 63
 
 
 class StepNames:
-    """The names of steps, numbered from 1 in alphabetical order, so that integer paths sort by their
-    steps.
-    """
+    """Step names, numbered from 1 alphabetically, so that integer paths sort like their steps."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         self._names = sorted(set(names.values()))

@@ -184,8 +184,8 @@ class FirstOrders:
 
 @dataclass(frozen=True, eq=False)
 class ReportScope:
-    """The events of reports over one period, and the touches whose credit counts. Reports that differ only in
-    groups and measures share it.
+    """The events of a period's reports, and the touches whose credit counts. Shared by reports that differ
+    only in groups and measures.
     """
 
     query: ReportQuery
@@ -307,9 +307,7 @@ class Plan:
     # so they have different cache keys. Without buckets, cached sums serve every range that covers the block.
 
     def clip(self, block: Block) -> Key | None:
-        """Return the part of the period in a block, with its time buckets; None if no event of the block
-        counts.
-        """
+        """Return the period's part in a block, with its time buckets; None if no event there counts."""
         seconds, period = block.seconds, self.scope.conditions.seconds
         if period is None:
             period = seconds

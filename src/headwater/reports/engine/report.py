@@ -143,11 +143,9 @@ MANY_GROUPS = 250_000
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> ReportResult:
-    """Return the report of a query. Needs a fresh transaction on a connection available for
-    CONNECTION_SECONDS.
+    """Return a query's report. Needs a fresh transaction available for CONNECTION_SECONDS.
 
-    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
-    SECONDS.
+    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS.
     """
     (report,) = await query_reports(connection, space_id, [query])
     return report
@@ -156,8 +154,8 @@ async def query_report(connection: AsyncConnection, space_id: int, query: Report
 async def query_reports(
     connection: AsyncConnection, space_id: int, queries: Sequence[ReportQuery]
 ) -> list[ReportResult]:
-    """Return the reports of several queries from one snapshot. Shared data is read and computed once. See
-    `query_report`; SECONDS limits all reports together.
+    """Return several reports from one snapshot, which read and compute shared data once. See `query_report`;
+    SECONDS limits all together.
     """
     for query in queries:
         check(query)

@@ -1,4 +1,4 @@
-"""Read the data of a Space's reports from one snapshot, with a deadline. Threads process paths in batches."""
+"""Read a Space's report data from one snapshot, with a deadline. Threads process paths in batches."""
 
 from __future__ import annotations
 
@@ -61,11 +61,10 @@ T = TypeVar("T")
 async def open_reader(
     connection: AsyncConnection, space_id: int, currency: str | None = None, *, money: bool = True
 ) -> AsyncGenerator[ReportReader]:
-    """Yield a Space's report reader. Needs a fresh transaction on a connection available for
-    CONNECTION_SECONDS. Amounts are in `currency`, by default the Space's. Without `money` only their sign is
-    used.
+    """Yield a Space's report reader. Needs a fresh transaction available for CONNECTION_SECONDS. Amounts are
+    in `currency`, by default the Space's; without `money` only their sign is used.
 
-    Raises NotFound for an unknown Space, and ReportTooLarge if everything together takes longer than SECONDS.
+    Raises NotFound for an unknown Space, and ReportTooLarge if all takes longer than SECONDS.
     """
     await connection.execute(queries["snapshot"])
     space = await fetch_space(connection, space_id)
@@ -179,8 +178,8 @@ class ReportReader:
         *,
         signs: bool = False,
     ) -> AsyncIterator[Sequence[T]]:
-        """Yield every subject's sums over each block, in any order, and cache them. Use `signs` if only the
-        sign of amounts matters. Raises ReportTooLarge.
+        """Yield and cache every subject's sums over each block, in any order. Use `signs` if only the sign of
+        amounts matters. Raises ReportTooLarge.
         """
         conversion = None if signs else await self._conversion(scan.first_day, scan.last_day)
         sums = BlockSums(self._source, subjects, addition, conversion)
@@ -210,7 +209,7 @@ class ReportReader:
         return value
 
     async def make_key(self, scan: ScanPlan, subject: object) -> Key | None:
-        """Return the cache key for a subject and all paths of a scan; None if it can't be cached."""
+        """Return the cache key for a subject and a scan's paths; None if uncacheable."""
         conversion = await self._conversion(scan.first_day, scan.last_day)
         fingerprint = Fingerprint((subject, conversion))
         history, orders = scan.history(scan.last_day), fingerprint.history(scan.last_day)
@@ -290,7 +289,7 @@ class ReportReader:
         return first is not None and first < between(moment, moment, self.space.zone).end
 
     def ends_within(self, span: DateTimeSpan) -> tuple[datetime | None, datetime | None]:
-        """Return the local times of the first and last event, each only if the range reaches past it."""
+        """Return the first and last event's local times, each only if the range reaches past it."""
         first, last = self._ends
         if first is None or last is None:
             return None, None

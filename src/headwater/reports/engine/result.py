@@ -143,7 +143,7 @@ class Ranking:
         self._by = self._query.order_by or self._query.measures[0]
 
     def first(self) -> list[int]:
-        """Return the indexes of the listed groups in order. Ties are ordered by key, byte by byte."""
+        """Return the listed groups' indexes in order, ties by key, byte by byte."""
         texts = {group: self._key_texts(group) for group in self._candidates()}
         places = sorted(texts, key=lambda group: [_last_if_none(text) for text in texts[group]])
         if isinstance(self._by, Group):
@@ -167,8 +167,8 @@ class Ranking:
         ]
 
     def _candidates(self) -> list[int]:
-        """Return the indexes of groups that could be listed; with many, skip those whose approximate figure
-        is too small.
+        """Return the indexes of groups that could be listed, without those whose approximate figure is too
+        small if there are many.
         """
         groups, limit = self._sums.groups, self._query.limit
         all_groups = list(range(groups.groups))

@@ -1,5 +1,5 @@
-"""Report snapshots: a report's question and data version in 64 characters (`snapshot` in the API), to compare
-two of one question. They aren't stored.
+"""Report snapshots: a question and data version in 64 characters (`snapshot` in the API), to compare two of
+one question. Not stored.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ _UNKNOWN = (1 << 32) - 1
 
 
 def _subject(query: ReportQuery) -> list[tuple[str, object]]:
-    """Return the question without groups and measures. Defaults are left out, so that new fields don't
-    invalidate old snapshots.
+    """Return the question without groups and measures. Defaults are left out, so new fields don't invalidate
+    old snapshots.
     """
     subject = replace(
         query,
@@ -190,8 +190,8 @@ async def find_snapshots(
     until: ReportSnapshot | datetime | None,
     planned: PeriodPlan,
 ) -> Snapshots:
-    """Return the snapshots to compare. A time is local; None means now. Raises Invalid, and ReportRefused for
-    a snapshot that can't be compared with the current one.
+    """Return the snapshots to compare. Times are local; None means now. Raises Invalid, and ReportRefused if
+    they can't be compared.
     """
     present_state = await fetch_present(reader.connection, reader.space.id)
     latest = make_snapshot(present_state, planned.plan.scope, reader.space, reader.currency, None)

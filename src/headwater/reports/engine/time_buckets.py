@@ -1,6 +1,4 @@
-"""Local days, weeks and months of a range, and the ranges that reports compare with. Pure: the database only
-sees instants.
-"""
+"""Local days, weeks and months of a range, and compared ranges. Pure: the database only sees instants."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ class TimeBuckets:
 
 
 def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by") -> TimeBuckets:
-    """Cut a range, without days that the zone skipped. Raises Invalid for too many buckets, naming
-    `field`.
-    """
+    """Cut a range, without days that the zone skipped. Raises Invalid for too many buckets in `field`."""
     if (span.end - span.start).days / SHORTEST[group] > MOST_STEPS:
         rule = f"cannot have {group}: the range has more than {MOST_STEPS} of them."
         raise Invalid.of(field, rule)
@@ -59,8 +55,8 @@ def cut(span: DateTimeSpan, group: Group, zone: ZoneInfo, field: str = "group_by
 
 
 def compared_span(query: ReportQuery) -> DateTimeSpan:
-    """Return the range to compare with. A range in progress is compared up to the same time. Raises Invalid
-    for a range before the calendar begins.
+    """Return the compared range, up to the same time if the range is in progress. Raises Invalid before the
+    calendar begins.
     """
     try:
         move = _move_back(query)
@@ -98,7 +94,7 @@ def _is_previous(query: ReportQuery) -> bool:
 def counterpart(
     bucket: int, compare: Comparison, steps: TimeBuckets, other_buckets: TimeBuckets
 ) -> int | None:
-    """Return the number, from 1, of the bucket in `others` to compare with.
+    """Return the number, from 1, of the compared bucket.
 
     In the previous period it is the same number. In the previous year it is the same date, month or ISO week;
     None for some leap days and 53rd weeks.

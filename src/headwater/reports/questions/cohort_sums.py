@@ -1,5 +1,5 @@
-"""Sum up cohorts by acquisition month, months since, and the group of the touches credited with the first
-order. Pure.
+"""Sum cohorts by acquisition month, months since, and group of the touches credited with the first order.
+Pure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Payback(StrEnum):
 @dataclass(frozen=True)
 class Cohort:
     """Customers by the month of their first order, weighted by the credit of touches with a key. Tuples have
-    one value per month, from that month on.
+    a value per month since.
     """
 
     month: date
@@ -93,8 +93,8 @@ class Cohort:
 
     @property
     def payback_month(self) -> int | None:
-        """The first month, from 0, in which the contribution covers the spend. Without a cost rate all
-        revenue counts. None if not reached or without spend.
+        """The first month, from 0, whose contribution covers the spend; without a cost rate all revenue
+        counts. None if not reached or without spend.
         """
         remaining = self._subtract_costs(self.cost_rate or Decimal(0)) if self.spend else ()
         return next((month for month, remainder in enumerate(remaining) if remainder >= 0), None)

@@ -1,5 +1,5 @@
-"""`GET /reports/cohorts`: customers by the month of their first order and the touches credited with it, with
-their revenue in every month since and their acquisition cost.
+"""`GET /reports/cohorts`: customers by first order's month and credited touches, with revenue in every month
+since and acquisition cost.
 """
 
 from __future__ import annotations
@@ -381,11 +381,10 @@ def _lines(cohort: CohortMonth, names: Sequence[str | None]) -> Iterator[list[st
 
 
 async def query_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortResult:
-    """Return the cohorts of a query. Needs a fresh transaction on a connection available for
-    CONNECTION_SECONDS.
+    """Return the cohorts of a query. Needs a fresh transaction available for CONNECTION_SECONDS.
 
-    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
-    SECONDS or for too many groups.
+    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS or for
+    too many groups.
     """
     check_cohorts(query)
     async with open_reader(connection, space_id, query.currency) as reader:

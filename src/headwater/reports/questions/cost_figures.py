@@ -1,5 +1,5 @@
-"""Ad spend compared with its results. Every report and page takes ROAS, CPA, CAC and contribution from here.
-Pure and exact.
+"""Ad spend compared with its results: ROAS, CPA, CAC and contribution of every report and page. Pure and
+exact.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ class CostFigures:
     spent: Figures = NOTHING
     credit: Credit = NO_CREDIT
     paid: Credit | None = None
-    """The credit used in ratios: that of platforms with spend. None means all of it, as in a row of
-    touches.
-    """
+    """The credit used in ratios: that of platforms with spend. None means all, as in a row of touches."""
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
     has_ratios: bool = True

@@ -1,4 +1,4 @@
-"""The rows of the list of credits: the events on the page and the credit of their touches."""
+"""The events on a page of the list of credits, and the credit of their touches."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ class CreditFilter(StrEnum):
 
 @dataclass(frozen=True)
 class TouchTags:
-    """The ad, keyword and landing page of a touch, with names from the ad catalogue where the touch has no
-    name.
-    """
+    """A touch's ad, keyword and landing page, with names from the ad catalogue if it has none."""
 
     campaign_id: str | None = None
     campaign_name: str | None = None
@@ -111,8 +109,8 @@ class EventCredit:
     reason: NoCredit | None
     """The reason for missing credit; None if one does or if only some touches count."""
     touches: tuple[TouchCredit, ...]
-    """Credited touches that count, in order; in a list of touched events, all touches in the window that
-    count. Long paths keep both ends.
+    """Credited touches in order; in a list of touched events, all counted touches in the window. Long paths
+    keep both ends.
     """
     left_out: int
     """Touches between the ends."""
@@ -134,7 +132,7 @@ class ListedEvents:
         )
 
     def nearest(self, position: Position | None, limit: int) -> ListedEvents:
-        """Return at most `most` events next to a position, newest first; those before it if it goes
+        """Return at most `limit` events next to a position, newest first; those before it if it goes
         backward.
         """
         seconds, event_ids = self.seconds, self.event_ids

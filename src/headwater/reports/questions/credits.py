@@ -1,5 +1,5 @@
-"""`GET /reports/credits`: the events behind a figure of a report, with the credit of their touches. The
-report's engine gives the totals and the events on the page; only these are read one by one.
+"""`GET /reports/credits`: the events behind a report's figure, with the credit of their touches. The report
+engine gives totals and page; only the page's events are read one by one.
 """
 
 from __future__ import annotations
@@ -433,11 +433,10 @@ def _credited_touch(touch: TouchCredit) -> CreditedTouch:
 
 
 async def query_credits(connection: AsyncConnection, space_id: int, query: CreditsQuery) -> CreditList:
-    """Return one page of the events behind a figure. Needs a fresh transaction on a connection available for
+    """Return one page of the events behind a figure. Needs a fresh transaction available for
     CONNECTION_SECONDS.
 
-    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
-    SECONDS.
+    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS.
     """
     check_credits(query)
     span = DateTimeSpan(query.start, query.end)

@@ -1,5 +1,5 @@
-"""`GET /reports/paths`: the paths to events, with their lengths, durations, first and last sources. It
-combines several reports.
+"""`GET /reports/paths`: paths to events, with lengths, durations, first and last sources, from several
+reports.
 """
 
 from __future__ import annotations
@@ -268,11 +268,9 @@ _NEVER = "0"
 
 
 async def query_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathResult:
-    """Return the paths of a query. Needs a fresh transaction on a connection available for
-    CONNECTION_SECONDS.
+    """Return the paths of a query. Needs a fresh transaction available for CONNECTION_SECONDS.
 
-    Raises Invalid for a query that breaks a rule, NotFound for an unknown Space, and ReportTooLarge after
-    SECONDS.
+    Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS.
     """
     check_paths(query)
     by_path, touches, days, ends = await query_reports(

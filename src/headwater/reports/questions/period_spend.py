@@ -60,9 +60,7 @@ class PeriodSpend:
         return _UNNAMED if group is None else self.names.get(group, _UNNAMED)
 
     def by_key(self, group: Group | None, listed_keys: Collection[Key]) -> dict[Key, Figures]:
-        """Return sums by key. Spend of an id is added to its name if touches are listed under the name
-        only.
-        """
+        """Return sums by key. An id's spend is added to its name if touches are listed by name only."""
         by_key: dict[Key, Figures] = {}
         for spend_part in self.pieces:
             key = name_key(group, spend_part)
@@ -89,7 +87,7 @@ async def load_period_spend(
     currency: str,
     only: Sequence[KeyCondition] = (),
 ) -> PeriodSpend:
-    """Load the spend of some days that meets key filters, each part at the rate of its day."""
+    """Load the spend that meets key filters, each part at its day's rate."""
     parts = await read_parts(connection, space_id, *days)
     names = await fetch_part_names(connection, space_id, parts)
     selected = [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]

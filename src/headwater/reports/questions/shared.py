@@ -231,7 +231,7 @@ _RULES: dict[str, _Refuse] = {
     "channel_path": _channel,
     "platform": _platform,
 }
-"""By group. In other groups an unknown key has no rows, and the answer has a hint."""
+"""By group. Elsewhere an unknown key has no rows, and the answer has a hint."""
 ONLY = only_parameter(Group, "Only rows with these keys: channel:paid, …; an empty key for none.")
 ONLY_EVENTS = only_parameter(
     (group for group in Group if group not in OF_TOUCHES),

@@ -99,7 +99,7 @@ class CostRow:
 
 @dataclass(frozen=True)
 class CostReport:
-    """A report of spend. The spend of all rows and `without_place` adds up to the ledger's."""
+    """A report of spend. Rows and `without_place` add up to the ledger's spend."""
 
     group: Group | None
     rows: tuple[CostRow, ...]
@@ -126,9 +126,7 @@ class CostReport:
     compared: CostReport | None = None
     """The compared period, with all of its rows."""
     unsplit: tuple[str, ...] = ()
-    """Platforms with several sources and no spend by source. In a report by source, their sources have no
-    ratios.
-    """
+    """Platforms with several sources and no spend by source: in a report by source they have no ratios."""
     problem: Group | None = None
     """The group of a filter that spend doesn't have; there are no ratios then."""
     ends: tuple[datetime | None, datetime | None] = (None, None)
@@ -158,9 +156,7 @@ class CostReport:
 
 
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
-    """Return a report of spend; group and measures must be ones that spend has. See `query_report` for
-    conditions and errors.
-    """
+    """Return a report of spend, by its groups and measures. See `query_report` for conditions and errors."""
     check_only(query)
     periods = _periods(query)
     queries = [credit_queries(period) for period in periods]
@@ -269,8 +265,8 @@ def _find_platform(group: Group | None, key: Key, sources: SourceNames) -> str |
 
 
 def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zone: ZoneInfo) -> CostReport:
-    """Add the compared figures to the rows with the same key or the corresponding time bucket. A key without
-    a compared row is compared with zeros; nothing is compared with a period before the Space's first event.
+    """Add compared figures to rows with the same key or the corresponding time bucket, or zeros without such
+    a row; nothing for a period before the Space's first event.
     """
     if not previous.began:
         return replace(current, compared=previous, rows=tuple(current.rows))
