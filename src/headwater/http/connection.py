@@ -62,7 +62,7 @@ class Protocol(HttpToolsProtocol):
     refused = False
     lingering = False
     discarding = False
-    """Whether it is reading the rest of a body whose request was answered."""
+    """True if it is reading the rest of a body whose request was answered."""
     discarded = 0
     discarded_at = 0.0
 

@@ -15,9 +15,8 @@ from headwater.database.queries import Queries, fetch_one
 queries = Queries(__name__, "contents.sql")
 
 COUNTED_EVENTS = 50_000
-"""The latest events, counted by name."""
+"""The latest events are counted by name."""
 SAMPLED_CONTACTS = 5_000
-"""The latest contacts, which are counted."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,6 @@ class SpaceContents:
     contacts: int
     """At most SAMPLED_CONTACTS."""
     with_country: int
-    """Contacts with a country."""
     has_spend: bool
 
 

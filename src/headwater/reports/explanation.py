@@ -25,17 +25,17 @@ from headwater.spaces.networks import fetch_sources
 queries = Queries(__name__, "explanation.sql")
 
 MOST_PER_END = 100
-"""Touchpoints listed from each end of a path."""
+"""Listed from each end of a path."""
 
 NOT_FITTED = "not_fitted"
-"""A trained model credits nothing before its first training run."""
+"""Before a trained model's first training run."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
 
 
 @dataclass
 class Credits:
-    """The credits of one model; empty if it credits no touchpoint."""
+    """Empty if the model credits no touchpoint."""
 
     listed: dict[int, Decimal | None] = field(default_factory=dict[int, "Decimal | None"])
     """Parts of the amount by touchpoint id; None without an amount."""
@@ -49,7 +49,7 @@ class Credits:
         return self.touches - len(self.listed)
 
     def amount_left_out(self, amount: Decimal | None) -> Decimal | None:
-        """Return the credit of unlisted touchpoints; all credits add up to the amount."""
+        """Return unlisted touchpoints' credit; all credits add up to the amount."""
         if amount is None:
             return None
         return amount - sum((credit or Decimal() for credit in self.listed.values()), Decimal())
@@ -57,21 +57,17 @@ class Credits:
 
 @dataclass(frozen=True)
 class EventExplanation:
-    """The path to an event, and the credits of its touchpoints."""
-
     event: dict[str, Any]
     path: list[dict[str, Any]]
     """Touchpoints in the window, earliest first; both ends of a long path."""
     left_out: int
-    """Unlisted touchpoints of the path."""
     credits: dict[str, Credits]
     touched: bool
-    """True if any touchpoint precedes the event, in the window or not."""
+    """True if any touchpoint precedes the event, even outside the window."""
     fit: ChosenFit | None
-    """The trained model, if any."""
 
     def unattributed_reason(self, model: str) -> str | None:
-        """Return why a model credits nothing, or None."""
+        """Return None if the model gives credit."""
         if self.credits[model].touches:
             return None
         if self.credits["linear"].touches:

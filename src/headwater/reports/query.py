@@ -47,7 +47,7 @@ CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Mea
 """Measures that depend on the model."""
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
 ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
-"""Measures that need the touches before an event."""
+"""Need the touches before an event."""
 ESTIMATED = (
     Measure.EVENTS,
     Measure.CONVERSIONS,
@@ -58,7 +58,7 @@ ESTIMATED = (
     Measure.CREDITED_CONVERSIONS,
     Measure.CREDITED_REVENUE,
 )
-"""Measures whose final figure can be estimated."""
+"""Whose final figure can be estimated."""
 OF_MONEY = frozenset(
     {
         Measure.REVENUE,
@@ -124,15 +124,12 @@ OF_PATHS = frozenset(
         Group.DAYS_RANGE,
     }
 )
-"""Dimensions of the path before an event."""
 STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
-"""Time buckets of a period."""
 CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
-"""Dimensions of the local time."""
 
 
 class DateBasis(StrEnum):
-    """The date that decides the period: the event's or the credited touch's."""
+    """True if the event's or the credited touch's date decides the period."""
 
     CONVERSION = "conversion"
     TOUCH = "touch"
@@ -165,7 +162,7 @@ class KeyCondition:
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on events and on the touches whose credit counts."""
+    """Conditions on events and on touches whose credit counts."""
 
     event_names: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -175,13 +172,13 @@ class Filters:
     """Part of an id or name, ignoring case."""
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
-    """Both bounds are included. Events without an amount don't meet them."""
+    """Bounds are included. Events without an amount don't meet them."""
     only: tuple[KeyCondition, ...] = ()
     """Any key of a group, and all groups, must match."""
 
     @property
     def of_touches(self) -> bool:
-        """True if the credit of only some touches counts."""
+        """True if only some touches' credit counts."""
         return bool(self.sources) or self.campaign is not None or self.names(OF_TOUCHES)
 
     def names(self, groups: Collection[Group]) -> bool:
@@ -198,7 +195,6 @@ class ReportQuery:
     """A report query. `query_report` checks the rules."""
 
     start: datetime
-    """The first local second."""
     end: datetime
     """The last local second, included."""
     measures: tuple[Measure, ...]
@@ -208,7 +204,7 @@ class ReportQuery:
     window_days: int = 30
     """One of WINDOWS."""
     by_company: bool = False
-    """True if events have the paths of their companies."""
+    """True if paths are the companies'."""
     filters: Filters = Filters()
     date_basis: DateBasis = DateBasis.CONVERSION
     compare: Comparison = Comparison.NONE
@@ -220,15 +216,15 @@ class ReportQuery:
     """By default, the first measure."""
     descending: bool = True
     complete_on: date | None = None
-    """Estimate incomplete days as of the beginning of this local day."""
+    """Estimate incomplete days at the beginning of this local day."""
     fit: str | None = None
-    """The trained model's name; by default the current one."""
+    """By default the current one."""
     now: datetime | None = None
     """The current local second: a range in progress is compared up to the same time. None compares whole
     ranges.
     """
     unit: CalendarUnit | None = None
-    """The calendar unit in progress that the range is: this week, this month."""
+    """The unit in progress that the range covers."""
 
     @property
     def span(self) -> DateTimeSpan:
@@ -236,30 +232,30 @@ class ReportQuery:
 
     @property
     def is_about_money(self) -> bool:
-        """True if more than the sign of amounts matters."""
+        """True if more than amounts' sign matters."""
         bounds = (self.filters.amount_min, self.filters.amount_max)
         return not OF_MONEY.isdisjoint(self.measures) or bounds != (None, None)
 
     @property
     def by_touch(self) -> bool:
-        """True if a group is about touches; events without touches are in no row then."""
+        """True if a group is about touches; events without any then have no row."""
         return not OF_TOUCHES.isdisjoint(self.group_by)
 
     @property
     def of_some_touches(self) -> bool:
-        """True if only some touches count, by a filter or by their dates."""
+        """True if only some touches count, by filter or date."""
         return self.filters.of_touches or self.date_basis is DateBasis.TOUCH
 
     @property
     def is_about_touches(self) -> bool:
-        """True if a group, measure or filter depends on touches, credit or paths."""
+        """True if a group, measure or filter depends on touches."""
         measured = not ON_PATHS.isdisjoint(self.measures)
         by_path = not OF_PATHS.isdisjoint(self.group_by) or self.filters.names(OF_PATHS)
         return self.by_touch or self.of_some_touches or measured or by_path
 
     @property
     def goes_by_age(self) -> bool:
-        """True if credit depends on the time between touches."""
+        """True if credit depends on time between touches."""
         return any(MODELS[model].goes_by_age for model in self.models)
 
     @property
@@ -272,14 +268,14 @@ class ReportQuery:
 class FigureColumn:
     measure: Measure
     model: str | None = None
-    """Only if several models are compared and the measure depends on it."""
+    """Only for one of several models."""
 
     def __str__(self) -> str:
         return str(self.measure) if self.model is None else f"{self.measure}_{self.model}"
 
 
 def list_columns(query: ReportQuery) -> tuple[FigureColumn, ...]:
-    """Return the columns, measure by measure, each model by model."""
+    """Order by measure, then by model."""
     columns: list[FigureColumn] = []
     for measure in query.measures:
         by_model = measure in CREDITED or (measure is Measure.SHARE and query.measures[0] in CREDITED)

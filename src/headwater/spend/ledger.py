@@ -80,7 +80,7 @@ async def _save_former(
 async def _put_names(
     connection: AsyncConnection, space_id: int, spend: Sequence[SpendRow | SpendPrefix]
 ) -> None:
-    """The last name of an id wins."""
+    """Keep the last name of an id."""
     latest = dict.fromkeys((row.names, row.platform) for row in reversed(spend) if row.names)
     ad_names = [AdName(*name, platform) for names, platform in reversed(latest) for name in names]
     if ad_names:

@@ -54,5 +54,5 @@ class SpendRow(msgspec.Struct, frozen=True, gc=False):
 
 @lru_cache(50_000)
 def _hash(*parts: str) -> bytes:
-    """Cached because a campaign or ad has rows on many days."""
+    """Cache hashes: a campaign or ad has rows on many days."""
     return blake2b("\0".join(parts).encode(), digest_size=16).digest()

@@ -154,7 +154,7 @@ def _too_few(request: FitRequest, conversions: int) -> Invalid:
 def _weigh(
     journeys: JourneyKinds, counts: dict[str, Any], digest: str, name_of: Callable[[int], str]
 ) -> dict[str, str]:
-    """The digest seeds the resamples."""
+    """Seed the resamples by the digest."""
     exact = compute_weights(counts)
     estimates = estimate(journeys, int(digest[:_SEED_DIGITS], 16), name_of)
     rows = [(model, weight) for model, of_model in estimates.items() for weight in of_model]

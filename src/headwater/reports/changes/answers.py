@@ -77,7 +77,6 @@ SINCE = Parameter(
 CHANGES_SINCE = Parameter(
     name="changes_since", kind=_POINT, description="Adds why figures changed since a snapshot or time."
 )
-"""For a report that includes its changes."""
 UNTIL = Parameter(name="until", kind=_POINT, description="The later one; now if left out.")
 _REPORT_ONLY = {COMPARE.name, COMPLETENESS.name}
 PARAMETERS = (SINCE, UNTIL, *(p for p in REPORT_PARAMETERS if p.name not in _REPORT_ONLY))
@@ -269,7 +268,7 @@ def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
 
 
 def changes_csv(query: ChangeQuery, report: CreditChangeReport) -> bytes:
-    """Return rows as CSV (the total without groups): one line per snapshot, difference and cause."""
+    """Return rows as CSV (the total without groups), a line per snapshot, difference and cause."""
     groups = query.report.group_by
     if not groups:
         return _csv([], report.columns, [([], report.total)])

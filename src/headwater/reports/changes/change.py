@@ -45,7 +45,7 @@ SPLIT_MEASURES = (
     Measure.TOUCHED_REVENUE,
     Measure.NEW_CUSTOMERS,
 )
-"""Measures whose differences add up. Explain an average or a share through its two sums."""
+"""Measures whose differences add up; averages and shares have two sums."""
 SPLIT_GROUPS = frozenset(
     {
         *OF_TOUCHES,
@@ -113,14 +113,11 @@ def check_changes(query: ChangeQuery) -> None:
 
 @dataclass(frozen=True)
 class ExplainedChange(Generic[T]):
-    """A value at two snapshots, and each cause's part in the difference."""
-
     start: T
     end: T
     causes: Mapping[ChangeCause, T]
 
     def map(self, make: Callable[[T], U]) -> ExplainedChange[U]:
-        """Apply a function to both snapshots and every part."""
         causes = {cause: make(value) for cause, value in self.causes.items()}
         return ExplainedChange(make(self.start), make(self.end), causes)
 
@@ -130,7 +127,6 @@ class ExplainedChange(Generic[T]):
 
 
 def zip_changes(changes: Sequence[ExplainedChange[T]]) -> ExplainedChange[tuple[T, ...]]:
-    """Combine changes with the same causes."""
     return ExplainedChange(
         tuple(change.start for change in changes),
         tuple(change.end for change in changes),
@@ -140,11 +136,9 @@ def zip_changes(changes: Sequence[ExplainedChange[T]]) -> ExplainedChange[tuple[
 
 @dataclass(frozen=True)
 class FigureChange(ExplainedChange[Figures]):
-    """The change of a row's figures, without causes that moved none of them."""
-
     @classmethod
     def of(cls, change: ExplainedChange[Figures]) -> FigureChange:
-        """Leave out causes that moved no figure."""
+        """Omit causes that moved no figure."""
         causes = {cause: parts for cause, parts in change.causes.items() if any(parts.values())}
         return cls(change.start, change.end, causes)
 
@@ -155,7 +149,7 @@ class FigureChange(ExplainedChange[Figures]):
 
     @property
     def unexplained(self) -> Figures:
-        """The differences less the parts of all causes: 0 for every sum."""
+        """The differences less all causes' parts: 0 for every sum."""
         unexplained = dict(self.difference)
         for parts in self.causes.values():
             unexplained |= {name: _subtract(unexplained[name], value) for name, value in parts.items()}
@@ -185,15 +179,12 @@ class ChangedEvent:
     events: int
     """The change in the number of events: usually 1, 0 or -1."""
     revenue: Decimal
-    """The change of its amount."""
     rows: tuple[tuple[tuple[GroupKey, ...], Figures], ...]
     """Differences by group, largest first."""
 
 
 @dataclass(frozen=True)
 class CauseShare:
-    """The events and spend rows that one cause changed; None if it can't change them."""
-
     cause: ChangeCause
     events: int | None
     largest_events: tuple[ChangedEvent, ...] = ()
@@ -204,17 +195,14 @@ class CauseShare:
 
 
 NONE_CHANGED: tuple[None, tuple[()]] = None, ()
-"""The values of a cause that changes no events or no rows."""
+"""For a cause that changes no events or no rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeReport:
-    """Both snapshots, every changed row, and the causes."""
-
     start: ReportSnapshot
     end: ReportSnapshot
     fits: tuple[ChosenFit | None, ChosenFit | None]
-    """The trained models of both snapshots, if needed."""
     total: FigureChange
     rows: tuple[ChangedRow, ...]
     """Largest differences first."""
@@ -237,7 +225,6 @@ class CreditChangeReport(ChangeReport):
 
     @property
     def unexplained(self) -> Figures:
-        """The part of the difference without a cause."""
         return (self.overall or self.total).unexplained
 
 

@@ -100,11 +100,11 @@ class Terms:
     """The inputs of a report besides events and touches."""
 
     cause: ChangeCause | None
-    """The cause of the difference to the previous terms; None for the first."""
+    """None for the first terms."""
     fit: ChosenFit | None
     half_life_days: int
     rates_at: RatePoint | None
-    """Selects past exchange rates; None means now."""
+    """None means now."""
 
     def apply(self, planned: PeriodPlan) -> PeriodPlan:
         scope = replace(planned.plan.scope, fit=self.fit, half_life_days=self.half_life_days or None)
@@ -159,7 +159,6 @@ class CreditChanges:
     sums: ExplainedChange[PeriodSums]
     events: ChangedEvents
     index: int
-    """The report's index in `events.causes`."""
     terms: Sequence[Terms]
     left_out: tuple[tuple[LeftOutMoney, ...], tuple[LeftOutMoney, ...]]
     """At both snapshots."""
@@ -203,7 +202,6 @@ class CreditChanges:
         return self.change(figures)
 
     def rows(self) -> list[tuple[Keys, FigureChange]]:
-        """Return the changed groups, largest differences first."""
         parts = self.sums.causes.values()
         all_keys = sorted({sums.keys(index) for sums in parts for index in range(sums.groups.groups)})
         sums_by_keys = self.sums.map(lambda sums: sums.find(all_keys))
@@ -219,7 +217,6 @@ class CreditChanges:
         return self.figures(sums_by_keys.get(keys, Sums({})))
 
     def order(self, keys: Keys, difference: Figures) -> tuple[Fraction, list[str]]:
-        """Order groups by largest difference, then keys."""
         pairs = zip(self.planned.dimensions, keys, strict=True)
         return -abs(Fraction(difference[self.columns[0]] or 0)), [d.key_text(key) or "" for d, key in pairs]
 
@@ -235,7 +232,7 @@ class CreditChanges:
 async def load_changes(
     reader: ReportReader, plans: Sequence[PeriodPlan], snapshots: Snapshots
 ) -> list[CreditChanges]:
-    """Return the changes of reports about the same events. Raises ReportRefused."""
+    """Explain reports about the same events. Raises ReportRefused."""
     terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
     readers = {term.rates_at: reader.with_rates(term.rates_at) for term in terms}
     versions = [[term.apply(planned) for planned in plans] for term in terms]
@@ -256,7 +253,7 @@ async def load_changes(
     current_states = _stored({event_id: event.now for event_id, event in events.states.items()})
 
     def sums_at(index: int, states: Mapping[int, EventState | None]) -> list[list[BatchSums]]:
-        """Return the current sums under some terms, with changed events in other states."""
+        """Return the sums under some terms, with changed events in other states."""
         version = [planned.plan for planned in versions[index]]
         without = add_up_states(version, current_states, amounts[index], negated=True)
         former = add_up_states(version, _stored(states), amounts[index])
@@ -331,7 +328,7 @@ def _stored(states: Mapping[int, EventState | None]) -> list[tuple[int, EventSta
 async def load_largest(
     reader: ReportReader, changes: CreditChanges, causes: Collection[ChangeCause]
 ) -> dict[ChangeCause, tuple[int, tuple[ChangedEvent, ...]]]:
-    """Return the number of events that each cause changed, and those with the largest differences."""
+    """Return each cause's number of changed events, and the largest differences."""
     query, planned = changes.planned.plan.query, changes.planned
     parts_by_cause = {
         cause: await run_in_thread(find_largest, query, changes.order, parts[changes.index])

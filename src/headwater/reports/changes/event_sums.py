@@ -47,7 +47,7 @@ GroupOrder = Callable[[Keys, Figures], tuple[Fraction, list[str]]]
 
 @dataclass(frozen=True)
 class FormerAmounts:
-    """Former amounts in the report's currency, at the rates of one snapshot."""
+    """Amounts in the report's currency, at one snapshot's rates."""
 
     exchange: CurrencyExchange | None
     """None if only the sign of amounts matters."""
@@ -76,7 +76,6 @@ class FormerAmounts:
 async def load_former_amounts(
     connection: AsyncConnection, exchange: CurrencyExchange | None, families: Iterable[Family]
 ) -> FormerAmounts:
-    """Load the rates of all amounts that the families' events had."""
     if exchange is None:
         return FormerAmounts(None, RateTable())
     space, target = exchange.space, exchange.target
@@ -110,7 +109,6 @@ def add_up_states(
 
 
 def build_paths(states: States, amount_of: AmountOf) -> PathData:
-    """Convert former states to path columns."""
     names = tuple(dict.fromkeys(state.name for _, state in states))
     numbers = {name: number for number, name in enumerate(names)}
     touches = [touch for _, state in states for touch in state.path]
@@ -153,7 +151,7 @@ def _array(values: Iterable[int]) -> IntArray:
 
 @dataclass
 class EventStates:
-    """The states of a changed event; None is a missing event."""
+    """None is a missing event."""
 
     start: EventState | None
     end: EventState | None
@@ -164,8 +162,6 @@ class EventStates:
 
 @dataclass(frozen=True)
 class CauseSums:
-    """One cause's part in a report's sums."""
-
     pieces: list[BatchSums]
     by_group: GroupSums
     """By group and event."""
@@ -175,17 +171,14 @@ class CauseSums:
 
 @dataclass(frozen=True)
 class ChangedEvents:
-    """The events that changed after the earlier snapshot."""
-
     states: Mapping[int, EventStates]
     causes: Mapping[ChangeCause, Sequence[CauseSums]]
-    """By cause, one item per plan."""
 
 
 def split_up(
     plans: Sequence[Plan], families: Iterable[Family], between: range, amount_of: AmountOf
 ) -> ChangedEvents:
-    """Return the changes of reports about the same events, by cause. Raises ReportTooLarge."""
+    """Explain reports about the same events. Raises ReportTooLarge."""
     states: dict[int, EventStates] = {}
     by_cause: dict[ChangeCause, list[Transition]] = {}
     for transition in _transitions(plans, families, between.start):
@@ -206,7 +199,6 @@ def split_up(
 
 
 def needs_first_orders(query: ReportQuery) -> bool:
-    """Return whether a report needs every customer's first order."""
     groups = {*query.group_by, *(condition.group for condition in query.filters.only)}
     return Measure.NEW_CUSTOMERS in query.measures or Group.CUSTOMER in groups
 

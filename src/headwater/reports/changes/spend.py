@@ -80,7 +80,7 @@ CustomersByKeys = Mapping[tuple[Key, ...], int]
 async def query_spend_changes(
     connection: AsyncConnection, space_id: int, query: ChangeQuery
 ) -> SpendChangeReport:
-    """Return the changes of a report of spend. See `query_changes` for conditions and errors."""
+    """See `query_changes` for conditions and errors."""
     report = replace(query.report, compare=Comparison.NONE)
     check_only(report)
     queries = credit_queries(report)
@@ -229,9 +229,7 @@ class _Ledger:
     rows: Mapping[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]]
     """The number of changed rows, and the largest."""
     left_out: tuple[tuple[LeftOutSpend, ...], tuple[LeftOutSpend, ...]]
-    """Spend without an exchange rate at both snapshots."""
     platforms: tuple[Collection[Key], Collection[Key]]
-    """Platforms with spend at both snapshots."""
     unsplit: Collection[str]
     """Platforms whose spend can't be assigned to one source."""
 
@@ -247,7 +245,6 @@ class _ChangedSpend:
 
     @property
     def platforms(self) -> tuple[Collection[Key], Collection[Key]]:
-        """Platforms with spend at both snapshots."""
         return PeriodSpend(self.start, {}).platforms, PeriodSpend(self.end, {}).platforms
 
 
@@ -341,15 +338,14 @@ class _Side:
     spent: LedgerByKey
     credit: _Credit
     paid: CreditByKeys
-    """The credit of platforms with spend, by group key unless the group is of touches."""
+    """By group key unless the group is of touches."""
     all_paid: Credit
-    """The total credit of platforms with spend."""
     columns: tuple[str, ...]
     """A cause's part has no ratios."""
 
     @classmethod
     def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
-        """Join spend and credit. `platforms` have spend; None for a cause's part."""
+        """Join both; `platforms` is None for a cause's part."""
         paid: dict[tuple[Key, ...], Credit] = {}
         for keys, value in credit.by_platform.items():
             if keys[-1] in (platforms or ()):
@@ -390,7 +386,6 @@ class _Table:
         return FigureChange.of(self._sides.map(figures))
 
     def unmatched(self) -> FigureChange:
-        """The change of spend that belongs to no row."""
 
         def figures(side: _Side) -> Figures:
             spent = NOTHING if self.group is None else side.spent.get(None, NOTHING)
@@ -399,7 +394,7 @@ class _Table:
         return FigureChange.of(self._sides.map(figures))
 
     def rows(self, labels: Mapping[Key, str | None]) -> list[ChangedRow]:
-        """Return the changed rows, largest differences of spend first; `labels` name the keys of credit."""
+        """Order rows by largest difference of spend; `labels` name the keys of credit."""
         if self.group is None:
             return []
         spent = {key for side in self._sides.sides for key in side.spent if key is not None}

@@ -33,13 +33,13 @@ from headwater.reports.query import DateTimeSpan, Filters, KeyCondition, Measure
 
 @dataclass(frozen=True)
 class Acquisition:
-    """The condition that an event's customer was acquired in a month, by some touches."""
+    """Limits events to customers acquired in a month, by some touches."""
 
     month: date
     only: tuple[KeyCondition, ...] = ()
     """The touches credited with the first order; empty means any."""
     unattributed: bool = False
-    """True if no touch has credit for the first order."""
+    """True if the first order has no credit."""
 
 
 def last_second(day: date) -> datetime:
@@ -48,14 +48,13 @@ def last_second(day: date) -> datetime:
 
 
 PAIRS = 1_000_000
-"""Event/touch pairs processed at once."""
 _NOBODY = -1
 
 
 @dataclass(frozen=True)
 class Observation:
     firsts: PathData
-    """First orders in the acquisition months, with their windows."""
+    """First orders with their windows."""
     events: IntArray
     """Rows of customer, second and amount."""
 
@@ -65,7 +64,7 @@ class Observer:
     conditions: EventConditions
     orders: FirstOrders
     acquired: range
-    """The Unix seconds of the acquisition months."""
+    """In Unix seconds."""
     columns: tuple[Column, ...]
     window_days: int
 
@@ -83,16 +82,13 @@ class Observer:
 
 @dataclass(frozen=True)
 class FollowedCustomers:
-    """Customers and their revenue, with the paths of their first orders."""
-
     paths: PathData
     """Events with an amount, by customer and month."""
     acquired: IntArray
-    """The acquisition month of each event's customer, from 1."""
+    """Month numbers from 1."""
     since: IntArray
-    """Months since acquisition."""
     is_buying: IntArray
-    """The indexes of each customer's first order in every month."""
+    """Indexes of each customer's first order in every month."""
 
 
 # Anna's first order came through G and M. She bought again two months later and returned part of it:
@@ -108,7 +104,7 @@ class FollowedCustomers:
 def follow(
     firsts: Sequence[PathData], events: Sequence[IntArray], customers: Customers, months: Step
 ) -> list[FollowedCustomers]:
-    """Return customers with their revenue, in parts small enough to process at once."""
+    """Yield customers in parts small enough to process at once."""
     first_orders = PathData.join(firsts)
     numbers = customers.keys(first_orders)
     order = np.argsort(numbers, kind="stable")
@@ -181,7 +177,6 @@ class Observed:
     planned: PeriodPlan
     customers: Customers
     firsts: Sequence[PathData]
-    """First orders, with their windows."""
     events: Sequence[IntArray]
     """Rows of customer, second and amount."""
 
@@ -200,7 +195,6 @@ class ObservationPlan:
 async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
 ) -> ObservationPlan:
-    """Plan to observe the customers acquired in some months over the query's range."""
     (planned,) = await PlanLoader(reader, [query]).plans(query)
     # Only events that bring revenue are observed, whatever their names.
     scope = replace(planned.plan.scope, kinds=EVERY_NAME)

@@ -17,7 +17,7 @@ from headwater.reports.engine.plan import Plan, count_names, join_counts
 from headwater.reports.query import CREDITED, Measure
 
 MOST_TOUCHES = 300_000
-"""The approximate number of touches processed at once."""
+"""Approximate touches processed at once."""
 MOST_WEIGHED = 128_000
 """Weighted touches need twice the memory."""
 
@@ -26,9 +26,8 @@ MOST_WEIGHED = 128_000
 class BatchSums:
     groups: GroupSums
     statuses: Mapping[str, GroupSums]
-    """Sums over whole events by model, keyed by index in STATUSES."""
+    """By model, keyed by index in STATUSES."""
     names: Mapping[str, int]
-    """Event counts by name."""
 
     @classmethod
     def join(cls, parts: Sequence[BatchSums]) -> BatchSums | None:
@@ -41,13 +40,13 @@ class BatchSums:
         return BatchSums(GroupSums.join([sums.groups for sums in parts]), statuses, names)
 
     def negated(self) -> BatchSums:
-        """Return the sums to subtract these from others. Names aren't subtracted."""
+        """Return sums to subtract, without names."""
         statuses = {model: group_sums.negated() for model, group_sums in self.statuses.items()}
         return BatchSums(self.groups.negated(), statuses, {})
 
 
 def add_up(plans: Sequence[Plan], paths: PathData) -> list[BatchSums | None]:
-    """Return the sums of a batch for each plan; None without events."""
+    """Return each plan's sums; None without events."""
     max_touches = MOST_WEIGHED if any(plan.is_weighed for plan in plans) else MOST_TOUCHES
     if paths.touches <= max_touches or Column.STARTS not in paths.columns:
         return _add_up(plans, paths)

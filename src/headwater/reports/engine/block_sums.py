@@ -79,7 +79,7 @@ class Fingerprint:
 
 
 class Subject(Protocol):
-    """An object that is summed up block by block."""
+    """Summed up block by block."""
 
     @property
     def timeless(self) -> object:
@@ -98,15 +98,11 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Addition(Generic[S, T]):
     name: str
-    """Distinguishes sums of one subject in the cache."""
     add_up: Callable[[Sequence[S], PathData], Sequence[T]]
     nothing: T
-    """The result for a block without sums."""
 
 
 class BlockSums(Generic[S, T]):
-    """Cached sums of subjects over blocks."""
-
     def __init__(
         self,
         source: PathSource,
@@ -125,19 +121,19 @@ class BlockSums(Generic[S, T]):
         return len(self._find(block)) == len(self._subjects)
 
     def cached(self) -> Iterator[Sequence[T]]:
-        """Yield the sums of each block that is cached for all subjects."""
+        """Yield the sums of blocks cached for all subjects."""
         for subject_sums in self._cached.values():
             if len(subject_sums) == len(self._subjects):
                 yield [subject_sums[index] for index in range(len(self._subjects))]
 
     def add_up(self, block: Block, paths: PathData) -> Sequence[T]:
-        """Sum up the subjects that aren't cached."""
+        """Omit cached subjects."""
         subject_sums = self._find(block)
         missing = [subject for index, subject in enumerate(self._subjects) if index not in subject_sums]
         return self._addition.add_up(missing, paths)
 
     def complete(self, block: Block, new_sums: Sequence[T]) -> Sequence[T]:
-        """Return all sums over a block, and cache the added ones."""
+        """Cache the new sums, and return all."""
         subject_sums, values = self._find(block), iter(new_sums)
         sums: list[T] = []
         for index, subject in enumerate(self._subjects):

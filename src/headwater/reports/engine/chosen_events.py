@@ -34,7 +34,7 @@ from headwater.reports.query import DateBasis, Measure
 class NoCredit(StrEnum):
     NO_TOUCH = "no_touch"
     OUTSIDE_WINDOW = "outside_window"
-    """All touches are older than the window."""
+    """All touches are too old."""
     NOT_COUNTED = "not_counted"
     """The model ignores all touches in the window."""
 
@@ -56,8 +56,6 @@ class StatusSums(NamedTuple):
 
 
 class CountedTouches(NamedTuple):
-    """Credited touches whose credit counts."""
-
     credited: Credited
     places: IntArray | None
     """Indexes among the credited touches; None means all."""
@@ -75,7 +73,7 @@ class ChosenEvents:
         self._values: dict[Sum, IntArray] = {}
         self._credits: dict[str, ModelCredit] = {}
         self._select_counted: dict[int, CountedTouches] = {}
-        """By the identity of the credited touches, which are referenced here."""
+        """By identity of the credited touches, which are referenced here."""
         self.by_status: dict[StatusSums, GroupSums] = {}
         """Shared by the plans of the scope."""
 
@@ -168,7 +166,7 @@ class ChosenEvents:
         return EventGroupings(self.paths)
 
     def count_touches(self, credited: Credited) -> CountedTouches:
-        """Return the credited touches that count, shared by models that credit the same touches."""
+        """Share results between models that credit the same touches."""
         same = id(credited.touches)  # shared by models that credit the same touches
         if same not in self._select_counted:
             counted, events, touches = self.counted_touches, credited.events, credited.touches
@@ -181,7 +179,6 @@ class ChosenEvents:
         return self._select_counted[same]
 
     def values(self, sum_name: Sum) -> IntArray:
-        """Return what each event adds to a sum."""
         if sum_name not in self._values:
             self._values[sum_name] = _VALUES[sum_name](self)
         return self._values[sum_name]
@@ -203,7 +200,7 @@ class ChosenEvents:
         return self.are_conversions & (self.slices.lengths > 0)
 
     def seconds_since_touch(self) -> IntArray:
-        """Return the seconds from the first touch in the window to each conversion, else 0."""
+        """Return 0 for events that aren't conversions."""
         led = np.flatnonzero(self.led)
         seconds = np.zeros(self.count, dtype=np.int64)
         first = self.paths[Column.TOUCH_SECONDS][self.slices.begins[led]]
@@ -258,7 +255,6 @@ class ModelCredit:
         return np.where(self.credited.counts > 0, COUNTS, without)
 
     def sums(self, measure: Measure, grouping: Grouping) -> Numbers:
-        """Return a credited measure by group."""
         credit = self._get_credit(measure)
         return multiply(sum_by_code(grouping.codes, credit.shares, grouping.size), credit.worth)
 
@@ -294,13 +290,13 @@ class ModelCredit:
         return CreditShares(self._select_counted(shares * factor[self.credited.events]), 1)
 
     def event_shares(self) -> tuple[IntArray, int]:
-        """Return each credited touch's share of its event, and the units of a whole event."""
+        """Return each credited touch's share, and the units of an event."""
         unit = self._event_unit()
         units = np.full(self._events.count, unit, dtype=np.int64)
         return self.credited.shares(units, self._spread), unit
 
     def amount_shares(self) -> IntArray:
-        """Return each credited touch's share of its event's amount in ten-thousandths."""
+        """Return amounts in ten-thousandths."""
         units, factor = self._events.amount_units
         return self.credited.shares(units, self._spread) * factor[self.credited.events]
 

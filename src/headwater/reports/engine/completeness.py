@@ -32,9 +32,9 @@ from headwater.reports.engine.result import PeriodSums
 from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
 
 LEVEL = 0.8
-"""The share of days inside the interval."""
+"""The share of days in the interval."""
 LEAST_HISTORY = 28
-"""Complete past days needed for an estimate."""
+"""Complete days needed."""
 MOST_HISTORY = 120
 COMPLETE = 0.999
 """A day with this usual share is complete."""
@@ -43,7 +43,7 @@ Numbers = NDArray[np.float64]
 
 class NoEstimate(StrEnum):
     TOO_LITTLE_HISTORY = "too_little_history"
-    """Fewer than LEAST_HISTORY days with data are old enough."""
+    """Fewer than LEAST_HISTORY complete days."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class DayCompleteness:
     share_in: float
     """The share that has usually arrived by this age."""
     expected: float
-    """The expected final figure."""
     low: float
     high: float
     """`low` to `high` is the LEVEL interval."""
@@ -62,14 +61,11 @@ class DayCompleteness:
 
 @dataclass(frozen=True)
 class Completeness:
-    """Expected final figures as of the last midnight."""
-
     as_of: date
     """The current day, which isn't estimated."""
     horizon_days: int
     """Data is complete at this age."""
     history_days: int
-    """Past days used."""
     days: tuple[DayCompleteness, ...] = ()
     """Incomplete days, earliest first."""
     reason: NoEstimate | None = None
@@ -84,13 +80,13 @@ class Completeness:
 
     @property
     def share_in(self) -> float | None:
-        """The share that has arrived; None if nothing is expected."""
+        """None if nothing is expected."""
         return self.value / self.expected if self.expected > 0 else None
 
 
 @dataclass(frozen=True)
 class ArrivedFigures:
-    """A figure by day and by the day's age on arrival."""
+    """By day, and by its age on arrival."""
 
     days: Sequence[date]
     """Until yesterday, earliest first."""
@@ -99,7 +95,7 @@ class ArrivedFigures:
     are 0.
     """
     known_from: int = 0
-    """The index of the first day with observed arrivals."""
+    """The first day with observed arrivals."""
 
     @property
     def horizon(self) -> int:
@@ -107,7 +103,6 @@ class ArrivedFigures:
 
 
 def estimate(arrivals: ArrivedFigures, as_of: date, selected_days: Collection[date]) -> Completeness:
-    """Estimate the incomplete days among some days."""
     so_far = arrivals.by_age.cumsum(axis=1)
     horizon, last = arrivals.horizon, len(arrivals.days) - 1
     complete = last - horizon + 1
@@ -168,25 +163,23 @@ _NO_LATE = np.empty((2, 0), dtype=np.int64)
 LATENESS = 30
 """Late events arrive within this many days."""
 LONGEST_LAG = 90
-"""Days from a touch to its last conversions if the window is unlimited."""
+"""Days to a touch's last conversions without a window."""
 
 
 @dataclass(frozen=True)
 class LateEvents:
-    """Events that arrived on a later day than their own."""
-
     ids: IntArray
     """Ascending."""
     places: IntArray
-    """The number of each arrival day, from 1; one more than the last for later arrivals."""
+    """Arrival day numbers from 1; one more than the last for later arrivals."""
     known_from: int
-    """The index of the first day with observed arrivals."""
+    """The first day with observed arrivals."""
 
 
 @dataclass(frozen=True)
 class BlockArrivals:
     late: IntArray
-    """Rows of event ids and numbers of their arrival days."""
+    """Event ids and arrival day numbers."""
     received: datetime | None
     """The first arrival."""
 
@@ -195,7 +188,7 @@ class _DayArrivals(NamedTuple):
     day: date
     """The UTC day of the events."""
     place: int
-    """The arrival day's number; 0 for events in time."""
+    """The arrival day; 0 in time."""
     late: bytes | None
     """Packed event ids."""
     received: datetime
@@ -204,8 +197,6 @@ class _DayArrivals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ArrivalDay:
-    """The dimension of arrival days."""
-
     of_event: Step
     """Events that aren't late arrive on their own day."""
     late: LateEvents
@@ -218,7 +209,6 @@ class ArrivalDay:
 
 
 def get_horizon(query: ReportQuery) -> int:
-    """Return a complete day's age."""
     if query.date_basis is DateBasis.TOUCH:
         return query.window_days or LONGEST_LAG
     return LATENESS

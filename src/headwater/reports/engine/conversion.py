@@ -47,8 +47,6 @@ class LeftOutMoney(NamedTuple):
 
 
 class LeftOutSpend(NamedTuple):
-    """Ad spend without an exchange rate."""
-
     currency: str
     amount: Decimal
     first_day: date
@@ -79,7 +77,7 @@ class LeftOutAmounts:
     def of(
         cls, by_kind: Mapping[tuple[str, LeftOutReason], Iterable[tuple[int, int, date]]]
     ) -> LeftOutAmounts:
-        """Build from tuples of event id, amount and day."""
+        """Build from event id, amount and day."""
         kinds = tuple(sorted(by_kind))
         rows = [
             (event_id, index, amount, day.toordinal())
@@ -90,7 +88,6 @@ class LeftOutAmounts:
         return cls(kinds, *columns)
 
     def among(self, event_ids: IntArray) -> list[LeftOutMoney]:
-        """Return the money left out of some distinct events."""
         places, matched = find_positions(self.event_ids, event_ids)
         places = places[matched]
         several: list[LeftOutMoney] = []
@@ -111,7 +108,7 @@ class LeftOutAmounts:
 
 
 def join_left_out(several: Iterable[Iterable[LeftOutMoney]]) -> tuple[LeftOutMoney, ...]:
-    """Add up left-out money of disjoint sets of events."""
+    """Add money left out of disjoint events."""
     joined: dict[tuple[str, LeftOutReason], LeftOutMoney] = {}
     for money in (money for left_out in several for money in left_out):
         joined_money = joined.get(money[:2])
@@ -142,7 +139,6 @@ class ConvertedAmounts:
     left_out: LeftOutAmounts
 
     def replace_in(self, paths: PathData) -> PathData:
-        """Replace the stored amounts."""
         if Column.AMOUNTS not in paths.columns:
             return paths
         places, matched = find_positions(self.event_ids, paths[Column.EVENT_IDS])
@@ -168,7 +164,7 @@ class CurrencyExchange:
     space: Space
     target: str
     at: RatePoint | None = None
-    """Selects past rates; None means now."""
+    """None means now."""
 
     def rule(self, rates: RateTable, currency: str, day: date) -> AmountRule:
         return AmountRule.for_day(rates, day, currency, self.target, self.space.currency)
@@ -187,7 +183,7 @@ def stored_amount(amount: int, counted: Counted) -> int:
 async def load_conversion(
     connection: AsyncConnection, exchange: CurrencyExchange, days: tuple[date, date]
 ) -> ConvertedAmounts | None:
-    """Return the amounts that differ from the stored ones on some UTC days, or None."""
+    """Return the amounts that differ from stored ones on UTC days, or None."""
     space, target = exchange.space, exchange.target
     groups = await _fetch_groups(connection, space, target, days)
     if not groups:

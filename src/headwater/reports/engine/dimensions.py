@@ -24,15 +24,14 @@ from headwater.sources.source_names import SourceNames
 _QUARTER = 900
 _NO_STARTS = np.array([], dtype=np.int64)
 NO_KEY = -1
-"""The key of a missing value, such as an event's company."""
 
 
 class Dimension(Protocol):
-    """A report dimension, usable as a cache key."""
+    """Usable as a cache key."""
 
     @property
     def of_touch(self) -> bool:
-        """True if touches have the keys, false if events do."""
+        """True if touches, not events, have the keys."""
         ...
 
     @property
@@ -46,7 +45,7 @@ class Stored:
     column: Column
     of_touch: bool = False
     nothing: int | None = None
-    """The stored value that means no key."""
+    """The stored value without a key."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -59,13 +58,10 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """A dimension whose keys are looked up by a stored number."""
-
     column: Column
     numbers: IntArray
     """Ascending."""
     number_keys: IntArray
-    """The key of each number."""
     of_touch: bool = False
 
     @property
@@ -82,7 +78,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class EventNames:
-    """The keys are indexes in `names`."""
+    """Keys are indexes in `names`."""
 
     names: tuple[str, ...]
     of_touch = False
@@ -139,7 +135,7 @@ class Step:
 
     @property
     def timeless(self) -> Step:
-        """The dimension without the period, if it is of events."""
+        """The dimension without period, if it is of events."""
         return self if self.of_touch else Step(_NO_STARTS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:
@@ -192,7 +188,7 @@ def make_channel_dimension() -> Mapped:
 
 
 def make_platform_dimension(sources: SourceNames) -> Mapped:
-    """Return the ad platforms that bill sources, numbered from 1 in the Space's order."""
+    """Number ad platforms that bill sources from 1, in the Space's order."""
     places = {name: index for index, name in enumerate(sources.platform_sources, start=1)}
     owners = {number: sources.find_platform(source) for source, number in sources.numbers.items()}
     billed = sorted((number, places[owner]) for number, owner in owners.items() if owner)
@@ -225,8 +221,6 @@ def _offsets(seconds: IntArray, zone: ZoneInfo) -> IntArray:
 
 @dataclass(frozen=True)
 class Customers:
-    """The customers of events."""
-
     by_company: bool = False
     """True if a company is one customer."""
     of_touch = False
@@ -236,7 +230,7 @@ class Customers:
         return (Column.CONTACTS, *([Column.COMPANIES] if self.by_company else []))
 
     def keys(self, paths: PathData) -> IntArray:
-        """Return customer numbers. By company, contacts are even and companies odd."""
+        """Number customers; by company, contacts are even and companies odd."""
         contacts = paths[Column.CONTACTS]
         if not self.by_company:
             return contacts
@@ -248,7 +242,7 @@ CONTACTS = Customers()
 
 
 class Kind(IntEnum):
-    """Event kinds; the lower-case names are the keys of the group `kind`."""
+    """Lower-case names are the keys of the group `kind`."""
 
     ORDER = 0
     """A purchase that is neither upsell nor refund."""
@@ -279,7 +273,7 @@ _WITHOUT_STEPS = tuple(name for name in EVENT_NAMES if name not in STEP_EVENTS)
 
 @dataclass(frozen=True)
 class EventKinds:
-    """Event kinds of some event names; others have no key."""
+    """Other event names have no key."""
 
     names: tuple[str, ...] = ()
     """Empty means all."""
@@ -300,7 +294,6 @@ class EventKinds:
         return amounts if self._has_all(paths) else np.where(self._has_name(paths), amounts, 0)
 
     def without_other_amounts(self, paths: PathData) -> PathData:
-        """Remove the amounts of other events."""
         if self._has_all(paths):
             return paths
         amounts = np.where(self._has_name(paths), paths[Column.AMOUNTS], NO_AMOUNT)

@@ -39,7 +39,7 @@ from headwater.reports.engine.time_buckets import counterpart, cut
 from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
 
 _SPARSE = 16
-"""Contact ids are dense with at least one order per this many ids."""
+"""Dense contact ids have at least one order per this many."""
 NEW, RETURNING = range(2)
 
 
@@ -84,11 +84,11 @@ class OrderScope:
         return self
 
     def clip(self, _block: Block, /) -> Key:
-        """Return an empty key: orders depend on no period."""
+        """Return an empty key: orders have no period."""
         return ()
 
     def orders(self, paths: PathData) -> IntArray:
-        """Return rows of customers, seconds and event ids."""
+        """Return customers, seconds and event ids."""
         is_order = paths[Column.AMOUNTS] > 0
         if self.event_names:
             is_order &= have_names(self.event_names, paths)
@@ -104,7 +104,7 @@ ORDERS = Addition[OrderScope, IntArray]("orders", gather_orders, nothing=np.empt
 
 
 def find_first_orders(orders: Sequence[IntArray], scan: ScanPlan, scope: OrderScope) -> FirstOrders:
-    """Find the earliest order of each customer; the lowest id wins within a second."""
+    """Find each customer's earliest order, by the lowest id within a second."""
     contacts, seconds = (_join_column(orders, column) for column in (0, 1))
     numbers, places = _number_contacts(contacts)
     earliest = _find_least(places, seconds, len(numbers))
@@ -142,7 +142,7 @@ def _number_contacts(contacts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _find_least(places: IntArray, values: IntArray, size: int) -> IntArray:
-    """NEVER marks an index without a value."""
+    """Return NEVER at an index without a value."""
     least = np.full(size, NEVER, dtype=np.int64)
     np.minimum.at(least, places, values)
     return least
@@ -153,7 +153,6 @@ def _join_column(orders: Sequence[IntArray], column: int) -> IntArray:
 
 
 FIELD = "only"
-"""The request field of key filters."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Subject:
     filters: Filters
     window_days: int
     of_touch_dates: bool = False
-    """True if the range and time buckets are about touches."""
+    """True if range and buckets are about touches."""
 
 
 class GroupLoader:
@@ -172,12 +171,11 @@ class GroupLoader:
 
     @property
     def kinds(self) -> EventKinds:
-        """The kinds of the events; a query with event names has only those."""
+        """A query with event names has only those."""
         filters = self._subject.filters
         return EventKinds(() if filters.event_names else self._reader.conversion_names(filters))
 
     async def load(self, group: Group) -> ReportDimension:
-        """Return a dimension other than time buckets."""
         if group not in self._loaded:
             self._loaded[group] = await self._load(group)
         return self._loaded[group]
@@ -193,7 +191,7 @@ class GroupLoader:
         return loaded[scope, last_day]
 
     def last_day(self, span: DateTimeSpan) -> date:
-        """Return the last UTC day of the events; a range of touches ends one window later."""
+        """Return the last UTC day; a range of touches ends a window later."""
         bounds, days = self._reader.bounds(span), self._subject.window_days
         if not self._subject.of_touch_dates:
             return bounds.last_day
@@ -202,7 +200,7 @@ class GroupLoader:
         return bounds.last_day + timedelta(days=days)
 
     def days(self, span: DateTimeSpan, only: Collection[KeyFilter]) -> tuple[date, date]:
-        """Return the first and last UTC day of events that can meet some filters."""
+        """Return the UTC days of events that can meet the filters."""
         bounds = self._reader.bounds(span)
         first, last = bounds.first_day, self.last_day(span)
         for condition in only:

@@ -22,7 +22,6 @@ Numbers = NDArray[Any]
 
 
 def sum_by_code(codes: IntArray, values: IntArray, size: int) -> Numbers:
-    """Return sums by group code, from 0 to `size` - 1."""
     fitting = _widen(values, len(values))
     sums = np.zeros(size, dtype=fitting.dtype)
     np.add.at(sums, codes, fitting)
@@ -53,18 +52,18 @@ def _widen(numbers: Numbers, factor: int) -> Numbers:
 
 @dataclass(frozen=True)
 class GroupSums:
-    """Sums by group. A group has one key per dimension."""
+    """A group has one key per dimension."""
 
     keys: tuple[IntArray, ...]
     """One array per dimension."""
     groups: int
     sums: Mapping[str, Numbers]
     contacts: tuple[IntArray, IntArray]
-    """Distinct pairs of group index and contact; empty unless counted."""
+    """Distinct pairs of group and contact; empty unless counted."""
 
     @classmethod
     def join(cls, parts: Sequence[GroupSums]) -> GroupSums:
-        """Merge sums, ordered by key. Missing sums count as 0."""
+        """Merge sums by key; missing ones count as 0."""
         if not parts:
             return GroupSums((), 0, {}, NO_PAIRS)
         keys = tuple(
@@ -84,15 +83,15 @@ class GroupSums:
 
     @property
     def size(self) -> int:
-        """The number of groups and of group/contact pairs."""
+        """The number of groups and pairs."""
         return self.groups + len(self.contacts[0])
 
     def sum(self, name: str) -> Numbers:
-        """Return the sums with a name, or zeros."""
+        """Return zeros for a missing name."""
         return self.sums[name] if name in self.sums else np.zeros(self.groups, dtype=np.int64)
 
     def negated(self) -> GroupSums:
-        """Return the sums to subtract these from others. Contacts can't be subtracted."""
+        """Return sums to subtract, without contacts."""
         sums = {name: -values for name, values in self.sums.items()}
         return GroupSums(self.keys, self.groups, sums, NO_PAIRS)
 
@@ -100,7 +99,7 @@ class GroupSums:
         return np.bincount(self.contacts[0], minlength=self.groups)
 
     def contact_total(self) -> int:
-        """Return the number of distinct contacts."""
+        """Count distinct contacts."""
         return len(distinct_values(self.contacts[1]))
 
 
@@ -142,10 +141,10 @@ class Grouping:
     size: int
     """Including unused codes."""
     keys: Mapping[int, IntArray]
-    """The key of every code, by position of the dimension."""
+    """By position of the dimension."""
 
     def at_position(self, position: int) -> Grouping:
-        """Move a single dimension to another position."""
+        """Move a single dimension."""
         (keys,) = self.keys.values()
         return Grouping(self.codes, self.size, {position: keys})
 
@@ -174,7 +173,7 @@ class Grouping:
         )
 
     def distinct_pairs(self, events: IntArray) -> tuple[IntArray, Grouping]:
-        """Return distinct pairs of event and code. `events` has the event of each code, ascending."""
+        """Return distinct pairs. `events` has the event of each code, ascending."""
         if len(events) < 2 or (events[1:] > events[:-1]).all():
             return events, self
         pairs = distinct_values(events * self.size + self.codes)
@@ -184,14 +183,14 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of an event and a touch on its path, by event."""
+    """Pairs of event and touch, by event."""
 
     events: IntArray
     touches: IntArray
 
 
 class EventGroupings:
-    """Group codes of events, computed once per dimension."""
+    """Computed once per dimension."""
 
     def __init__(self, paths: PathData) -> None:
         self._paths = paths
@@ -204,7 +203,6 @@ class EventGroupings:
         return self._cached[dimension]
 
     def combine(self, dimensions: Sequence[Dimension]) -> Grouping:
-        """Return the codes of the event dimensions among some dimensions."""
         groupings = [
             self.get(dimension).at_position(position)
             for position, dimension in enumerate(dimensions)
@@ -214,7 +212,7 @@ class EventGroupings:
 
 
 class PairGroupings:
-    """Group codes of event/touch pairs, computed once per set of dimensions."""
+    """Computed once per set of dimensions."""
 
     def __init__(self, paths: PathData, pairs: Pairs, events: EventGroupings) -> None:
         self._paths, self._pairs, self._events = paths, pairs, events
@@ -244,14 +242,13 @@ class PairGroupings:
 
 
 def make_grouping(keys: Mapping[int, IntArray], count: int) -> Grouping:
-    """Number `count` rows by their keys at each position."""
+    """Number rows by their keys at each position."""
     return _combine_groupings(
         [_number_keys(column).at_position(position) for position, column in keys.items()], count
     )
 
 
 def cross_groupings(first: Grouping, second: Grouping) -> Grouping:
-    """Combine two groupings of the same rows."""
     codes = first.codes.astype(np.int64) * second.size + second.codes
     if first.size * second.size <= _DENSE:
         used = np.arange(first.size * second.size)

@@ -50,20 +50,15 @@ class GroupKeys(Protocol):
     in_order: ClassVar[bool]
     """True if keys sort like their texts."""
 
-    def text(self, key: int) -> str:
-        """Return the text of a key other than NO_KEY."""
-        ...
+    def text(self, key: int) -> str: ...
 
     def find(self, text: str) -> int | None: ...
 
 
 @dataclass(frozen=True)
 class ListedKeys:
-    """Keys that are indexes of a list."""
-
     texts: Sequence[str]
     first: int = 0
-    """The key of the first text."""
     in_order: ClassVar[bool] = False
 
     def text(self, key: int) -> str:
@@ -106,12 +101,12 @@ HOURS = ListedKeys([f"{number:02}" for number in range(24)])
 
 
 def step_keys(steps: TimeBuckets) -> ListedKeys:
-    """Return the keys of time buckets, from 1."""
+    """Number time buckets from 1."""
     return ListedKeys([name_key(index, steps) for index in range(1, 1 + len(steps.days))], first=1)
 
 
 def find_key(keys: GroupKeys, text: str | None) -> int | None:
-    """Return the key of a text; NO_KEY for None."""
+    """Return NO_KEY for None."""
     return NO_KEY if text is None else keys.find(text)
 
 
@@ -134,12 +129,10 @@ queries = Queries(__name__, "labels.sql")
 
 @dataclass(frozen=True)
 class TagProperty:
-    """A property of tag sets."""
-
     key: str
     """Column of the key."""
     name: str | None = None
-    """Column of the name, which replaces a missing key."""
+    """Replaces a missing key."""
     kind: str = ""
     """In the Space's ad catalogue."""
 
@@ -168,7 +161,7 @@ class ReportDimension:
     dimension: Dimension
     keys: GroupKeys
     names: Sequence[str | None] | None = None
-    """The name of each key, if tag sets have names."""
+    """By key, if tag sets have names."""
 
     def key_text(self, key: int) -> str | None:
         return None if key == NO_KEY else self.keys.text(key)
@@ -177,7 +170,7 @@ class ReportDimension:
 async def load_dimension(
     connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool, window_days: int
 ) -> ReportDimension:
-    """Return a dimension that doesn't depend on other events."""
+    """Load a dimension independent of other events."""
     if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
         return _make_source_dimension(group, window_days, space.sources)
     if group is Group.COUNTRY:
@@ -296,7 +289,7 @@ async def _fetch_names(
 async def fetch_contacts_meeting(
     connection: AsyncConnection, space_id: int, conditions: Sequence[Condition]
 ) -> IntArray:
-    """Return the contacts that meet conditions on custom fields, ascending."""
+    """Select contacts by custom fields, ascending."""
     composed, bound = compose_all(conditions)
     query = queries["contacts"].format(conditions=composed)
     values = bound | {"space_id": space_id}

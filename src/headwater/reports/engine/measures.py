@@ -33,7 +33,6 @@ class Sum(StrEnum):
     """Negative amounts, as a positive number."""
     FIRST_ORDERS = "first_orders"
     REACHED = "reached"
-    """Events with a touch in the window."""
     REACHED_REVENUE = "reached_revenue"
     LED = "led"
     """Conversions with a touch in the window."""
@@ -46,9 +45,8 @@ class Sum(StrEnum):
 BY_KIND = frozenset(
     {Sum.CONVERSIONS, Sum.ORDERS, Sum.UPSELLS, Sum.REFUND_COUNT, Sum.LED, Sum.SECONDS, Sum.TOUCHES}
 )
-"""The sums that depend on event kinds."""
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
-"""Sums over the events reached by a group's touches."""
+"""Over events reached by a group's touches."""
 
 
 def credit_sum(measure: Measure, model: str) -> str:
@@ -97,7 +95,7 @@ FORMS = {
     Measure.DAYS_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.SECONDS, per=Sum.LED, scale=_DAY_SECONDS),
     Measure.TOUCHES_TO_CONVERSION: MeasureForm(Unit.RATIO, Sum.TOUCHES, per=Sum.LED),
 }
-"""Formulas that don't depend on the model. Contacts and shares have no formula."""
+"""Independent of the model. Contacts and shares have no formula."""
 
 
 def get_form(measure: Measure, model: str) -> MeasureForm:
@@ -116,7 +114,7 @@ Figures = Mapping[FigureColumn, Figure]
 class MeasureChange:
     difference: Decimal | Fraction | int
     ratio: Decimal | None
-    """Relative to the absolute compared figure, to four decimals; None if that is 0."""
+    """Relative to the absolute compared figure, to four decimals; None for 0."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class Sums:
         return self[Sum.GROSS] - self[Sum.REFUNDS]
 
     def with_total_credit(self, models: Iterable[str]) -> Sums:
-        """Return the sums with all events credited, and reached events touched."""
+        """Credit all events, and touch reached ones."""
         sums = dict(self.by_name)
         for model in models:
             sums[credit_sum(Measure.CREDITED_EVENTS, model)] = self[Sum.EVENTS] * WHOLE_EVENT
@@ -180,7 +178,7 @@ def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, total: 
 
 
 def rough_figures(query: ReportQuery, measure: Measure, group_sums: GroupSums) -> NDArray[np.float64]:
-    """Return an approximate figure of every group, up to a constant factor; NaN if undefined."""
+    """Return approximate figures up to a constant factor; NaN if undefined."""
     if measure is Measure.CONTACTS:
         return group_sums.contact_counts().astype(np.float64)
     if measure is Measure.SHARE:

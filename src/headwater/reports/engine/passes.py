@@ -35,11 +35,11 @@ class PeriodPlan:
     period: ReportPeriod
     dimensions: tuple[ReportDimension, ...]
     days: tuple[date, date]
-    """The first and last UTC day of the events to read."""
+    """UTC days of the events to read."""
 
 
 def get_subject(query: ReportQuery) -> ReportQuery:
-    """Return the query without fields in which reports of the same events and credit may differ."""
+    """Omit fields that differ between reports of the same events and credit."""
     return replace(
         query,
         measures=(),
@@ -55,8 +55,6 @@ def get_subject(query: ReportQuery) -> ReportQuery:
 
 
 class PlanLoader:
-    """Load the data besides paths for reports of one subject."""
-
     def __init__(
         self, reader: ReportReader, queries: Sequence[ReportQuery], also: Sequence[KeyFilter] = ()
     ) -> None:
@@ -163,7 +161,7 @@ PLAN_SUMS = Addition[Plan, BatchSums | None]("report", add_up, nothing=None)
 
 
 async def add_up_plans(reader: ReportReader, plans: Sequence[PeriodPlan]) -> list[list[BatchSums]]:
-    """Return the sums of each plan, one item per batch. Raises ReportTooLarge."""
+    """Return each plan's sums by batch. Raises ReportTooLarge."""
     sums: list[list[BatchSums]] = [[] for _ in plans]
     for indexes in _passes(plans):
         pass_plans = [plans[index] for index in indexes]
@@ -216,7 +214,7 @@ _NONE = np.array([], dtype=np.int64)
 
 
 class LeftOutLoader:
-    """Loads the money left out, once per scope."""
+    """Loads once per scope."""
 
     def __init__(self, reader: ReportReader) -> None:
         self._reader = reader
@@ -233,7 +231,7 @@ class LeftOutLoader:
 async def load_left_out(
     reader: ReportReader, planned: PeriodPlan, without: frozenset[int] = frozenset()
 ) -> tuple[LeftOutMoney, ...]:
-    """Return the money left out, `without` some events. Call it after the sums are loaded."""
+    """Call it after the sums are loaded."""
     if not reader.leaves_out_money:
         return ()
     plan = _without_groups(planned.plan)
@@ -249,7 +247,6 @@ async def load_left_out(
 
 
 def find_left_out(plans: Sequence[Plan], paths: PathData) -> list[IntArray]:
-    """Return the ids of events whose amounts are left out, for each plan."""
     some = _select_left_out(paths)
     return [_find_ids(plan, some) if some.events else _NONE for plan in plans]
 

@@ -26,7 +26,7 @@ MOST_MORE = 9
 STEP_SEPARATOR = " > "
 _MORE = "+"
 TOUCHES: Mapping[str, int] = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6-10": 6, "11-20": 11, "21+": 21}
-"""Ranges of the number of touches, with their minimum."""
+"""Minimum touches by range."""
 DAYS: Mapping[str, int] = {
     "0": 0,
     "1": 1,
@@ -38,13 +38,13 @@ DAYS: Mapping[str, int] = {
     "61-90": 61,
     "90+": 91,
 }
-"""Ranges of days since the first touch in the window, with their minimum."""
+"""Minimum days since the first touch, by range."""
 _COUNTS = {str(number) for number in range(1, 1 + MOST_MORE)}
 
 
 @dataclass(frozen=True)
 class TouchPath:
-    """A sequence of sources or channels; equal neighbours are one step."""
+    """Equal neighbouring sources or channels are one step."""
 
     steps: tuple[str, ...]
     """At most MOST_STEPS."""
@@ -57,7 +57,7 @@ class TouchPath:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Parse a path with any steps; None for an invalid count."""
+        """Return None for an invalid count."""
         *steps, last = text.split(STEP_SEPARATOR)
         if not last.startswith(_MORE):
             return cls((*steps, last), 0)
@@ -79,7 +79,7 @@ class StepNames:
         self.most_steps = max(
             steps for steps in range(1, 1 + MOST_STEPS) if self.values**steps * _MORE_VALUES <= _KEYS
         )
-        """Fewer in a Space with many custom networks, because a path must fit one integer."""
+        """Fewer with many custom networks: a path must fit one integer."""
         self._numbers = np.zeros(1 + max(names), dtype=np.min_scalar_type(self.values))
         for source_id, name in names.items():
             self._numbers[source_id] = 1 + self._names.index(name)
@@ -96,7 +96,7 @@ class StepNames:
         return TouchPath(tuple(reversed(steps)), more)
 
     def key(self, path: TouchPath) -> int | None:
-        """Return the key of a path, or None if no event can have it."""
+        """Return None if no event can have the path."""
         steps, more = path.steps, path.more
         if not 0 < len(steps) <= self.most_steps or not set(steps) <= set(self._names):
             return None
@@ -118,7 +118,6 @@ def name_steps(group: Group, sources: SourceNames) -> StepNames:
 
 _CHANNEL_STEPS = StepNames({number: CHANNELS[channel - 1] for number, channel in CHANNEL_IDS.items()})
 _Number = Callable[[PathData, TouchSlices], IntArray]
-"""Numbers events that each have a touch in the window."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def make_path_dimension(group: Group, window_days: int, sources: SourceNames) ->
 
 
 def code_paths(names: StepNames, source_ids: IntArray, window: TouchSlices) -> IntArray:
-    """Return the key of every event's path. Each event needs a touch in the window."""
+    """Return each path's key. Every event needs a touch in the window."""
     steps = names.numbers(source_ids)
     begins = np.ones(len(steps), dtype=np.bool_)
     begins[1:] = steps[1:] != steps[:-1]

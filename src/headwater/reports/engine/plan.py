@@ -39,8 +39,6 @@ from headwater.reports.query import CREDITED, TOUCHED, Comparison, DateBasis, Fi
 
 @dataclass(frozen=True)
 class KeyFilter:
-    """A condition that events or touches have one of some keys."""
-
     dimension: Dimension
     keys: IntArray
 
@@ -49,7 +47,7 @@ class KeyFilter:
         return self.dimension.of_touch
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return a mask of events or touches."""
+        """Return a mask."""
         return are_among(self.keys, self.dimension.keys(paths))
 
 
@@ -76,11 +74,10 @@ class EventConditions:
         return replace(self, filters=replace(self.filters, event_names=event_names))
 
     def with_keys(self, keys: Iterable[KeyFilter]) -> EventConditions:
-        """Add the filters on events among some filters."""
+        """Add filters on events."""
         return replace(self, keys=tuple(condition for condition in keys if not condition.of_touch))
 
     def chosen(self, paths: PathData) -> BoolArray:
-        """Return a mask of events."""
         filters = self.filters
         mask = np.ones(paths.events, dtype=np.bool_)
         seconds = paths[Column.SECONDS]
@@ -118,14 +115,14 @@ def window_columns(days: int) -> tuple[Column, ...]:
 
 
 def touches_in_window(paths: PathData, days: int) -> TouchSlices:
-    """Return the touches in each event's window; 0 days means no limit."""
+    """Return touches by event; 0 days means no limit."""
     starts = paths[Column.STARTS]
     begins = starts + paths[OLDER[days]] if days else starts
     return TouchSlices(begins, starts + paths[Column.LENGTHS])
 
 
 def select_amounts_of_paths(paths: PathData) -> IntArray:
-    """Return amounts in ten-thousandths, 0 if missing or left out."""
+    """Return ten-thousandths, 0 if missing or left out."""
     stored = paths[Column.AMOUNTS]
     return np.where((stored <= -ROUNDED_AWAY) | (stored >= ROUNDED_AWAY), 0, stored)
 
@@ -154,18 +151,17 @@ NO_MARK = -(1 << 63)
 @dataclass(frozen=True)
 class FirstOrders:
     marks: NumberMap
-    """The mark of each customer's first order."""
     marked_by: Column
-    """Times, or ids if a customer has several orders at its first time."""
+    """Times, or ids if several orders share the first time."""
     scan: ScanPlan
     customers: Customers = CONTACTS
     event_names: frozenset[str] = frozenset()
     """Empty means all."""
     seconds: tuple[NumberMap, NumberMap] | None = None
-    """The times of each customer's first and second order, in Unix seconds; NEVER if missing."""
+    """Of each customer's first and second order, in Unix seconds; NEVER if missing."""
 
     def orders_until(self, paths: PathData) -> IntArray:
-        """Return the number of orders each event's customer has by then: 0, 1 or 2 for more."""
+        """Return the customer's orders by then: 0, 1 or 2 for more."""
         if paths.orders_until is not None:
             return paths.orders_until
         assert self.seconds is not None
@@ -174,7 +170,6 @@ class FirstOrders:
         return first.astype(np.int64) + second
 
     def include(self, paths: PathData) -> BoolArray:
-        """Return a mask of first orders."""
         firsts = paths.first_orders
         if firsts is None:
             marks = self.marks.find(self.customers.keys(paths))
@@ -194,17 +189,17 @@ class ReportScope:
     """In Unix seconds."""
     conditions: EventConditions
     source_ids: frozenset[int] = frozenset()
-    """Sources whose credit counts; empty means all."""
+    """Empty means all."""
     tag_sets: IntArray | None = None
-    """Tag sets whose credit counts, ascending; None means all."""
+    """Ascending; None means all."""
     touch_keys: tuple[KeyFilter, ...] = ()
     kinds: EventKinds = EVERY_NAME
     first_orders: FirstOrders | None = None
     """Only for new customers."""
     half_life_days: int | None = None
-    """Only if credit depends on the age of touches."""
+    """Only for credit by age."""
     fit: ChosenFit | None = None
-    """Only if credit depends on a trained model."""
+    """Only for credit by a trained model."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
@@ -218,8 +213,6 @@ class ReportScope:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The inputs of one report over one period."""
-
     query: ReportQuery
     scope: ReportScope
     dimensions: tuple[Dimension, ...]
@@ -230,7 +223,7 @@ class Plan:
 
     @property
     def reads_company_paths(self) -> bool:
-        """True if events have the paths of their companies."""
+        """True if paths are the companies'."""
         return self.query.by_company and self.is_about_touches
 
     def needs(self, *measures: Measure) -> bool:
@@ -243,7 +236,6 @@ class Plan:
 
     @property
     def status_sums(self) -> tuple[Sum, ...]:
-        """Sums for totals and unattributed credit."""
         basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
         basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
         basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
@@ -288,7 +280,7 @@ class Plan:
 
     @property
     def timeless(self) -> Plan:
-        """The plan without order, limit and the period parts that `clip` returns."""
+        """The plan without order, limit and what `clip` returns."""
         of_time = {"start": _NO_TIME, "end": _NO_TIME, "compare": Comparison.NONE, "unit": None}
         of_list = {"order_by": None, "descending": True, "limit": 0, "complete_on": None, "now": None}
         scope = replace(

@@ -50,7 +50,7 @@ class ReportRow:
 
 @dataclass(frozen=True)
 class Unattributed:
-    """Events without a credited touch. With several models, only figures that depend on the model."""
+    """Events without a credited touch. Several models have only figures that depend on the model."""
 
     row: ReportRow
     reasons: Mapping[NoCredit, ReportRow]
@@ -63,7 +63,7 @@ class ReportResult:
     left_out: int
     """Groups beyond the limit."""
     total: ReportRow
-    """Everything that counts, listed or not, with each event once."""
+    """Everything that counts, each event once."""
     unattributed: Unattributed | None
     """None if the query needs no credit, selects touches, or has a period of touches. Otherwise its credit
     and that in `total` add up to `overall`.
@@ -73,10 +73,10 @@ class ReportResult:
     event_counts: Mapping[str, int]
     """By event name."""
     conversion_names: tuple[str, ...]
-    """Counted events that convert and bring revenue."""
+    """Events that convert and bring revenue."""
     first_event: datetime | None
     last_event: datetime | None
-    """Local times of the Space's first and last event, if the ranges reach past them."""
+    """Local; only if the ranges reach past them."""
     began: bool
     """False if the range ends before the Space's first event."""
     span: DateTimeSpan
@@ -86,11 +86,9 @@ class ReportResult:
     timezone: str
     currency: str
     snapshot: str
-    """The report snapshot, for later comparison."""
     completeness: Completeness | None = None
-    """For the total of the first measure, if requested."""
+    """For the first measure's total, if requested."""
     fit: ChosenFit | None = None
-    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
     compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
 
@@ -139,7 +137,7 @@ def _unattributed_row(
 
 
 MANY_GROUPS = 250_000
-"""Joining more groups and group/contact pairs needs over 10 MB."""
+"""Joining more groups and pairs needs over 10 MB."""
 
 
 async def query_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> ReportResult:
@@ -187,7 +185,7 @@ def _join_sums(query: ReportQuery, period: ReportPeriod, batches: Sequence[Batch
 
 
 def get_common_currency(queries: Sequence[ReportQuery]) -> tuple[str | None, bool]:
-    """Return the common currency, and whether any report has amounts."""
+    """Return it, and whether any report has amounts."""
     currencies = {query.currency for query in queries}
     assert len(currencies) == 1, "reports of one moment are in one currency"
     return currencies.pop(), any(query.is_about_money for query in queries)
@@ -270,7 +268,6 @@ async def name_keys(
     dimensions: Sequence[ReportDimension],
     group_keys: Collection[Keys],
 ) -> dict[Keys, tuple[GroupKey, ...]]:
-    """Return the labelled keys of listed groups."""
     labels = [
         await _label_keys(reader, period, dimension, index, {keys[index] for keys in group_keys})
         for index, dimension in enumerate(dimensions)

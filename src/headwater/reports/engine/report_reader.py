@@ -44,11 +44,11 @@ queries = Queries(__name__, "reports.sql")
 LATEST_EVENTS = 50_000
 """These decide whether a Space sells."""
 SECONDS = 19.0
-"""The longest time of a report, including the time its request already spent on the database."""
+"""The limit of a report, with its request's earlier database time."""
 CONNECTION_SECONDS = SECONDS + 0.5
-"""The time for which a caller should hold its connection."""
+"""A caller should hold its connection this long."""
 _PATIENCE_STEP = 0.2
-"""The smallest change of the statement timeout in seconds."""
+"""The smallest change of the statement timeout, in seconds."""
 _AT_ONCE = 3
 """Batches in memory, in work or read ahead."""
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reports")
@@ -87,8 +87,6 @@ async def open_reader(
 
 @dataclass(frozen=True)
 class PeriodBounds:
-    """A local range in Unix seconds and UTC days."""
-
     seconds: range
     first_day: date
     last_day: date
@@ -98,11 +96,9 @@ class PeriodBounds:
 class ReportedSpace:
     space: Space
     source: PathSource
-    """The cache key of its paths."""
     ends: tuple[datetime | None, datetime | None]
-    """Times of the first and last event."""
     sells: bool
-    """True if its LATEST_EVENTS include a purchase."""
+    """True if the LATEST_EVENTS include a purchase."""
 
 
 class ReportReader:
@@ -129,7 +125,7 @@ class ReportReader:
         """The statement timeout in seconds."""
 
     async def bound_time(self) -> None:
-        """Limit further statements to the time left. Raises ReportTooLarge if none is left."""
+        """Limit further statements. Raises ReportTooLarge without time left."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise ReportTooLarge
@@ -159,7 +155,7 @@ class ReportReader:
     async def batches(
         self, paths: PathReader, days: tuple[date, date], work: Callable[[PathData], T]
     ) -> AsyncIterator[T]:
-        """Yield the results of work on each batch of paths, in any order. Raises ReportTooLarge."""
+        """Yield each batch's result, in any order. Raises ReportTooLarge."""
         scan = await self.plan_scan(paths, days)
         conversion = await self._conversion(scan.first_day, scan.last_day)
 
@@ -194,7 +190,7 @@ class ReportReader:
             yield values
 
     async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
-        """Return a cached value, or make and cache it. Nothing is cached for a None key."""
+        """Cache a value, unless its key is None."""
         value: T | None = self.find_cached(key)
         return self.put_cached(key, await make()) if value is None else value
 
@@ -216,7 +212,7 @@ class ReportReader:
         return None if history is None or orders is None else (fingerprint.digest, history, orders)
 
     async def plan_scan(self, paths: PathReader, days: tuple[date, date]) -> ScanPlan:
-        """Plan to scan some days, limited to those between the Space's first and last event."""
+        """Plan a scan of days between the Space's first and last event."""
         first, last = self._ends
         if first is None or last is None:
             return ScanPlan.empty()
@@ -259,7 +255,6 @@ class ReportReader:
         return self._conversions[days]
 
     def with_rates(self, point: RatePoint | None) -> ReportReader:
-        """Return a reader with the exchange rates at a point; None means now."""
         if point is None:
             return self
         return ReportReader(self.connection, self._reported, self._deadline, self._currency, point)
@@ -276,7 +271,7 @@ class ReportReader:
 
     @property
     def is_about_money(self) -> bool:
-        """True if more than the sign of amounts matters."""
+        """True if more than amounts' sign matters."""
         return self._currency is not None
 
     @property
@@ -284,7 +279,7 @@ class ReportReader:
         return self._currency or self.space.currency
 
     def began_by(self, moment: datetime) -> bool:
-        """Return whether the Space's first event was by a local second."""
+        """Return whether the first event was by a local second."""
         first, _ = self._ends
         return first is not None and first < between(moment, moment, self.space.zone).end
 

@@ -32,7 +32,7 @@ from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
 from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
 
 Keys = tuple[int, ...]
-"""A group's key numbers; time buckets count from 1 in the period."""
+"""Time buckets count from 1 in the period."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class PeriodSums:
 
     @cached_property
     def overall(self) -> Sums:
-        """Every event that meets the filters on events."""
+        """Every event that meets event filters."""
         return sum_groups(self._statuses).with_total_credit(self.query.models)
 
     @cached_property
     def total(self) -> Sums:
-        """All events that count, with the credit of all groups."""
+        """All counted events, with all groups' credit."""
         by_status = self._statuses
         counted = sum_groups(by_status)
         if self.query.of_some_touches:
@@ -95,7 +95,6 @@ class PeriodSums:
         return tuple(int(keys[group]) for keys in self.groups.keys)
 
     def find(self, group_keys: Sequence[Keys]) -> dict[Keys, Sums]:
-        """Return the sums of existing groups with these keys."""
         near = np.ones(self.groups.groups, dtype=np.bool_)
         for index, keys in enumerate(self.groups.keys):
             near &= np.isin(keys, [group[index] for group in group_keys])
@@ -103,11 +102,10 @@ class PeriodSums:
         return {keys: self.at(places[keys]) for keys in group_keys if keys in places}
 
     def credited(self, model: str) -> Sums:
-        """Sum the events with a credited touch that counts."""
         return self._by_status(model).get(None, Sums({}))
 
     def unattributed(self, model: str, reasons: Collection[NoCredit] = tuple(NoCredit)) -> Sums:
-        """Sum the events without credit for some reasons, all as credit."""
+        """Count events without credit for these reasons as credited."""
         by_status = self._by_status(model)
         parts = [by_status[reason] for reason in reasons if reason in by_status]
         names = {name for sums_of_status in parts for name in sums_of_status.by_name}
@@ -196,7 +194,7 @@ _COUNTS = frozenset(
 def counterparts(
     current: PeriodSums, compared_period: ReportPeriod, places: Sequence[int]
 ) -> dict[int, Keys]:
-    """Return the keys that listed groups are compared with, where they exist."""
+    """Return the existing compared keys of listed groups."""
     keys_of: dict[int, Keys] = {}
     for group in places:
         keys: list[int | None] = list(current.keys(group))

@@ -57,7 +57,7 @@ class Present(NamedTuple):
 
     latest: Latest
     reference: int
-    """The revision of the shared exchange rates."""
+    """Of the shared exchange rates."""
 
 
 async def fetch_present(connection: AsyncConnection, space_id: int) -> Present:
@@ -68,7 +68,7 @@ async def fetch_present(connection: AsyncConnection, space_id: int) -> Present:
 @dataclass(frozen=True)
 class ReportSnapshot:
     point: Point
-    """The latest visible revision."""
+    """The latest revision."""
     taken_at: int
     """In Unix microseconds."""
     fit_id: int
@@ -76,11 +76,11 @@ class ReportSnapshot:
     half_life_days: int
     """0 if credit doesn't depend on it."""
     reference: int
-    """The revision of the shared exchange rates."""
+    """Of the shared exchange rates."""
     events: int | None
     """None if unknown."""
     subject: bytes
-    """A digest of the Space and the question, without groups and measures."""
+    """A digest of Space and question, without groups and measures."""
     settings: bytes
     """A digest of the time zone and the currency."""
 

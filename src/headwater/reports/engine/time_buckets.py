@@ -16,14 +16,14 @@ from headwater.reports.query import Comparison, DateTimeSpan, Group, ReportQuery
 MOST_STEPS = 4_000
 """Eleven years of days."""
 SHORTEST = {Group.DAY: 1, Group.WEEK: 7, Group.MONTH: 28}
-"""Least days of each group."""
+"""Least days by group."""
 _SECOND = timedelta(seconds=1)
 _MONTHS = {CalendarUnit.MONTH: 1, CalendarUnit.QUARTER: 3, CalendarUnit.YEAR: 12}
 
 
 @dataclass(frozen=True)
 class TimeBuckets:
-    """The days, weeks or months of a range, oldest first."""
+    """Oldest first."""
 
     group: Group
     days: list[date]
@@ -114,7 +114,7 @@ def counterpart(
 
 
 def name_bucket(bucket: int, steps: TimeBuckets) -> tuple[str, str]:
-    """Return a bucket's first day and its name: `2026-05-13`, `2026-W20` or `2026-05`."""
+    """Return the first day and the name: `2026-05-13`, `2026-W20` or `2026-05`."""
     day = steps.days[bucket - 1]
     if steps.group is Group.WEEK:
         year, week, _ = day.isocalendar()
@@ -123,7 +123,7 @@ def name_bucket(bucket: int, steps: TimeBuckets) -> tuple[str, str]:
 
 
 def name_key(bucket: int, steps: TimeBuckets) -> str:
-    """Return a bucket's key: `2026-05-13` (for a week, its Monday) or `2026-05`."""
+    """Return `2026-05-13` (for a week, its Monday) or `2026-05`."""
     day, name = name_bucket(bucket, steps)
     return name if steps.group is Group.MONTH else day
 

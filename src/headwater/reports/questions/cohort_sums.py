@@ -31,8 +31,6 @@ from headwater.reports.questions.period_spend import MILLIONTHS, Key, PeriodSpen
 
 
 class Payback(StrEnum):
-    """The payback state of a cohort."""
-
     REACHED = "reached"
     NOT_YET = "not_yet"
     NO_SPEND = "no_spend"
@@ -46,13 +44,13 @@ class Cohort:
     """
 
     month: date
-    """The first day of the month."""
+    """Its first day."""
     customers: tuple[int, ...]
-    """Customers with an order; in the first month all of them."""
+    """With an order; in the first month all."""
     revenue: tuple[Decimal, ...]
-    """The share credited to these touches."""
+    """Credited to these touches."""
     spend: Decimal | None
-    """Spend on these touches in the month; None if spend can't be assigned."""
+    """In the month; None if it can't be assigned."""
     cost_rate: Decimal | None
     """In per cent of revenue."""
     key: str | None = None
@@ -64,7 +62,6 @@ class Cohort:
 
     @property
     def complete_months(self) -> int:
-        """All months except the current one."""
         return len(self.revenue) - 1
 
     @property
@@ -77,12 +74,11 @@ class Cohort:
 
     @property
     def contribution(self) -> tuple[Decimal, ...] | None:
-        """Cumulative revenue after the cost rate and the month's spend; None without a cost rate."""
+        """Cumulative revenue less cost rate and the month's spend; None without a rate."""
         return None if self.cost_rate is None else self._subtract_costs(self.cost_rate)
 
     @property
     def cac(self) -> Decimal | None:
-        """Spend per new customer."""
         return ratio(self.spend, self.new_customers)
 
     @property
@@ -110,7 +106,7 @@ def ratio(spend: Decimal | None, customers: int) -> Decimal | None:
 
 @dataclass(frozen=True)
 class CohortGroup:
-    """The cohorts of one key, oldest first."""
+    """Oldest first."""
 
     key: str | None
     label: str | None
@@ -141,17 +137,17 @@ class CohortGroup:
 
 REVENUE, CUSTOMERS = "revenue", "customers"
 ACQUIRED, SINCE, KEY = range(3)
-"""Positions of the keys: acquisition month from 1, months since, and the report's group."""
+"""Acquisition month from 1, months since, and the report's group."""
 
 
 @dataclass(frozen=True)
 class CohortSums:
-    """Revenue and buying customers. A customer is in only one of the joined parts."""
+    """A customer is in only one joined part."""
 
     groups: GroupSums
     """By group of the counted touches; empty without a group."""
     unattributed: GroupSums
-    """Customers whose first order has no credit."""
+    """By customers without credit for the first order."""
     total: GroupSums
 
     @classmethod
@@ -226,7 +222,7 @@ class CohortResult:
     total: CohortGroup
     """Each customer once."""
     unattributed: CohortGroup | None
-    """Customers whose first order has no credit; None if only some touches count."""
+    """Of first orders without credit; None if only some touches count."""
     unmatched: tuple[Decimal, ...] | None
     """Spend outside all groups, by month; None without groups."""
     months: tuple[date, ...]
@@ -236,7 +232,6 @@ class CohortResult:
     currency: str
     cost_rate: Decimal | None
     fit: ChosenFit | None = None
-    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """From the first month until today."""
     left_out_spend: tuple[LeftOutSpend, ...] = ()
@@ -255,8 +250,6 @@ class CohortKey:
 
 
 class CohortBuilder:
-    """Builds a report from sums and spend."""
-
     def __init__(
         self,
         query: ReportQuery,
@@ -307,7 +300,7 @@ class CohortBuilder:
         return min([*spent, *(index - 1 for index in total)], default=0)
 
     def _spent_by_month(self) -> list[dict[Key, Decimal]]:
-        """None is spend outside all groups."""
+        """Return spend by month; None is spend outside all groups."""
         of_months = self._spent.by_month()
         has_spend = self._group not in WITHOUT_SPEND
         by_month: list[dict[Key, Decimal]] = []
@@ -392,5 +385,5 @@ def _order(group: CohortGroup) -> tuple[Decimal, Decimal, str]:
 
 
 def list_months(first: date, last: date) -> Sequence[date]:
-    """Return the first days of the months between two days."""
+    """List first days."""
     return [months_after(first, number) for number in range(months_between(first, last) + 1)]

@@ -82,7 +82,6 @@ from headwater.reports.questions.shared import (
 from headwater.spaces.models import Space
 
 FILTER_GROUPS = (Group.SOURCE, Group.PLATFORM, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
-"""Groups to filter by, which spend has too."""
 MOST_MONTHS = 60
 """From the first acquisition month to the current one."""
 
@@ -118,7 +117,6 @@ class CohortQuery:
 
     @property
     def report(self) -> ReportQuery:
-        """The report over the whole observed range."""
         return ReportQuery(
             datetime(self.first.year, self.first.month, 1),  # noqa: DTZ001 - local
             last_second(self.today),
@@ -287,7 +285,7 @@ class CohortReport(Struct, frozen=True):
 
 
 async def load_cohorts(connection: AsyncConnection, space_id: int, query: CohortQuery) -> CohortReport:
-    """Load the API answer. See `query_cohorts` for conditions and errors."""
+    """See `query_cohorts` for conditions and errors."""
     return answer_cohorts(query, await query_cohorts(connection, space_id, query))
 
 
@@ -351,7 +349,7 @@ def _months(group: CohortGroup, *, with_key: bool = False) -> list[CohortMonth]:
 
 
 def filled_months(months: Iterable[CohortMonth]) -> list[CohortMonth]:
-    """Return the months with new customers or spend."""
+    """Omit months without new customers and spend."""
     return [month for month in months if month.new_customers or month.spend]
 
 
@@ -360,7 +358,7 @@ def _number(figure: Decimal | None) -> float | None:
 
 
 def cohorts_csv(report: CohortReport) -> bytes:
-    """Return one line per cohort and month since; unattributed customers come last."""
+    """Write a line per cohort and month since, unattributed customers last."""
     keys = [report.group_by, f"{report.group_by}_name"] if report.group_by else []
     table: list[list[str | float | None]] = []
     for cohort in report.cohorts if keys else filled_months(report.totals):

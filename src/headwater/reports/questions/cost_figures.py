@@ -38,7 +38,7 @@ class Credit:
     """Revenue of first orders, net of refunds."""
 
     def plus(self, addend: Credit, sign: int = 1) -> Credit:
-        """Return the sum, or with -1 the difference."""
+        """Add, or with -1 subtract."""
         return Credit(
             self.revenue + sign * addend.revenue,
             self.conversions + sign * addend.conversions,
@@ -59,8 +59,6 @@ NO_CREDIT = Credit()
 
 @dataclass(frozen=True)
 class CostFigures:
-    """Spend, the results that platforms claim, and credit."""
-
     spent: Figures = NOTHING
     credit: Credit = NO_CREDIT
     paid: Credit | None = None
@@ -68,7 +66,7 @@ class CostFigures:
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
     has_ratios: bool = True
-    """False if the spend didn't lead to the credit."""
+    """True if the spend led to the credit."""
 
     @property
     def spend(self) -> Decimal:
@@ -108,24 +106,21 @@ class CostFigures:
 
     @property
     def contribution(self) -> Decimal | None:
-        """Credited revenue after the cost rate and spend; None without a cost rate."""
+        """Revenue after cost rate and spend; None without a cost rate."""
         if self.cost_rate is None or not self.has_ratios:
             return None
         return plain(self.credited_revenue * (100 - self.cost_rate) / 100 - self.spend)
 
     @property
     def roas(self) -> Decimal | None:
-        """Credited revenue per unit of spend."""
         return self._per_spend(Fraction(self._paid.revenue))
 
     @property
     def cpa(self) -> Decimal | None:
-        """Spend per conversion."""
         return self._divide_spend(self._paid.conversions)
 
     @property
     def cac(self) -> Decimal | None:
-        """Spend per new customer."""
         return self._divide_spend(Fraction(self._paid.new_customers))
 
     @property
@@ -133,13 +128,12 @@ class CostFigures:
         return self.spent == NOTHING and self.credit == NO_CREDIT
 
     def less(self, subtrahend: CostFigures) -> CostFigures:
-        """Return the difference of the sums."""
         spent = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
         credit = self.credit.plus(subtrahend.credit, -1)
         return CostFigures(spent, credit, None, self.cost_rate, self.has_ratios)
 
     def change(self, name: str, previous: CostFigures) -> MeasureChange | None:
-        """Return the change of a figure; None if either is missing."""
+        """Return None if either figure is missing."""
         new: Figure = getattr(self, name)
         old: Figure = getattr(previous, name)
         return None if new is None or old is None else change_between(new, old)
@@ -171,9 +165,9 @@ GROUPS = (
     Group.WEEK,
     Group.MONTH,
 )
-"""Groups that both events and spend have."""
+"""Groups of both events and spend."""
 NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
-"""Groups that spend can't be filtered by; filtered reports have no ratios."""
+"""Filters that spend lacks; such reports have no ratios."""
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
 _SMALLEST = 10**4
 """Amounts have four decimals."""
@@ -182,12 +176,12 @@ _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
 
 @dataclass(frozen=True)
 class CreditQueries:
-    """The reports of credit behind a report of spend: all orders, and orders of new customers."""
+    """The reports behind a report of spend: all orders, and new customers' orders."""
 
     of_all: ReportQuery
     of_new: ReportQuery
     paid: ReportQuery
-    """By platform, because only platforms with spend count in ratios."""
+    """By platform: only platforms with spend count in ratios."""
     paid_new: ReportQuery
 
     @property
@@ -227,7 +221,7 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
 
 
 class CreditByKey:
-    """The credit of a period by group key and by platform."""
+    """By group key and platform."""
 
     def __init__(
         self,
@@ -251,12 +245,11 @@ class CreditByKey:
         return self._rows.get((key,), NO_CREDIT)
 
     def get_paid(self, key: Key) -> Credit | None:
-        """Return a group's credit from platforms with spend; None in a report by touches."""
+        """Return credit from platforms with spend; None in a report by touches."""
         return None if self._has_own_platform else self._paid(key)
 
     @property
     def paid(self) -> Credit:
-        """The credit of platforms with spend."""
         return self._paid()
 
     def _paid(self, *key: Key) -> Credit:
@@ -269,7 +262,7 @@ class CreditByKey:
 
 
 def count_customers(report: ReportResult) -> dict[tuple[Key, ...], int]:
-    """Return the new customers of every row by its keys, with the total under no keys."""
+    """Count by a row's keys, with the total under no keys."""
     rows = {_get_keys(row): row for row in (*report.rows, report.total)}
     return {keys: int(_number(row.figures, Measure.NEW_CUSTOMERS)) for keys, row in rows.items()}
 
@@ -290,7 +283,7 @@ def _make_row_credit(row: ReportRow | None, of_new: ReportRow | None) -> Credit:
 
 
 def make_credit(figures: ReportFigures, of_new: ReportFigures) -> Credit:
-    """Convert report figures to credit; a missing figure is 0."""
+    """Count a missing figure as 0."""
     revenue, conversions, customers = (_number(figures, measure) for measure in MEASURES)
     new_revenue = round_money(_number(of_new, MEASURES[0]))
     return Credit(round_money(revenue), conversions, int(customers), new_revenue)
@@ -301,7 +294,7 @@ def _number(figures: ReportFigures, measure: Measure) -> Fraction:
 
 
 def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group | None:
-    """Return the group of a filter that credit has and spend doesn't."""
+    """Return the first filter's group that spend lacks."""
     for group, key in ((condition.group, condition.key) for condition in only):
         is_together = group is Group.SOURCE and key and not sources.is_billed_alone(key)
         if group in NOT_OF_SPEND or is_together:

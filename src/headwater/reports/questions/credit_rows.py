@@ -34,8 +34,6 @@ from headwater.sources.catalogue import find_channel
 
 
 class CreditFilter(StrEnum):
-    """Listed events by credit."""
-
     ALL = "all"
     CREDITED = "credited"
     """A touch that counts has credit."""
@@ -45,11 +43,11 @@ class CreditFilter(StrEnum):
     OUTSIDE_WINDOW = "outside_window"
     NOT_COUNTED = "not_counted"
     TOUCHED = "touched"
-    """A touch in the window would count, whichever touches the model credits."""
+    """A touch in the window would count, credited or not."""
 
     @property
     def reasons(self) -> tuple[NoCredit, ...]:
-        """The reasons for missing credit; empty for other lists."""
+        """Empty for other lists."""
         if self is CreditFilter.UNATTRIBUTED:
             return tuple(NoCredit)
         return tuple(reason for reason in NoCredit if reason == self.value)
@@ -82,8 +80,6 @@ class TouchCredit:
 
 @dataclass(frozen=True)
 class EventCredit:
-    """An event and the counted credit of its touches."""
-
     event_id: int
     event_name: str
     configured_name: str
@@ -103,11 +99,11 @@ class EventCredit:
     original_currency: str
     """As stated by the event."""
     credited_events: Fraction
-    """The share of the event credited to touches that count."""
+    """Credited to touches that count."""
     credited_revenue: Decimal
     """The same share of its amount."""
     reason: NoCredit | None
-    """The reason for missing credit; None if one does or if only some touches count."""
+    """None if a touch has credit or only some touches count."""
     touches: tuple[TouchCredit, ...]
     """Credited touches in order; in a list of touched events, all counted touches in the window. Long paths
     keep both ends.
@@ -118,7 +114,7 @@ class EventCredit:
 
 @dataclass(frozen=True)
 class ListedEvents:
-    """Events ordered by second and id."""
+    """Ordered by second and id."""
 
     seconds: IntArray
     event_ids: IntArray
@@ -154,7 +150,7 @@ class ListedEvents:
 
 @dataclass(frozen=True)
 class ListedBatch:
-    """The sums of a batch and its events that may be on the page."""
+    """A batch's sums and the events that may be on the page."""
 
     sums: BatchSums
     events: ListedEvents
@@ -165,11 +161,10 @@ class ListRequest:
     credit: CreditFilter
     at: Position | None
     most: int
-    """The most events."""
 
 
 def list_batch(plan: Plan, request: ListRequest, paths: PathData) -> ListedBatch:
-    """Sum up a batch, and return its next listed events."""
+    """Sum a batch, and list its next events."""
     events = ChosenEvents.of(plan.scope, paths)
     chosen_indexes = np.flatnonzero(_are_listed(events, request.credit))
     seconds, event_ids = (
@@ -194,7 +189,7 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
 
 @dataclass(frozen=True)
 class TouchShares:
-    """The listed touches of an event, in order."""
+    """An event's listed touches, in order."""
 
     touches: IntArray
     """Indexes among all touches."""
@@ -252,7 +247,7 @@ def _select_extreme(seconds: IntArray, limit: int, *, largest: bool) -> IntArray
 
 queries = Queries(__name__, "credits.sql")
 MOST_PER_END = 25
-"""Touches listed from each end of a path."""
+"""Listed from each end of a path."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +267,6 @@ class CreditRowReader:
         self._reader, self._shares, self._paths = reader, shares, shares.paths
 
     async def rows(self) -> dict[int, EventCredit]:
-        """Return the rows by event id."""
         shares = [self._shares.of(event) for event in range(self._paths.events)]
         listed_shares = [_trim_path(event_shares) for event_shares in shares]
         tags = await self._tags([event_shares.touches for event_shares in listed_shares])

@@ -136,7 +136,7 @@ ACQUIRED_BY = ListParameter(
 
 
 def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
-    """Read the cohort filter; None means any customer."""
+    """Return None for any customer."""
     month, by = ACQUIRED.read(query), ACQUIRED_BY.read(query)
     only = tuple(column for column in by if isinstance(column, KeyCondition))
     refuse_unknown_keys(query, ACQUIRED_BY.name, only, sources)
@@ -176,7 +176,6 @@ class CreditsQuery:
 
     @property
     def report(self) -> ReportQuery:
-        """The report with the same totals."""
         measures = [Measure.EVENTS, Measure.REVENUE]
         measures += [Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE]
         if self.credit is CreditFilter.TOUCHED:
@@ -208,7 +207,6 @@ class CreditList:
     currency: str
     """The Space's."""
     fit: ChosenFit | None = None
-    """The trained model used for credit."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """On all pages."""
 
@@ -267,7 +265,6 @@ PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
 
 def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of the selected list."""
     values = [sorted(query.texts(parameter.name)) for parameter in SELECTION]
     conditions = query.objects(filters.PARAMETER)
     selection = [values, list(conditions.values())]
@@ -392,7 +389,7 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
 
 
 def credits_csv(page: CreditList) -> bytes:
-    """Return a page as CSV, with the sources of an event's touches in one column."""
+    """Write an event's sources in one column."""
     columns = CreditedEvent.__struct_fields__[:-1]
     rows = ([getattr(event, name) for name in columns[:-1]] for event in map(_credited_event, page.rows))
     paths = (" > ".join(touch.source for touch in row.touches) for row in page.rows)
@@ -483,8 +480,6 @@ def _page(query: CreditsQuery, events: ListedEvents) -> Page:
 
 @dataclass(frozen=True)
 class CreditTotals:
-    """The report's figures of all listed events."""
-
     events: int
     amount: Decimal
     credited_events: Fraction = Fraction(0)
@@ -492,7 +487,7 @@ class CreditTotals:
 
 
 def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
-    """Return the report figures that equal the sums of the list."""
+    """Return the figures that equal the list's sums."""
     total = sums.total
     match credit:
         case CreditFilter.TOUCHED:

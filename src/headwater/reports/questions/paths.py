@@ -50,7 +50,6 @@ from headwater.reports.questions.shared import (
 from headwater.spaces.models import Space
 
 BY = {Group.SOURCE: Group.PATH, Group.CHANNEL: Group.CHANNEL_PATH}
-"""The groups of steps, with their groups of paths."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,6 @@ class PathsQuery:
     """A report of paths. `query_paths` checks the rules."""
 
     start: datetime
-    """The first local second."""
     end: datetime
     """The last local second, included."""
     group: Group = Group.SOURCE
@@ -66,7 +64,7 @@ class PathsQuery:
     window_days: int = 30
     """One of WINDOWS."""
     by_company: bool = False
-    """True if events have the paths of their companies."""
+    """True if paths are the companies'."""
     filters: Filters = field(default_factory=Filters)
     """Only conditions on events."""
     limit: int = 50
@@ -74,7 +72,6 @@ class PathsQuery:
 
     @property
     def report(self) -> ReportQuery:
-        """The report of all events in one row."""
         return ReportQuery(
             self.start,
             self.end,
@@ -88,19 +85,15 @@ class PathsQuery:
 
 @dataclass(frozen=True)
 class PathFigures:
-    """Figures of events with a touch in the window."""
-
     events: int
     conversions: int
     revenue: Decimal
     days_to_conversion: Decimal | None
-    """The average from the first touch in the window, to four decimals; None without conversions."""
+    """From the first touch in the window, to four decimals; None without conversions."""
 
 
 @dataclass(frozen=True)
 class PathResult:
-    """Events with a touch in the window, by path."""
-
     paths: tuple[tuple[TouchPath, PathFigures], ...]
     """Most events first, then by steps."""
     left_out: int
@@ -116,7 +109,7 @@ class PathResult:
     """By event name."""
     first_event: datetime | None
     last_event: datetime | None
-    """Local times of the Space's first and last event, if the range reaches past them."""
+    """Local; only if the range reaches past them."""
     span: DateTimeSpan
     timezone: str
     currency: str
@@ -219,7 +212,7 @@ class PathReport(Struct, frozen=True):
 
 
 async def load_paths(connection: AsyncConnection, space_id: int, query: PathsQuery) -> PathReport:
-    """Load the API answer. See `query_paths` for conditions and errors."""
+    """See `query_paths` for conditions and errors."""
     report = await query_paths(connection, space_id, query)
     return PathReport(
         columns=_COLUMNS,

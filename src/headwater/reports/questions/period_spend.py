@@ -32,22 +32,19 @@ CurrencyDay = tuple[str, date]
 
 @dataclass(frozen=True)
 class PeriodSpend:
-    """The ledger of some days, each part once."""
+    """Each part once."""
 
     pieces: Sequence[SpendPart]
     """In one currency."""
     names: Mapping[Group, Mapping[str, str]]
-    """Names of ids by group."""
     left_out: tuple[LeftOutSpend, ...] = ()
-    """Spend without an exchange rate."""
 
     @property
     def platforms(self) -> set[Key]:
-        """Platforms with spend."""
         return {spend_part.row.owner for spend_part in self.pieces if spend_part.row.figures[0]} - {None}
 
     def unsplit(self, group: Group | None) -> set[str]:
-        """Return the platforms whose spend can't be assigned to one source."""
+        """Return platforms with spend of unknown source."""
         if group is not Group.SOURCE:
             return set()
         return {
@@ -73,7 +70,7 @@ class PeriodSpend:
         return by_key
 
     def by_month(self) -> Mapping[date, PeriodSpend]:
-        """Return the spend of each month with any, by its first day."""
+        """Return months with spend, by first day."""
         parts: dict[date, list[SpendPart]] = {}
         for spend_part in self.pieces:
             parts.setdefault(spend_part.row.date.replace(day=1), []).append(spend_part)
@@ -108,7 +105,7 @@ async def fetch_part_names(
 
 
 def name_key(group: Group | None, spend_part: SpendPart) -> Key:
-    """Return the report key of a part of spend, or None."""
+    """Return a part's report key, or None."""
     row = spend_part.row
     match group:
         case Group.PLATFORM:
@@ -126,7 +123,7 @@ def name_key(group: Group | None, spend_part: SpendPart) -> Key:
 
 
 def _find_channel(row: LedgerRow) -> Key:
-    """Platforms with several sources sell only ads."""
+    """Assume that platforms with several sources sell only ads."""
     if row.source is None:
         return None if row.owner is None else PAID
     return find_channel(row.source)
@@ -141,7 +138,7 @@ def _first_day(group: Group | None, day: date) -> date:
 def meets_filters(
     spend_part: SpendPart, only: Sequence[KeyCondition], names: Mapping[Group, Mapping[str, str]]
 ) -> bool:
-    """Return whether a part meets key filters by id or name."""
+    """Match keys by id or name."""
     keys_by_group: dict[Group, set[Key]] = {}
     for condition in only:
         if condition.group in _UNKNOWN:
@@ -156,13 +153,11 @@ def meets_filters(
 
 @dataclass(frozen=True)
 class SpendExchange:
-    """Conversion of spend to one currency."""
-
     target: str
     rates: Mapping[CurrencyDay, Fraction | None]
 
     def left_out(self, parts: Iterable[SpendPart]) -> tuple[LeftOutSpend, ...]:
-        """Return the spend without an exchange rate, by currency."""
+        """List spend without an exchange rate, by currency."""
         days: dict[str, set[date]] = {}
         amounts: dict[str, int] = {}
         for spend_part in parts:
@@ -197,7 +192,7 @@ async def load_exchange(
     parts: Iterable[SpendPart],
     point: RatePoint | None = None,
 ) -> SpendExchange:
-    """Load the exchange rates of each part's day, current or at a point."""
+    """Load each day's rates, current or at a point."""
     foreign = {(spend_part.row.currency, spend_part.row.date) for spend_part in parts}
     foreign = {(currency, day) for currency, day in foreign if currency != target}
     currencies = {currency for currency, _ in foreign} | {target}

@@ -242,7 +242,7 @@ class Report(Struct, frozen=True):
 
 
 async def load_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
-    """Load the API answer. See `query_report` for conditions and errors."""
+    """See `query_report` for conditions and errors."""
     return answer_report(query, await query_report(connection, space_id, query))
 
 
@@ -291,7 +291,6 @@ def _completeness(completeness: Completeness) -> ReportCompleteness:
 
 
 def arrival_days(completeness: Completeness) -> list[IncompleteDay]:
-    """Return the days whose figures are not final yet."""
     figures = ("value", "share_in", "expected", "low", "high")
     return [
         IncompleteDay(f"{day.day}", *(round(getattr(day, name), 4) for name in figures))
@@ -304,7 +303,7 @@ def completeness_csv(completeness: Completeness) -> bytes:
 
 
 def report_csv(report: Report) -> bytes:
-    """Return a report as CSV; without groups, its totals."""
+    """Write totals without groups."""
     is_grouped = len(report.columns) > len(report.totals)
     return write_csv(report.columns, report.rows if is_grouped else [[*report.totals.values()]])
 

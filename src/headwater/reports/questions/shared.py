@@ -48,7 +48,7 @@ from headwater.spend.rates.counted_amounts import LeftOutReason
 DEFAULT_PERIOD = "last 30 days"
 NO_GROUPS = "none"
 DEFAULT_MODEL = "last_non_direct_touch"
-"""The default of our own reports: direct visits get no credit (docs/attribution.md)."""
+"""Direct visits get no credit (docs/attribution.md)."""
 _LAST = time(23, 59, 59)
 PERIOD = Parameter(
     name="period",
@@ -101,7 +101,6 @@ LIMIT = Parameter(
 
 
 def read_filters(query: Input, space: Space, current_time: datetime) -> Filters:
-    """Read the conditions on events and on touches whose credit counts."""
     return replace(
         read_event_filters(query, space, current_time),
         sources=read_sources(query, SOURCES_FILTER, space.sources.sources),
@@ -111,7 +110,7 @@ def read_filters(query: Input, space: Space, current_time: datetime) -> Filters:
 
 
 def read_event_filters(query: Input, space: Space, current_time: datetime) -> Filters:
-    """Read the conditions on events, except those on keys."""
+    """Omit conditions on keys."""
     clock = filters.DateContext(space.zone, current_time.astimezone(space.zone).date())
     return Filters(
         EVENT_NAMES_PARAMETER.read(query),
@@ -124,9 +123,8 @@ def read_event_filters(query: Input, space: Space, current_time: datetime) -> Fi
 class ReadPeriod(NamedTuple):
     span: DateTimeSpan
     now: datetime
-    """The current local second."""
     unit: CalendarUnit | None
-    """The calendar unit in progress, if the words name one."""
+    """The unit in progress, if named."""
 
 
 def read_span(
@@ -179,7 +177,7 @@ def only_parameter(groups: Iterable[Group], description: str) -> ListParameter[K
 def read_keys(
     query: Input, parameter: ListParameter[KeyCondition], sources: SourceNames
 ) -> tuple[KeyCondition, ...]:
-    """Read key filters, refusing unknown sources, channels and platforms. Errors are added to the query."""
+    """Add errors for unknown sources, channels and platforms to the query."""
     conditions = parameter.read(query)
     refuse_unknown_keys(query, parameter.name, conditions, sources)
     return conditions
@@ -188,7 +186,7 @@ def read_keys(
 def refuse_unknown_keys(
     query: Input, name: str, conditions: Iterable[KeyCondition], sources: SourceNames
 ) -> None:
-    """Add an error for each unknown source, channel or platform."""
+    """Add an error per unknown source, channel or platform."""
     for condition in conditions:
         for word, refuse in _list_words(condition):
             if (rule := refuse(word, sources)) is not None:
@@ -267,7 +265,6 @@ class UncountedSpend(Struct, frozen=True):
 
 
 Citation = FitCitation | None
-"""The trained model used for credit."""
 
 
 def describe_left_out(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:
@@ -299,7 +296,6 @@ NOT_COMPARED = TEXT_OR_NULL
 
 
 def explain_uncompared(is_comparable: bool) -> str | None:
-    """Return the reason for missing comparisons."""
     return None if is_comparable else BEFORE_FIRST_EVENT
 
 

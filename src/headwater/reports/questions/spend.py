@@ -88,8 +88,6 @@ FILTER_GROUPS = (
 
 @dataclass(frozen=True)
 class CostRow:
-    """A group's spend and results."""
-
     key: Key
     label: str | None
     figures: CostFigures
@@ -105,42 +103,39 @@ class CostReport:
     rows: tuple[CostRow, ...]
     left_out: int
     total: CostFigures
-    """With and without spend; its ratios equal those of `with_spend`."""
+    """Its ratios equal those of `with_spend`."""
     with_spend: CostFigures
-    """All spend, with the credit of platforms with spend. The same for every grouping."""
+    """All spend, with its platforms' credit. The same for every grouping."""
     without_place: CostFigures
-    """Spend without a key in the group, or of a platform that isn't a source."""
+    """Spend without a key in the group, or of a platform that is no source."""
     span: DateTimeSpan
     timezone: str
     currency: str
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
     fit: ChosenFit | None = None
-    """The trained model used for credit."""
     snapshot: str = ""
-    """The report snapshot, for later comparison."""
     left_out_money: tuple[LeftOutMoney, ...] = ()
-    """Amounts of events that no sum includes."""
+    """Missing in all sums."""
     left_out_spend: tuple[LeftOutSpend, ...] = ()
-    """Spend that no sum includes."""
+    """Missing in all sums."""
     compared: CostReport | None = None
     """The compared period, with all of its rows."""
     unsplit: tuple[str, ...] = ()
     """Platforms with several sources and no spend by source: in a report by source they have no ratios."""
     problem: Group | None = None
-    """The group of a filter that spend doesn't have; there are no ratios then."""
+    """A filter's group that spend lacks; there are no ratios then."""
     ends: tuple[datetime | None, datetime | None] = (None, None)
-    """Local times of the Space's first and last event, if the range reaches past them."""
+    """Local times of the first and last event, if the range reaches past them."""
     began: bool = True
     """False if the range ends before the Space's first event."""
 
     @property
     def comparable(self) -> CostReport | None:
-        """The compared report, unless it ends before the Space's first event."""
+        """The compared report, unless it ends before the first event."""
         return self.compared if self.compared is not None and self.compared.began else None
 
     def at_cost_rate(self, rate: Decimal | None) -> CostReport:
-        """Set the cost rate of all figures."""
 
         def at(figures: CostFigures) -> CostFigures:
             return replace(figures, cost_rate=rate)
@@ -199,7 +194,7 @@ async def _load_credit(
 
 
 def check_only(query: ReportQuery) -> None:
-    """Raise Invalid for filters that touches and spend don't have."""
+    """Raise Invalid for filters that touches or spend lack."""
     if not {condition.group for condition in query.filters.only} <= set(FILTER_GROUPS):
         raise Invalid.of("only", f"must have groups from {', '.join(FILTER_GROUPS)}.")
 
@@ -405,7 +400,7 @@ class AdSpendReport(Struct, frozen=True):
 
 
 async def load_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> AdSpendReport:
-    """Load the API answer. See `query_spend` for conditions and errors."""
+    """See `query_spend` for conditions and errors."""
     return answer_spend(query, await query_spend(connection, space_id, query))
 
 
@@ -444,7 +439,7 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
 
 
 def spend_csv(report: AdSpendReport) -> bytes:
-    """Return rows as CSV, unmatched spend last; without a group, the totals."""
+    """Write unmatched spend last; without a group, the totals."""
     is_grouped = len(report.columns) > len(report.totals)
     unmatched_row = ["", "unmatched", *report.unmatched.values()]
     return write_csv(
