@@ -1,1 +1,1 @@
-"""AI assistants: the MCP server and its OAuth authorization server."""
+"""The MCP server and its OAuth authorization server."""

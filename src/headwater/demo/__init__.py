@@ -1,1 +1,1 @@
-"""The demonstration: two sample businesses whose journeys go through the public API."""
+"""Two sample businesses whose journeys go through the public API."""

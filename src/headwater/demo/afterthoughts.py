@@ -1,5 +1,5 @@
-"""Data that arrives after a report was read, for the pages of changes: a late order by phone, a newsletter
-reader who turns out to be a customer, and corrected costs of an ad platform. Identical in every run. Pure.
+"""Data that arrives after a report was read: a late order by phone, a newsletter reader who turns out to be a
+customer, and corrected costs of an ad platform. Identical in every run. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RESTATED_DAYS = range(10, 14)
 
 
 def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Payload]]:
-    """Return the visits and the customer's order before the report."""
+    """Return visits and the customer's order before the report."""
     letter = urlencode({"utm_source": "newsletter", "utm_medium": "email"})
     advert = urlencode({"gclid": f"{shop.slug}-late"})
     visits = [
@@ -41,7 +41,7 @@ def earlier(shop: Shop, current_time: datetime) -> tuple[list[Payload], list[Pay
 
 
 def later(shop: Shop, current_time: datetime) -> list[Payload]:
-    """Return the later events: the caller's order, and the customer's login in the reader's browser."""
+    """Return the caller's order, and the customer's login in the reader's browser."""
     order = _event(shop, "caller", "purchase", current_time - timedelta(days=12), amount=shop.prices[0])
     login = _event(shop, "customer", "custom_event_1", current_time - timedelta(minutes=1))
     return [
@@ -51,7 +51,7 @@ def later(shop: Shop, current_time: datetime) -> list[Payload]:
 
 
 def restated(rows: list[Payload], current_time: datetime) -> list[Payload]:
-    """Return the corrected rows among those that a platform has reported."""
+    """Correct rows that a platform has reported."""
     days = {f"{current_time.date() - timedelta(days=day)}" for day in _RESTATED_DAYS}
     first = next(row["campaign_id"] for row in rows if row.get("campaign_id"))
     return [
@@ -62,14 +62,14 @@ def restated(rows: list[Payload], current_time: datetime) -> list[Payload]:
 
 
 def question(current_time: datetime) -> list[tuple[str, str]]:
-    """Return the subjects of the reports, in the form of the console's queries."""
+    """Return the reports' subjects, in the form of the console's queries."""
     first, last = (f"{current_time.date() - timedelta(days=SPAN[index])}" for index in (-1, 0))
     dates = [("start_date", f"{first} 00:00:00"), ("end_date", f"{last} 23:59:59")]
     return [*dates, *(("event_names", name) for name in SALES_EVENTS)]
 
 
 def view(current_time: datetime, snapshot: str) -> str:
-    """Return the query of a page of changes since a snapshot."""
+    """Return the query of the changes since a snapshot."""
     first, last = (f"{current_time.date() - timedelta(days=SPAN[index])}" for index in (-1, 0))
     return urlencode({"start_date": first, "end_date": last, "since": snapshot})
 

@@ -1,4 +1,4 @@
-"""A small client of the public API, like a customer's: it honours Retry-After."""
+"""A small API client, like a customer's: it honours Retry-After."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class ApiClient:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def post(self, path: str, body: Any) -> Any:
-        """Return the response to a POST. Raises ApiError."""
+        """Raise ApiError for a refusal."""
         return self._request("POST", path, json.dumps(body))
 
     def put(self, path: str, body: Any) -> Any:
-        """Return the response to a PUT. Raises ApiError."""
+        """Raise ApiError for a refusal."""
         return self._request("PUT", path, json.dumps(body))
 
     def get(self, path: str, parameters: list[tuple[str, str]]) -> Any:
-        """Return the response to a GET. Raises ApiError."""
+        """Raise ApiError for a refusal."""
         return self._request("GET", f"{path}?{urlencode(parameters)}")
 
     def pages(self, path: str, parameters: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-        """Yield every row of a list, from all pages. Raises ApiError."""
+        """Yield rows of all pages. Raises ApiError."""
         cursor: list[tuple[str, str]] = []
         while True:
             page = self._request("GET", f"{path}?{urlencode(parameters + cursor)}")

@@ -1,5 +1,5 @@
-"""Connections of the first sample Space, created by the first run: a working destination, one with an expired
-token, and a shop's webhook; and notes on days.
+"""Connections of the first sample Space: a working destination, one with an expired token, and a shop's
+webhook; and notes on days.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 
 async def connect_platforms(settings: Settings, space_id: int) -> None:
-    """Create the destinations, unless there are any."""
+    """Do nothing if there are destinations."""
     key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         if not await destinations.list_destinations(connection, space_id):
@@ -78,7 +78,7 @@ async def save_views(settings: Settings, space_id: int, user_id: int, queries: M
 
 
 async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, str] | None:
-    """Create the shop's webhook and return its path and signing secret; None if it exists."""
+    """Return the webhook's path and signing secret; None if it exists."""
     secret, key = secrets.token_urlsafe(24), load_encryption_key(settings)
     async with transaction(settings) as connection:
         if await webhooks.list_webhooks(connection, space_id):
@@ -90,9 +90,7 @@ async def create_shop_webhook(settings: Settings, space_id: int) -> tuple[str, s
 
 
 def deliver_orders(base_url: str, path: str, secret: str, current_time: datetime) -> None:
-    """Report orders as the shop does: two accepted, one with an ignored status, one without a total, one
-    wrongly signed.
-    """
+    """Report two accepted orders, one with an ignored status, one without a total, one wrongly signed."""
     http = HttpClient(base_url)
     _post(http, path, secret, _order(90001, current_time))
     _post(http, path, secret, _order(90002, current_time, total="129.00"))

@@ -39,7 +39,7 @@ def _is_lost(visit: dict[str, Any], current_time: datetime) -> bool:
 
 
 async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
-    """Start evaluating the past month of a new Space, once it is filled."""
+    """Start with the past month of a new Space, once it is filled."""
     current_time = datetime.now(UTC)
     past = (current_time - PAST).astimezone(space.zone).replace(tzinfo=None, minute=0, second=0)
     await watches.begin_watch(
@@ -48,7 +48,7 @@ async def begin_alerts(connection: AsyncConnection, space: Space) -> None:
 
 
 def find_alerts(settings: Settings, space: Space) -> None:
-    """Evaluate the past month of a Space, hour by hour."""
+    """Evaluate the past month, hour by hour."""
     asyncio.run(_find_alerts(settings, space))
 
 

@@ -129,7 +129,7 @@ class SamplePerson:
 
     @property
     def _paid(self) -> Payload:
-        """Return the currency of the person's orders, if it is not the shop's."""
+        """Return the currency if it is not the shop's."""
         abroad = self.shop.abroad is not None and self.number % ABROAD == ABROAD - 1
         return {"currency": self.shop.abroad} if abroad else {}
 
@@ -143,7 +143,6 @@ class SamplePerson:
         self.at += timedelta(hours=self.dice.uniform(0.05, hours))
 
     def visit(self) -> None:
-        """Visit through a channel, still anonymous."""
         channel = self.dice.choices(self.shop.channels, [channel.weight for channel in self.shop.channels])[0]
         campaign, advert = self.dice.choice(channel.campaigns)
         click = f"{self.shop.slug}-{self.number}-{len(self.visits)}"
@@ -158,7 +157,7 @@ class SamplePerson:
         self.act("view_content", url=url, trk_token=self.token)
 
     def sign_up(self) -> None:
-        """Sign up with an e-mail address, in the browser of the visits."""
+        """Use the browser of the visits."""
         first, last = self._name
         about = {"first_name": first, "last_name": last, "trk_token": self.token}
         if self.shop.business:
@@ -171,7 +170,7 @@ class SamplePerson:
             self.act_known("custom_event_1", profile_field_26=self.at.date().isoformat())
 
     def buy(self) -> None:
-        """Order, and sometimes add to the order or return it."""
+        """Add to the order or return it, sometimes."""
         order = f"{self.shop.slug}-{self.number}-{len(self.events)}"
         amount = round(self.dice.choice(self.shop.prices) * self.dice.choice((1, 1, 1, 2)), 2)
         self.act_known(
@@ -195,7 +194,7 @@ class SamplePerson:
             )
 
     def act_known(self, name: str, **values: Any) -> None:
-        """Add an event under the person's own e-mail address."""
+        """Use the person's own e-mail address."""
         company = COMPANIES[self.number % len(COMPANIES)]
         if self.shop.business:
             values |= {"company_external_id": f"acc-{company.lower()}", "company_name": company}
@@ -220,9 +219,7 @@ class Journeys:
 
 
 def journeys(shop: Shop, current_time: datetime) -> Journeys:
-    """Return the journeys of `shop` in the DAYS up to `now`; some events are repeated, like a careful
-    client's retries.
-    """
+    """Return DAYS of journeys; some events are repeated, like a careful client's retries."""
     dice = random.Random(shop.seed)  # noqa: S311 # repeatable on purpose
     people = [_journey(shop, number, current_time) for number in range(shop.people)]
     people += [_newcomer(shop, shop.people + number, current_time) for number in range(LATEST)]
@@ -241,7 +238,6 @@ def written(moment: datetime) -> str:
 
 
 def _newcomer(shop: Shop, number: int, current_time: datetime) -> SamplePerson:
-    """Create a person who has just visited and bought."""
     dice = random.Random(f"{shop.seed}/{number}")  # noqa: S311 # repeatable on purpose
     start = current_time - timedelta(minutes=2 + number % LATEST)
     person = SamplePerson(shop, number, dice, start, f"{shop.slug}-browser-{number}")

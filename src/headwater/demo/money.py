@@ -17,7 +17,7 @@ _DAYS_AHEAD = 1
 
 
 def rates(shop: Shop, current_time: datetime) -> list[Payload]:
-    """Return a rate to the shop's currency for each day and other currency."""
+    """Return a rate for each day and other currency."""
     own_currency = shop.settings["currency"]
     return [
         {
@@ -33,7 +33,7 @@ def rates(shop: Shop, current_time: datetime) -> list[Payload]:
 
 
 def spend(shop: Shop, current_time: datetime) -> list[Payload]:
-    """Return the spend of every day except today, which no platform has reported yet."""
+    """Omit today, which no platform has reported yet."""
     return [
         row
         for account in shop.accounts
@@ -78,7 +78,7 @@ def _days(current_time: datetime, ahead: int) -> list[date]:
 
 
 def _rate(currency: str, own_currency: str, day: date) -> Decimal:
-    """Return a rate that changes slightly from week to week."""
+    """Vary the rate slightly from week to week."""
     drift = Decimal(day.toordinal() // 7 % 5 - 2) / 200
     return (WORTH[currency] / WORTH[own_currency] * (1 + drift)).quantize(Decimal("0.0001"))
 

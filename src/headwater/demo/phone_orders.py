@@ -34,7 +34,7 @@ _UNREADABLE = (
 
 
 def write_file(events: Sequence[Payload], current_time: datetime) -> str:
-    """Return the file: customers who signed up earlier order again by phone."""
+    """Let customers who signed up earlier order again."""
     before = f"{current_time - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
     customers = [event["email"] for event in events if "email" in event and event["event_time"] < before]
     emails = list(dict.fromkeys(customers))[-ORDERS:]
@@ -48,7 +48,7 @@ def write_file(events: Sequence[Payload], current_time: datetime) -> str:
 
 
 async def import_orders(settings: Settings, space: Space, user_id: int, text: str) -> None:
-    """Upload the file, import it and wait for the end, unless there was an import before. Raises Failure."""
+    """Import the file and wait for the end, unless there was an import before. Raises Failure."""
     async with transaction(settings) as connection:
         if await list_jobs(connection, space.id, 1):
             return

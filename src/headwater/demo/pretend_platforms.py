@@ -1,5 +1,5 @@
-"""A pretend Meta and a pretend Google on loopback: one accepts most events, the other's token has expired.
-Environment variables of the demo's process replace the platforms' origins.
+"""A pretend Meta and Google on loopback: one accepts most events, the other's token has expired. Environment
+variables of the demo's process replace the platforms' origins.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PretendPlatforms:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that point a service to it."""
+        """Return variables that point a service to it."""
         origin = f"http://127.0.0.1:{self._server.server_port}"
         return {"HEADWATER_META_URL": origin, "HEADWATER_GOOGLE_URL": origin}
 
@@ -40,7 +40,6 @@ class PretendPlatforms:
 
 
 def answer(path: str, body: bytes) -> tuple[int, dict[str, Any]]:
-    """Return the status and body of the response to a call."""
     if path == "/token":
         error = "Token has been expired or revoked."
         return 400, {"error": "invalid_grant", "error_description": error}

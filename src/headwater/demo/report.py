@@ -21,7 +21,7 @@ class SampleReport:
 
 
 def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
-    """Return the report of a period, with its bounds in the API's form."""
+    """Expect bounds in the API's form."""
     base = [("start_date", start), ("end_date", end), ("measures", "credited_revenue")]
     base += [("measures", "revenue"), ("group_by", "source"), ("limit", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]
@@ -37,7 +37,7 @@ def _credited(report: Any) -> dict[str, Decimal]:
 
 
 def render(report: SampleReport, currency: str) -> str:
-    """Return the report as a table; each column adds up to the total."""
+    """Return a table; each column adds up to the total."""
     sources = {source for credited in report.by_model.values() for source in credited}
     first = report.by_model[MODELS[0]]
     ranked = sorted(sources - {UNATTRIBUTED}, key=lambda name: -first.get(name, Decimal(0)))

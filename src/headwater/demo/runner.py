@@ -72,7 +72,7 @@ class ServiceProcess:
         )
 
     def base_url(self) -> str:
-        """Return its address once it serves. Raises Failure."""
+        """Wait until it serves. Raises Failure."""
         assert self._process.stdout is not None
         word, _, url = self._process.stdout.readline().strip().partition(" ")
         if word != "ready":
@@ -88,7 +88,7 @@ class ServiceProcess:
 
 
 def demonstrate(settings: Settings, options: list[str]) -> int:
-    """Serve with `options`, send the samples, report, and keep serving until stopped."""
+    """Serve with `options`, send the samples, report, and keep serving."""
     with PretendPlatforms() as platforms:
         return _demonstrate(settings, ServiceProcess(options, platforms.environment()))
 
@@ -117,7 +117,7 @@ def _interrupt(_: int, __: Any) -> None:
 
 
 async def _open(settings: Settings, shop: Shop) -> SampleSpace:
-    """Return the shop's Space, created if missing, with a new key."""
+    """Create the Space if missing, with a new key."""
     changes = read_changes({"name": shop.name, **shop.settings}, RATE_LIMITS)
     encryption_key = load_encryption_key(settings)
     async with transaction(settings) as connection:
@@ -133,7 +133,7 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
 
 
 async def _make_login(settings: Settings, samples: list[SampleSpace]) -> tuple[int, str]:
-    """Create an account that owns the sample Spaces, and return its id and its new password."""
+    """Create an owner of the sample Spaces, and return the id and new password."""
     password = secrets.token_urlsafe(12)
     password_hash = await Passwords().hash(password)
     async with transaction(settings) as connection:
@@ -158,7 +158,7 @@ class _Filling:
         self._since = f"{current_time - RECENT:%Y-%m-%dT%H:%M:%SZ}"
 
     def fill(self, user_id: int) -> None:
-        """Send everything; the ad platforms are connected before the latest events."""
+        """Connect the ad platforms before the latest events."""
         filled = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
         filled[0][1].visits[:] = visits_seen(filled[0][1].visits, self._now)
         for sample, sample_journeys in filled:
@@ -206,7 +206,7 @@ class _Filling:
             deliver_orders(self._base_url, *webhook, self._now)
 
     def _send_latest(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
-        """Send the other events, most in batches, the latest one by one, and actions of new visitors."""
+        """Send other events, most in batches, the latest one by one, and actions of new visitors."""
         client = self._client(sample)
         events = [event for event in sample_journeys.events if event["event_time"] >= self._since]
         for batch in _batches(events[:-SINGLY]):
@@ -238,7 +238,7 @@ class _Filling:
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:
-        """Test the site after everything else: a test counts only data received since it began."""
+        """Test after everything else: a test counts only data received since it began."""
         url = f"{sample.shop.origin}/"
         begun = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
         if begun is not None:

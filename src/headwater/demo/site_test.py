@@ -18,7 +18,7 @@ _TESTER = "tester@nordlicht-outdoor.example"
 
 
 async def begin_test(settings: Settings, space_id: int, site: Site, url: str) -> str | None:
-    """Begin a test of a site and return its click id; None if there was one before."""
+    """Return the click id; None if there was a test before."""
     async with transaction(settings) as connection:
         if await fetch_test(connection, space_id, site.id) is not None:
             return None
@@ -27,9 +27,7 @@ async def begin_test(settings: Settings, space_id: int, site: Site, url: str) ->
 
 
 def walk_through(tracker: TrackerClient, api: ApiClient, shop: Shop, click_id: str) -> None:
-    """Open the shop by the test's link, log in and order. Events from another address than the site's are
-    refused.
-    """
+    """Open the link, log in and order. Events from another address than the site's are refused."""
     current_time, page = datetime.now(UTC), f"{shop.origin}/?gclid={click_id}"
     tracker.report(
         shop.origin,

@@ -1,4 +1,4 @@
-"""Page views of the sample shops: of recent sample journeys, and in every run of a few new visitors."""
+"""Page views: of recent sample journeys, and in every run of a few new visitors."""
 
 from __future__ import annotations
 
@@ -42,18 +42,17 @@ class TrackerClient:
         return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
 
     def report_visits(self, shop: Shop, visits: Sequence[Payload], current_time: datetime) -> None:
-        """Report visits of a shop, each with the pages opened after the first."""
+        """Report visits, each with the pages opened after the first."""
         for visit in visits:
             self.report(shop.origin, visit["trk_token"], _list_pages(shop, visit, current_time))
 
 
 def is_recent(visit: Payload, current_time: datetime) -> bool:
-    """Return whether a visit is sent as page views."""
     return current_time - _moment(visit) < RECENT
 
 
 def walk_ins(shop: Shop, current_time: datetime) -> list[Payload]:
-    """Return visits of the last half hour from new browsers."""
+    """Return half an hour of visits from new browsers."""
     dice = random.Random(f"{shop.seed}/{current_time}")  # noqa: S311 # for variety alone
     people = [
         SamplePerson(
@@ -71,7 +70,7 @@ def walk_ins(shop: Shop, current_time: datetime) -> list[Payload]:
 
 
 def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Payload:
-    """Return an item of a report, dated one second early: a page is opened before any action on it."""
+    """Date an item one second early: a page is opened before any action on it."""
     ago = datetime.now(UTC) - moment + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
     given = {name: value for name, value in values.items() if value is not None}

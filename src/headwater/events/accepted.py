@@ -1,4 +1,4 @@
-"""The normalized event payload in the inbox. Validated once at ingest."""
+"""The event payload in the inbox, validated once at ingest."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ EVENT_NAMES_IN_WORDS = f"{', '.join(STANDARD_NAMES)}, or {CUSTOM_NAMES[0]} to {C
 
 
 class EventColumns(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """The members that the event's row stores as they are, in columns of their names."""
+    """Members that the event's row stores in columns of their names."""
 
     user_agent: str | None = None
     ip: str | None = None
     amount: str | None = None
-    """A decimal number with at most 4 decimals, as text to keep money out of floats."""
+    """A decimal number with at most 4 decimals; text keeps money out of floats."""
     currency: str | None = None
     """Currency of the amount; None means the Space's."""
     is_upsell: bool = False
@@ -56,11 +56,11 @@ class EventColumns(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True
 
 
 class AcceptedEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True):
-    """One validated event. Blank strings become None; the email is trimmed and lower-case."""
+    """Blank strings become None; the email is trimmed and lower-case."""
 
     event_name: str
     event_time: int
-    """Milliseconds since 1970, UTC; the time of receipt if the client sent none."""
+    """Milliseconds since 1970, UTC; by default the time of receipt."""
     email: str | None = None
     trk_token: str | None = None
     fingerprint: str | None = None
@@ -86,7 +86,7 @@ class AcceptedEvent(EventColumns, omit_defaults=True, frozen=True, kw_only=True)
     """
     cookies: dict[str, str] = {}
     address_key: str | None = None
-    """The sender's address for events from pages, in the form that people/identity/joins.py counts."""
+    """The sender's address for events from pages, as counted by people/identity/joins.py."""
     join_rule: str | None = None
     """SIGNED_ONLY if only signed identifies may link a browser of this site to a known contact."""
     warnings: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""Find and record duplicates, store events and update them with their contacts. The caller holds the Space's
-lock; the unique indexes are the last guard.
+"""Find duplicates, store and update events. The caller holds the Space's lock; the unique indexes are the
+last guard.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class SourceSeen(msgspec.Struct, frozen=True, gc=False):
 def request_recorded(
     connection: Connection[Any], space_id: int, keys: Collection[Key], orders: Collection[Key]
 ) -> Callable[[], RecordedEvents]:
-    """Start looking up idempotency keys and orders; the result fetches their events' ids."""
+    """Start looking up keys and orders; the result fetches their events' ids."""
     cursors = [
         connection.execute(queries[name], {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
         for name, pairs in (("find_by_idempotency_key", keys), ("find_by_order", orders))
@@ -124,7 +124,7 @@ def _key_rows(keys: Iterable[Key]) -> str:
 
 
 def _compose_record() -> Composed:
-    """Return the statement that stores rows, with the columns of EventColumns."""
+    """Compose the statement that stores rows."""
     columns = {name: Identifier(name) for name in EventColumns.__struct_fields__}
     types = {name: _column_type(name, hint) for name, hint in get_type_hints(EventColumns).items()}
     values = [
@@ -165,7 +165,7 @@ def release_keys(connection: Connection[Any], space_id: int, event_ids: Collecti
 
 
 def record_duplicates(connection: Connection[Any], space_id: int, duplicates: Collection[Duplicate]) -> None:
-    """Record duplicates, so that dropped requests stay visible."""
+    """Keep dropped requests visible."""
     if duplicates:
         values = {"space_id": space_id, "duplicates": rows(duplicates)}
         connection.execute(queries["record_duplicates"], values)
@@ -180,7 +180,7 @@ def replace_events(connection: Connection[Any], space_id: int, replaced: Collect
 def change_amounts(
     connection: Connection[Any], space_id: int, amounts: Collection[tuple[int, Decimal, str | None]]
 ) -> None:
-    """Correct the amounts of stored events, given as id, amount and currency."""
+    """Correct amounts, given as id, amount and currency."""
     changed = [
         {"space_id": space_id, "id": event_id, "amount": amount, "currency": currency}
         for event_id, amount, currency in amounts
@@ -190,7 +190,7 @@ def change_amounts(
 
 
 def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Delete stored events. The caller withdraws their deliveries."""
+    """Leave withdrawing their deliveries to the caller."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids)}
         connection.execute(queries["delete_several"], values)
@@ -199,9 +199,7 @@ def delete_events(connection: Connection[Any], space_id: int, ids: Collection[in
 def request_missing_sources(
     connection: Connection[Any], space_id: int, touches: Collection[SourceSeen]
 ) -> Callable[[], dict[int, int]]:
-    """Start looking up stored events after these touches; the result fetches the missing source bits by event
-    id.
-    """
+    """Start looking up stored events after these touches; the result fetches missing bits by event id."""
     if not touches:
         return dict
     values = {"space_id": space_id, "touches": rows(touches)}
@@ -226,7 +224,7 @@ def add_seen_sources(connection: Connection[Any], space_id: int, touches: Collec
 def fetch_answers(
     connection: Connection[Any], space_id: int, after_id: int, until_id: int, limit: int
 ) -> list[StoredAnswer]:
-    """Return stored answers with event ids above `after_id` and up to `until_id`, by id."""
+    """Return answers with event ids above `after_id` and up to `until_id`, by id."""
     values = {"space_id": space_id, "after_id": after_id, "until_id": until_id, "most": limit}
     return [StoredAnswer(*row) for row in connection.execute(queries["answers"], values)]
 

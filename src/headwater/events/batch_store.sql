@@ -46,8 +46,8 @@ FROM json_to_recordset(%(duplicates)s::json)
      AS r (id bigint, reason text, event_id bigint, received_at bigint, sender text);
 
 -- name: replace
--- The effects of replaced browser events on contacts and paths stay, and so does an answer that the
--- replacement lacks.
+-- Effects of replaced browser events on contacts and paths stay, and so does an answer that the replacement
+-- lacks.
 WITH gone AS (
     DELETE FROM events e
     WHERE e.space_id = %(space_id)s AND e.id = ANY(ARRAY(
@@ -92,7 +92,7 @@ FROM json_to_recordset(%(days)s::json) AS r (currency text, day int)
 ON CONFLICT DO NOTHING;
 
 -- name: find_later
--- Stored events after a new touchpoint that lack its source.
+-- Stored events after a new touchpoint, without its source.
 SELECT later.id, bit_or(t.source_mask) AS source_mask
 FROM json_to_recordset(%(touches)s::json)
      AS t (contact_id bigint, occurred_at bigint, source_mask bigint)
@@ -117,8 +117,7 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = %(contact_id)s
   AND e.source_mask & %(source_mask)s = 0;
 
 -- name: reassign
--- Move events to their contact's survivor or another company, with the updated path. Correct rows are
--- skipped.
+-- To their contact's survivor or another company, with the updated path. Correct rows are skipped.
 UPDATE events e
 SET contact_id = %(survivor_id)s, company_id = %(company_id)s,
     source_mask = e.source_mask | %(source_mask)s,

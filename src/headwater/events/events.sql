@@ -4,8 +4,8 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SET LOCAL max_parallel_workers_per_gather = 0;
 
 -- name: chosen
--- The events of a page in order, each looked up by key, in primary key order, which only that index has.
--- Events behind the last row are never looked up.
+-- In order, each looked up by key, in primary key order, which only that index has. Events behind the last
+-- row are never looked up.
 (SELECT found.*, chosen.nth{space_amount}
  FROM unnest(%(event_ids)s::bigint[]) WITH ORDINALITY AS chosen (id, nth)
  CROSS JOIN LATERAL (
@@ -67,7 +67,7 @@ FROM ({rows}) c
 ORDER BY {order};
 
 -- name: events_in_parts
--- The events of an export in order, with the common parts of their lines built once.
+-- In order, with the common parts of their lines built once.
 (SELECT e.space_id, e.id, e.event_time, e.contact_id, e.company_id, e.event_name, e.amount,
         {parts}{space_amount}
  FROM events e
@@ -83,7 +83,7 @@ ORDER BY {order};
 SELECT count(*) FROM events e WHERE e.space_id = %(space_id)s AND {only};
 
 -- name: fetch
--- One event for the API, except its currency and converted amount.
+-- Except its currency and converted amount.
 SELECT row_to_json(line)::text, {amount}
 FROM events e
 JOIN spaces s ON s.id = %(space_id)s
@@ -143,7 +143,7 @@ LIMIT %(limit)s;
 SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s FOR UPDATE;
 
 -- name: update_amount
--- Set or remove an amount. The business confirms it, even if a page reported the event.
+-- The business confirms the amount, even if a page reported the event.
 UPDATE events SET amount = %(amount)s, amount_confirmed = true
 WHERE space_id = %(space_id)s AND id = %(event_id)s;
 

@@ -24,8 +24,8 @@ _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
 
 
 def compose_event_lines(connection: Connection[Any], space_id: int, selection: EventSelection) -> Lines:
-    """Return the rows of a selection, newest first. Needs the transaction that will read them. Raises Invalid
-    if the model's training run does not exist.
+    """Return the newest first. Needs the transaction that will read them. Raises Invalid if the model's
+    training run does not exist.
     """
     selection = load_fitted(connection, space_id, selection)
     conditions, bound = compose_conditions(selection)

@@ -155,7 +155,7 @@ def columns(names: Iterable[str]) -> tuple[LineColumn, ...]:
 
 
 def complete_fields(selected: Iterable[str], *, credited: bool) -> tuple[str, ...]:
-    """Return the selected and implied fields, in the order of FIELDS."""
+    """Add implied fields, in the order of FIELDS."""
     names = {*ALWAYS, *selected}
     if credited:
         names.add("touchpoint_id")
@@ -210,11 +210,11 @@ def line_parts(names: Sequence[str], credit: RowCredit) -> list[LinePart]:
 
 
 def line(names: Sequence[str], credit: RowCredit) -> Composed:
-    """Return the SQL expression of a row's JSON line."""
+    """Compose a row's JSON line."""
     return SQL(" || ").join(line_part.json for line_part in line_parts(names, credit))
 
 
 def joins(names: Iterable[str], joined: Collection[str] = ()) -> Composed:
-    """Return the joins that these fields need, except tables already joined."""
+    """Compose joins, except of tables already joined."""
     needed = {alias for name in names for alias in FIELDS[name].joins}.difference(joined)
     return SQL("\n").join(join for alias, join in JOINS.items() if alias in needed)

@@ -1,4 +1,4 @@
-"""Load the training run of a selection's model, and apply its weights."""
+"""Load a model's training run, and apply its weights."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ from headwater.events.models import EventSelection, ListEvents
 async def load_listing(
     connection: AsyncConnection, space_id: int, listing: ListEvents
 ) -> tuple[ListEvents, ChosenFit | None]:
-    """Return the listing with its model's training run and weights; None for models without one. Raises
-    Invalid.
-    """
+    """Return the listing with its training run and weights; None for models without one. Raises Invalid."""
     fit = await load_fit(connection, space_id, listing.selection)
     return replace(listing, selection=_with_weights(listing.selection, fit)), fit
 
 
 async def load_fit(connection: AsyncConnection, space_id: int, selection: EventSelection) -> ChosenFit | None:
-    """Return the training run of a selection's model, if it has one. Raises Invalid."""
+    """Return None for models without a training run. Raises Invalid."""
     if selection.fit is None:
         return None
     return await fetch_chosen(connection, space_id, selection.fit)
 
 
 def load_fitted(connection: Connection[Any], space_id: int, selection: EventSelection) -> EventSelection:
-    """Return the selection with the weights of its model's training run. Raises Invalid."""
+    """Apply the weights of the model's training run. Raises Invalid."""
     if selection.fit is None:
         return selection
     cursor = connection.cursor(row_factory=class_row(ChosenFit))

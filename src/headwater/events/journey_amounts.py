@@ -15,9 +15,7 @@ class _Item(msgspec.Struct):
 
 
 async def with_amounts(connection: AsyncConnection, space_id: int, page: Page) -> Page:
-    """Add `currency` and `amount_in_space_currency` to a page's conversions. Needs the transaction that read
-    the page.
-    """
+    """Add `currency` and `amount_in_space_currency` to conversions. Needs the page's transaction."""
     items = [msgspec.json.decode(line, type=_Item) for line in page.lines]
     event_ids = [item.id for item in items if item.type == "conversion"]
     amounts = await show_amounts(connection, space_id, event_ids)

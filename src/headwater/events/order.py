@@ -42,13 +42,13 @@ _2000 = 946_684_800_000_000
 
 
 def unpack_key(values: tuple[bytes]) -> tuple[int, ...]:
-    """Return a row's key, with instants in µs since 1970."""
+    """Convert instants to µs since 1970."""
     numbers = struct.unpack(f">{len(values[0]) // 8}q", values[0])
     return tuple(number if index % 2 else number + _2000 for index, number in enumerate(numbers))
 
 
 def unpack_amount_key(values: tuple[bytes]) -> tuple[int, ...]:
-    """Return a row's key by amount, in ten-thousandths."""
+    """Convert the amount to ten-thousandths."""
     return struct.unpack(">2q", values[0])
 
 
@@ -58,8 +58,8 @@ def bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
 
 
 def beyond(position: Position | None, event_key: Sequence[SQL], *, events: bool) -> list[Composable]:
-    """Return the condition on rows past a position, or on events that can have such rows, including the
-    position's event between two of its touches.
+    """Restrict rows to those past a position, or events to those with such rows, including the position's
+    event between two of its touches.
     """
     if position is None:
         return []
@@ -73,7 +73,7 @@ def beyond(position: Position | None, event_key: Sequence[SQL], *, events: bool)
 
 
 def comparison(*, backward: bool) -> tuple[SQL, SQL]:
-    """Return the operators for rows strictly past a position, and for rows at or past it."""
+    """Return operators for rows strictly past a position, and at or past it."""
     return (SQL(">"), SQL(">=")) if backward else (SQL("<"), SQL("<="))
 
 

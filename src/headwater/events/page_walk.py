@@ -1,5 +1,5 @@
-"""Iterate over the events of a selection from a page position on, in page order: all, or only those credited
-to the requested sources.
+"""Iterate over a selection's events from a page position on, in page order: all, or only those credited to
+the requested sources.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PageEvents:
         return sort_direction(self.request.position)
 
     async def plan(self, *, by_key: bool) -> None:
-        """Plan later statements once, for lookups by key, or separately for their values."""
+        """Plan once, for lookups by key, or separately for their values."""
         if self.is_by_key is not by_key:
             await self.connection.execute(queries["by_key" if by_key else "by_values"])
             self.is_by_key = by_key
@@ -70,11 +70,11 @@ class Walk(Protocol):
 
     @property
     def unmet(self) -> Sequence[Composable]:
-        """The conditions not yet checked for the last events."""
+        """Return conditions not yet checked for the last events."""
         ...
 
     async def next_events(self, limit: int) -> list[int]:
-        """Return the ids of the next events, enough for about `limit` rows; empty at the end."""
+        """Return the next ids, enough for about `limit` rows; empty at the end."""
         ...
 
 
@@ -122,7 +122,7 @@ class _Narrowed:
     """Scans only events whose contacts have touches of the sources."""
 
     def __init__(self, walked: PageEvents, attribution: Attribution, *, are_common: bool = False) -> None:
-        """Look up contacts with touches of the sources, unless these are common."""
+        """Look up contacts with touches, unless the sources are common."""
         self._walked, self._attribution, self._are_common = walked, attribution, are_common
         self._walk: _EveryEvent | None = None
         self.unmet: Sequence[Composable] = ()
@@ -143,7 +143,7 @@ class _Narrowed:
 
 
 class _Credited:
-    """Iterates over the events credited to the sources. After many misses it continues with an index scan."""
+    """Events credited to the sources. After many misses it continues with an index scan."""
 
     def __init__(self, walked: PageEvents, attribution: Attribution) -> None:
         self._walked, self._attribution = walked, attribution
@@ -182,7 +182,7 @@ class _Credited:
         return _Narrowed(self._walked, self._attribution, are_common=self._walk.has_common)
 
     def _between(self) -> tuple[datetime, datetime]:
-        """Return the part of the time range past the position."""
+        """Return the time range past the position."""
         time, position = self._walked.request.selection.time, self._walked.request.position
         if position is None:
             return time.start, time.end

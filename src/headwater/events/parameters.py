@@ -1,4 +1,4 @@
-"""Parameters of List Events, for parsing and for the API description."""
+"""Parameters of List Events, also for the API description."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_list_events(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListEvents:
-    """Parse the page to list. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     clock = filters.DateContext(space.zone, current_time.astimezone(space.zone).date())
     time = TIME.read_time(query, space.zone, NEVER)
     selection = read_selection(query, time, space.sources)
@@ -142,12 +142,12 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, current_time:
 
 
 def is_by_amount(query: Input) -> bool:
-    """Return whether a query sorts by amount, which reads its whole time range before the first row."""
+    """Detect the order by amount, which reads the whole time range before the first row."""
     return ORDER_BY.read(query) == "amount"
 
 
 def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> EventSelection:
-    """Parse a selection without conditions on contacts. Errors are recorded in the query."""
+    """Parse a selection without conditions on contacts. The query records errors."""
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query, sources)
     fit = _fit(query, attribution, names)

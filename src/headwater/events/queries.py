@@ -91,9 +91,7 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
 
 
 async def find_order(connection: AsyncConnection, space_id: int, number: str, limit: int) -> list[int]:
-    """Return the event ids of an order, oldest first. `number` is the order's id or name, with or without a
-    leading #.
-    """
+    """Return event ids, oldest first. `number` is the order's id or name, with or without a leading #."""
     bare = number.removeprefix("#")
     values = {"space_id": space_id, "numbers": [number, bare, f"#{bare}"], "limit": limit}
     return [event_id for (event_id,) in await fetch_all(connection, queries["of_order"], values)]
@@ -104,14 +102,14 @@ async def lock_event(connection: AsyncConnection, space_id: int, event_id: int) 
 
 
 async def sum_refunds(connection: AsyncConnection, space_id: int, event_id: int) -> tuple[int, Decimal]:
-    """Return the number of refunds of an event's order, and their sum, which is negative."""
+    """Return the number of refunds, and their sum, which is negative."""
     values = {"space_id": space_id, "event_id": event_id}
     count, amount = await fetch_one(connection, queries["refunds"], values)
     return count, amount
 
 
 def compose_conditions(selection: EventSelection) -> tuple[list[Composable], dict[str, Any]]:
-    """Return the conditions of a selection on events `e`, and their bound values."""
+    """Return conditions on events `e`, and their bound values."""
     conditions: list[Composable] = [SQL("e.event_time >= %(start)s AND e.event_time < %(end)s")]
     bound: dict[str, Any] = {"start": selection.time.start, "end": selection.time.end}
     if selection.event_names:

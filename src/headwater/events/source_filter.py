@@ -13,7 +13,7 @@ def sources_parameter(limit: int, description: str, schema: Schema = SOURCE) -> 
 
 
 def read_sources(query: Input, parameter: ListParameter[str], existing: tuple[str, ...]) -> tuple[str, ...]:
-    """Read the requested sources. Unknown ones are recorded as errors in the query."""
+    """Record unknown sources as errors in the query."""
     words = parameter.read(query)
     for word in words:
         if (rule := refuse_source(word, existing)) is not None:

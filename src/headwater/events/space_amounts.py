@@ -53,7 +53,7 @@ class EventAmount(NamedTuple):
     event_time: datetime
 
     def exchange(self, rates: RateTable) -> int | None:
-        """Return the amount in the Space's currency in ten-thousandths; None if it can't be counted."""
+        """Return ten-thousandths; None if the amount can't be counted."""
         if self.amount is None:
             return None
         rule = AmountRule.for_day(rates, self.day, self.currency, self.space_currency, self.space_currency)
@@ -76,7 +76,7 @@ async def exchange_amounts(
 async def show_amounts(
     connection: AsyncConnection, space_id: int, event_ids: Sequence[int]
 ) -> dict[int, TwoCurrencies]:
-    """Return the currency and converted amount of events. Deleted events are missing."""
+    """Return currencies and converted amounts; deleted events are missing."""
     amounts = await _read(connection, space_id, event_ids, _ALL)
     rates = await _load_rates(connection, space_id, amounts)
     return {amount.event_id: amount.show(rates) for amount in amounts}
@@ -102,8 +102,8 @@ async def _load_rates(
 def exchange_in_parts(
     connection: Connection[Any], only: Composable, bound: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the bound values for a selection's events in time slices, newest first, each with its `start` and
-    `end`, to bound the amounts in memory.
+    """Yield bound values for a selection in time slices, newest first, each with its `start` and `end`, to
+    bound the amounts in memory.
     """
     latest = queries["latest"].format(only=only, **_PARTS)
     end, is_last_slice = bound["end"], False
@@ -132,7 +132,7 @@ def _values(amounts: Sequence[EventAmount], rates: RateTable) -> dict[str, Any]:
 
 
 def compose_exchange(event: str, *, with_amount: bool) -> dict[str, Composable]:
-    """Return the SQL parts that add the converted amount to events of this alias; empty if not shown."""
+    """Return SQL parts that add the converted amount; empty if not shown."""
     if not with_amount:
         return {"exchanged": SQL(""), "space_amount": SQL("")}
     return {name: queries[name].format(event=Identifier(event)) for name in ("exchanged", "space_amount")}

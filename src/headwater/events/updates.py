@@ -44,7 +44,6 @@ CHANGE = object_of(
 
 
 def read_change(body: dict[str, Any]) -> EventChange:
-    """Parse the change of an event. Raises Invalid."""
     return parse_body(CHANGE, body)
 
 
@@ -62,14 +61,14 @@ async def update_event(
 
 
 async def delete_event(connection: AsyncConnection, space_id: int, event_id: int) -> None:
-    """Delete an event if it exists. The caller withdraws its deliveries."""
+    """Delete an event if it exists, leaving its deliveries to the caller."""
     await _save_state(connection, space_id, event_id, ChangeCause.DELETIONS)
     await connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": [event_id]})
     await connection.execute(queries["delete"], {"space_id": space_id, "event_id": event_id})
 
 
 async def _save_state(connection: AsyncConnection, space_id: int, event_id: int, cause: ChangeCause) -> None:
-    """Save an event's state before a change, so that reports can explain changed figures."""
+    """Save the state before a change, so that reports can explain changed figures."""
     await connection.execute(DRAW_REVISION, {"space_id": space_id})
     values = {"space_id": space_id, "event_ids": [event_id], "cause": cause}
     await connection.execute(KEEP_EVENTS, values)

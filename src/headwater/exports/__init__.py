@@ -1,1 +1,1 @@
-"""Exports of days and ranges as files: requested, written by a job, downloaded by a link."""
+"""Exports: requested, written by a job, downloaded by a link."""

@@ -89,7 +89,6 @@ class ExportRunList(DataList[ExportRun], frozen=True):
 
 
 def describe_schedule(space_id: int, schedule: ScheduleStatus) -> ExportScheduleAnswer:
-    """Return a schedule as the API answers it."""
     return ExportScheduleAnswer(
         id=schedule.id,
         name=schedule.name,

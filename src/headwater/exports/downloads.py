@@ -1,4 +1,4 @@
-"""Serve files of the local folder by signed link, without an API key."""
+"""Serve local files by signed link, without an API key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater.http.errors import Forbidden, plain
 
 
 async def download(request: Request) -> Response:
-    """Serve a file. Raises Forbidden if the link is not valid for it."""
+    """Raise Forbidden for an invalid link."""
     shared = services(request)
     requested = Download(request.path_params["file"], request.path_params["download_name"])
     if not requested.admits(shared.signing_key, dict(request.query_params), time.time()):

@@ -1,4 +1,4 @@
-"""The worker's duties for exports: queue scheduled runs, run the export process, and remove expired files."""
+"""Background jobs: queue scheduled runs, run the export process, and remove expired files."""
 
 from __future__ import annotations
 

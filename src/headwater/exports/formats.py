@@ -33,7 +33,7 @@ class FileForm:
 
     @classmethod
     def parse_name(cls, name: str) -> FileForm:
-        """Return the form with this name. Raises ValueError for other names."""
+        """Raise ValueError for unknown names."""
         stem = name.removesuffix(".gz")
         return cls(Format(stem.rpartition(".")[2]), stem != name)
 
@@ -43,7 +43,7 @@ _NAME = re.compile(rf"(.*?)((?:{EXTENSION})?)", re.DOTALL)
 
 
 def part_names(file: str, parts: int) -> list[str]:
-    """Return the names of an export's files: the first one's own, then `<stem>-0002.csv` and so on."""
+    """Return an export's files: the first one's own name, then `<stem>-0002.csv` and so on."""
     match = _NAME.fullmatch(file)
     assert match is not None
     stem, extension = match.groups()

@@ -59,7 +59,7 @@ async def create_job(connection: AsyncConnection, space_id: int, request: Export
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, export_id: int) -> ExportJob:
-    """Return a Space's export of a kind. Raises NotFound."""
+    """Raise NotFound for an unknown export."""
     cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
     job = await fetch_optional(cursor, queries["fetch"], values)
@@ -73,9 +73,7 @@ def waiting_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | None:
-    """Claim the job that has waited longest, if any, and remove a killed attempt's files. The connection is
-    in autocommit.
-    """
+    """Claim the job waiting longest, and remove a killed attempt's files. The connection is in autocommit."""
     for space_id, export_id, left_behind, parts in connection.execute(queries["waiting"], _WAITS).fetchall():
         values = {
             "space_id": space_id,
@@ -108,7 +106,7 @@ def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    """Remove a Space's expired files, and the files of failed or withdrawn exports."""
+    """Remove expired files, and those of failed or withdrawn exports."""
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
         if discard(storage, part_names(file, parts)):
@@ -117,7 +115,7 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
 
 
 def discard(storage: Storage, files: Iterable[str]) -> bool:
-    """Remove files. Returns True if all are removed. A failure must not end the process that records it."""
+    """Return True if all are removed. A failure must not end the process that records it."""
     file = ""
     try:
         for file in files:
@@ -129,35 +127,35 @@ def discard(storage: Storage, files: Iterable[str]) -> bool:
 
 
 def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:
-    """Renew a job's lease and record its progress. Returns False if the lease is lost."""
+    """Record the progress, too. Returns False if the lease is lost."""
     values = _lease_values(job) | {"lease": LEASE, "done": done, "total": total}
     return connection.execute(queries["renew"], values).rowcount == 1
 
 
 def add_part(connection: Connection[Any], job: ClaimedJob, parts: int) -> bool:
-    """Record that another file is about to be created. Returns False if the lease is lost."""
+    """Record that another file will be created. Returns False if the lease is lost."""
     return connection.execute(queries["add_part"], _lease_values(job) | {"parts": parts}).rowcount == 1
 
 
 def complete(connection: Connection[Any], job: ClaimedJob, part_rows: list[int]) -> bool:
-    """Complete a job, with the rows of each file. Returns False if the lease is lost."""
+    """Record the rows of each file. Returns False if the lease is lost."""
     values = _lease_values(job) | {"done": sum(part_rows), "part_rows": part_rows}
     return connection.execute(queries["complete"], values).rowcount == 1
 
 
 def put_back(connection: Connection[Any], job: ClaimedJob, error: str) -> None:
-    """Record a failed attempt; the job is retried unless this was the last."""
+    """Record a failed attempt, retried unless it was the last."""
     values = _lease_values(job) | {"error": error, "pause": climb(PAUSES, job.attempts), "tries": TRIES}
     connection.execute(queries["put_back"], values)
 
 
 def release(connection: Connection[Any], job: ClaimedJob) -> None:
-    """Release a job to another process because this one must stop."""
+    """Release a job because this process must stop."""
     connection.execute(queries["release"], _lease_values(job))
 
 
 def end_holds(connection: Connection[Any]) -> None:
-    """Let erasures continue, regardless of exports that were running when the database was copied."""
+    """Let erasures continue, regardless of exports running when the database was copied."""
     connection.execute(queries["end_holds"])
 
 

@@ -12,7 +12,7 @@ WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.kind = %(kind)s
   AND x.schedule_id IS NULL;
 
 -- name: waiting
--- For the operator: unclaimed jobs, oldest first, and the files of their last attempts.
+-- For the operator: oldest first, with the files of their last attempts.
 SELECT x.space_id, x.id, x.file, x.parts FROM exports x
 WHERE x.status IN ('queued', 'processing') AND has_come(x.retry_at, %(longest_pause)s)
   AND (x.leased_until IS NULL OR has_come(x.leased_until, %(lease)s))
@@ -48,7 +48,7 @@ RETURNING x.status, x.lease, x.file, x.attempts, x.kind, x.request, x.range_star
           x.rows_per_file, x.folder, coalesce(cardinality(x.part_rows), 0);
 
 -- name: renew
--- Renew the lease and record the progress.
+-- With the progress.
 UPDATE exports x
 SET leased_until = now() + %(lease)s, rows_done = %(done)s, rows_total = %(total)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
@@ -59,7 +59,6 @@ SET parts = %(parts)s
 WHERE x.space_id = %(space_id)s AND x.id = %(export_id)s AND x.lease = %(token)s;
 
 -- name: complete
--- The files are in place.
 UPDATE exports x
 SET status = 'completed', completed_at = now(), rows_done = %(done)s, part_rows = %(part_rows)s,
     -- Files of a schedule no longer belong to this job.
@@ -88,7 +87,7 @@ SELECT DISTINCT x.space_id FROM exports x
 WHERE x.file IS NOT NULL AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s);
 
 -- name: to_forget
--- Expired files, and the files of failed or withdrawn exports.
+-- Expired, or of failed or withdrawn exports.
 SELECT x.id, x.file, x.parts FROM exports x
 WHERE x.space_id = %(space_id)s AND x.file IS NOT NULL
   AND (x.status = 'failed' OR x.completed_at < now() - %(kept)s)

@@ -1,4 +1,4 @@
-"""The three kinds of export: their request bodies and lines. The body is parsed again when the job runs."""
+"""Kinds of export: bodies and lines. The body is parsed again when the job runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ExportKind:
 
     @property
     def content(self) -> tuple[Parameter[Any] | ListParameter[Any], ...]:
-        """The parameters of the content, without the time."""
+        """Return the parameters besides the time."""
         times = {name for names in self.times for name in names}
         return tuple(parameter for parameter in self.own_parameters if parameter.name not in times)
 
@@ -89,7 +89,7 @@ class ExportKind:
         return (*self.own_parameters, WHOLE_RANGE, *OF_FILES)
 
     def read(self, kind: str, body: dict[str, Any], space: Space) -> ExportRequest:
-        """Parse an export from a body. Raises Invalid with every broken rule."""
+        """Raise Invalid with every broken rule."""
         names = {parameter.name for parameter in self.parameters}
         members = {name: value for name, value in body.items() if name in names}
         query = JsonInput(members)
@@ -110,9 +110,7 @@ class ExportKind:
 
 
 async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
-    """Return the request with the name of its model's current training run, if it needs one. Raises Invalid
-    without one.
-    """
+    """Add the name of the model's current training run, if it needs one. Raises Invalid without one."""
     if request.kind != "events":
         return request
     sources = await fetch_sources(connection, space_id)
@@ -122,7 +120,7 @@ async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRe
 
 
 def read_form(query: Input) -> FileForm:
-    """Parse the form of the files. Errors are recorded in the query."""
+    """Record errors in the query."""
     file_format = Format(FORMAT.read(query) or Format.NDJSON)
     compression = COMPRESSION.read(query)
     if file_format is not Format.PARQUET:

@@ -1,4 +1,4 @@
-"""Signed, expiring links to single files served by Headwater."""
+"""Signed, expiring links to single files."""
 
 from __future__ import annotations
 

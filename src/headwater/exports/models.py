@@ -62,12 +62,12 @@ class ClaimedJob:
     """The number of files from an earlier run."""
 
     def names(self, number: int) -> tuple[str, str]:
-        """Return the name of a file, numbered from 1, and its name for saving."""
+        """Return a file's name, numbered from 1, and its name for saving."""
         file = part_names(self.file, number)[-1]
         return file, download_name(self.request.kind, self.request.body, file)
 
 
 def download_name(kind: str, body: dict[str, Any], file: str) -> str:
-    """Return a unique name with an export's kind and dates, ending in the file's own name."""
+    """Return a unique name with kind and dates, ending in the file's own name."""
     dates = [str(body[name]) for name in ("date", "start_date", "end_date") if name in body]
     return f"{kind}-{re.sub('[^0-9-]+', '_', '_'.join(dates))}-{file}"

@@ -27,9 +27,7 @@ COMPRESSION = "zstd(1)"
 
 
 def write_parquet(batches: Iterable[Sequence[str]], columns: Sequence[LineColumn], sink: Sink) -> None:
-    """Write lines of JSON as a Parquet file. Raises ParquetMissingError, and the errors of `batches` and
-    `sink`.
-    """
+    """Write lines of JSON. Raises ParquetMissingError, and the errors of `batches` and `sink`."""
     try:
         from arro3 import io as arrow  # noqa: PLC0415 # an extra, and large
     except ImportError:
@@ -66,7 +64,7 @@ def _schema(columns: Sequence[LineColumn]) -> Schema:
 
 
 class _Stream:
-    """A file that arro3 reads or writes from its beginning to its end."""
+    """Read or written from beginning to end."""
 
     def seek(self, *_: int) -> int:
         """Refuse: arro3 requires the method, and does not call it."""
@@ -83,7 +81,7 @@ class _LineFile(_Stream):
         self._at: int = 0
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, at most `size`; empty at the end."""
+        """Return at most `size` bytes; empty at the end."""
         if self._at == len(self._data):
             self._data, self._at = self._next(), 0
         chunk = self._data[self._at : self._at + size]
@@ -107,7 +105,7 @@ class _SafeSink(_Stream):
         self._errors = errors
 
     def write(self, data: bytes) -> int:
-        """Write, and report all bytes as written."""
+        """Report all bytes as written."""
         if not self._errors:
             try:
                 self._sink.write(data)

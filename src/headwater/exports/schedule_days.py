@@ -45,14 +45,14 @@ class ScheduleDays:
         return list(each_day(max(first, self.first_day), last))
 
     def next_day_after(self, current_time: datetime, zone: ZoneInfo) -> date:
-        """Return the first day without a complete file after a run."""
+        """Return the first day incomplete after a run."""
         last = self.last_day(current_time, zone)
         unfinished = last if self.cadence is ExportCadence.HOURLY else last + DAY
         return max(self.next_day, unfinished)
 
 
 def next_run(cadence: ExportCadence, current_time: datetime, zone: ZoneInfo) -> datetime:
-    """Return the time of the first run after a moment."""
+    """Return the first run after a moment."""
     if cadence is ExportCadence.HOURLY:
         hour = current_time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         return next(

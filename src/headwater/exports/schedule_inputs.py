@@ -67,7 +67,7 @@ DAYS_BODY = body(
 
 
 def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
-    """Parse a schedule from a body. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     query = JsonInput(members)
     table = TABLE.read(query)
     today = datetime.now(UTC).astimezone(space.zone).date()
@@ -92,7 +92,7 @@ def read_schedule(members: dict[str, Any], space: Space) -> NewSchedule:
 
 
 def read_days(members: dict[str, Any]) -> tuple[date, date]:
-    """Parse the days to rewrite. Raises Invalid."""
+    """Parse days to rewrite. Raises Invalid."""
     query = JsonInput(members)
     first, last = FROM_DAY.read(query), UNTIL_DAY.read(query)
     if first is not None and last is not None:

@@ -1,5 +1,5 @@
-"""Scheduled exports and their runs, which are export jobs with a folder. A folder keeps one job row for all
-its runs: events have a folder per day, contacts and companies one in total.
+"""Scheduled exports and their runs, export jobs with a folder. A folder keeps one job row for all its runs:
+events have a folder per day, contacts and companies one in total.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def build_folder(space_id: int, name: str) -> str:
 
 
 async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSchedule) -> ScheduleStatus:
-    """Store a schedule; its first run is due immediately. Raises Invalid."""
+    """Make the first run due immediately. Raises Invalid."""
     values = {
         "space_id": space_id,
         "name": new.name,
@@ -101,14 +101,14 @@ async def create_schedule(connection: AsyncConnection, space_id: int, new: NewSc
 async def list_schedules(
     connection: AsyncConnection, space_id: int, schedule_id: int | None = None
 ) -> list[ScheduleStatus]:
-    """Return the schedules of a Space by name, or one of them."""
+    """Return schedules by name, or one of them."""
     cursor = connection.cursor(row_factory=class_row(ScheduleStatus))
     values = {"space_id": space_id, "schedule_id": schedule_id, "most": MOST}
     return await fetch_all(cursor, queries["list"], values)
 
 
 async def fetch_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> ScheduleStatus:
-    """Return a schedule. Raises NotFound."""
+    """Raise NotFound for an unknown schedule."""
     rows = await list_schedules(connection, space_id, schedule_id)
     if not rows:
         raise NotFound("Schedule")
@@ -122,7 +122,7 @@ async def list_runs(connection: AsyncConnection, space_id: int, schedule_id: int
 
 
 async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_id: int) -> None:
-    """Remove a schedule; its files stay. Raises NotFound."""
+    """Keep its files. Raises NotFound."""
     values = {"space_id": space_id, "schedule_id": schedule_id, "error": REMOVED}
     if await fetch_optional(connection, queries["remove"], values) is None:
         raise NotFound("Schedule")
@@ -132,7 +132,7 @@ async def remove_schedule(connection: AsyncConnection, space_id: int, schedule_i
 async def rewrite_days(
     connection: AsyncConnection, space: Space, schedule: ExportSchedule, days: tuple[date, date]
 ) -> int:
-    """Queue a rewrite of earlier days, or of a table's only folder; returns the number of runs."""
+    """Queue earlier days, or a table's only folder; returns the number of runs."""
     current_time = datetime.now(UTC)
     first = max(days[0], schedule.first_day)
     last = min(days[1], schedule.days.last_day(current_time, space.zone))
@@ -146,7 +146,7 @@ def due_spaces(connection: Connection[Any]) -> list[int]:
 
 
 def queue_runs(connection: Connection[Any], space_id: int) -> bool:
-    """Queue the due runs of a Space. Returns whether there were any."""
+    """Queue due runs. Returns whether there were any."""
     current_time, queued = datetime.now(UTC), 0
     with connection.transaction():
         cursor = connection.cursor(row_factory=dict_row)

@@ -1,5 +1,5 @@
 -- name: create
--- Store a schedule, due immediately; no row if the Space has the maximum number.
+-- Due immediately; no row if the Space has the maximum number.
 INSERT INTO export_schedules (space_id, name, kind, cadence, request, extension, rows_per_file,
                               first_day, next_day, rewritten_days, next_at)
 SELECT %(space_id)s, %(name)s, %(kind)s, %(cadence)s, %(request)s, %(extension)s, %(rows_per_file)s,
@@ -31,7 +31,7 @@ WHERE s.space_id = %(space_id)s AND s.id = %(schedule_id)s
 RETURNING s.id;
 
 -- name: end_runs
--- End the runs of a removed schedule. Its files stay.
+-- Of a removed schedule. Its files stay.
 UPDATE exports x
 SET status = 'failed', error = %(error)s, lease = NULL, leased_until = NULL
 WHERE x.space_id = %(space_id)s AND x.schedule_id = %(schedule_id)s
@@ -56,7 +56,7 @@ WHERE s.space_id = %(space_id)s AND s.next_at <= %(now)s
 FOR UPDATE OF s SKIP LOCKED;
 
 -- name: queue
--- Replace the last runs of the folders. A running one starts again.
+-- Replace the folders' last runs. A running one starts again.
 INSERT INTO exports (space_id, kind, request, range_start, range_end, extension, rows_per_file,
                      schedule_id, folder, retry_at)
 SELECT %(space_id)s, %(kind)s, %(request)s, r.start_at, r.end_at, %(extension)s, %(rows_per_file)s,

@@ -1,4 +1,4 @@
-"""Stream lines from PostgreSQL to files in one of the formats, in constant memory."""
+"""Stream lines from PostgreSQL to files, in constant memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LineReader:
         return not self._held
 
     def read(self, max_bytes: int | None) -> Iterator[list[str]]:
-        """Yield at most `most` lines in batches. `progress` receives the number so far after each; its
+        """Yield at most `max_bytes` lines in batches. `progress` receives the number so far after each; its
         exception ends the reading.
         """
         end = None if max_bytes is None else self.done + max_bytes
@@ -60,8 +60,8 @@ class LineReader:
 def write_files(
     connection: Connection[Any], lines: Lines, files: FileSet, progress: Callable[[int], object]
 ) -> list[int]:
-    """Write the lines to at least one file, and return the number of rows of each. `progress` receives the
-    number so far; its exception ends the writing.
+    """Write at least one file, and return the rows of each. `progress` receives the number so far; its
+    exception ends the writing.
     """
     rows: list[int] = []
     with closing(_batches(connection, lines)) as batches:
@@ -101,7 +101,7 @@ _WRITERS: dict[Format, Callable[[Iterable[Sequence[str]], Sequence[LineColumn], 
 
 @contextmanager
 def _encoded(sink: Sink, form: FileForm) -> Generator[Sink]:
-    """Yield a stream into `sink`. Equal lines make equal files."""
+    """Make equal files of equal lines."""
     if not form.by_gzip:
         yield sink
         return

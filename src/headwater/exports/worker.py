@@ -1,4 +1,4 @@
-"""Process export jobs one at a time, each in a snapshot of its own, with complete files or none."""
+"""Process export jobs one at a time, each in its own snapshot, with complete files or none."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
-    """Process jobs until none waits, and return their number. `connection` is in autocommit; jobs have their
-    own connections to `url`.
+    """Process jobs until none waits, and return their number. `connection` is in autocommit; jobs connect to
+    `url`.
     """
     count = 0
     while (job := jobs.claim_next(connection, storage)) is not None:
@@ -104,12 +104,12 @@ class ExportAttempt:
         self._done = 0
 
     def advance(self, done: int) -> None:
-        """Record the number of rows written. Raises LeaseLostError."""
+        """Record rows written. Raises LeaseLostError."""
         self._done = done
         self.renewal.check()
 
     def take_name(self, connection: Connection[Any], number: int) -> None:
-        """Record that a file is about to be created. Raises LeaseLostError."""
+        """Record that a file will be created. Raises LeaseLostError."""
         if number > 1 and not jobs.add_part(connection, self.job, number):
             raise LeaseLostError
         self.parts = number
@@ -137,7 +137,6 @@ class ExportAttempt:
 
 
 def explain_failure(error: Exception) -> str:
-    """Return why an attempt failed, for the user."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "No space left in the storage of export files."
     if isinstance(error, BaseError):

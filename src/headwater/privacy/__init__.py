@@ -1,1 +1,1 @@
-"""Erasure of people: the declared personal columns, and the job that clears them."""
+"""Erase people: the declared personal columns, and the job."""

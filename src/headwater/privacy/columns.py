@@ -21,7 +21,7 @@ class PersonalData(StrEnum):
 
 
 def read_columns(text: str) -> dict[Column, PersonalData]:
-    """Parse the declared columns. Raises ValueError for an unreadable line or a column declared twice."""
+    """Raise ValueError for an unreadable line or a column declared twice."""
     declared: dict[Column, PersonalData] = {}
     holds: PersonalData | None = None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):

@@ -35,7 +35,7 @@ class _Job(NamedTuple):
 
 
 def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS) -> bool:
-    """Run the Space's next due erasure. Return whether there was one. Needs an autocommit connection.
+    """Return whether there was a due erasure. Needs an autocommit connection.
 
     A failure is recorded and postpones the erasure; a lost connection is raised.
     """
@@ -60,7 +60,7 @@ def erase_next(connection: Connection[Any], space_id: int, limit: int = BATCH_RO
 
 
 def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
-    """Return the next job and lock the Space; None without a job or while the Space is locked."""
+    """Lock the Space and return its next job; None without a job or while the Space is locked."""
     values = {"space_id": space_id, "lease": LEASE}
     if not try_lock(connection, space_id):
         return None
@@ -69,9 +69,7 @@ def _claim(connection: Connection[Any], space_id: int) -> _Job | None:
 
 
 def _erase(connection: Connection[Any], space_id: int, job: _Job, limit: int) -> bool:
-    """Erase the person. Return False while items accepted before the request are waiting, which must be
-    erased too.
-    """
+    """Return False while items accepted before the request are waiting, which must be erased too."""
     process_space(connection, space_id, limit)
     values = {"space_id": space_id, **job._asdict()}
     row = connection.execute(queries["waits"], values).fetchone()
@@ -104,8 +102,8 @@ def erase_again(connection: Connection[Any], erasures: Sequence[PastErasure]) ->
 
 
 def erase_all(connection: Connection[Any]) -> int:
-    """Run every due erasure. Return the number postponed after a failure. Needs an autocommit connection, and
-    no other process working on the database.
+    """Return the number postponed after a failure. Needs an autocommit connection, and no other process
+    working on the database.
     """
     end_holds(connection)
     while spaces := _find_due_spaces(connection):

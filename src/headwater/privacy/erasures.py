@@ -1,4 +1,4 @@
-"""Request and list erasures. A row is both the job and its record."""
+"""Erasures. A row is both the job and its record."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class PastErasure:
 
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
-    """Request a contact's erasure. It is certain to happen once the caller commits."""
+    """Make it certain once the caller commits."""
     await connection.execute(queries["request"], {"space_id": space_id, "contact_id": contact_id})
 
 
 async def list_erasures(connection: AsyncConnection, space_id: int) -> list[Erasure]:
-    """Return the Space's latest erasures, newest first."""
+    """Return the newest first."""
     cursor = connection.cursor(row_factory=class_row(Erasure))
     await cursor.execute(queries["list"], {"space_id": space_id, "limit": MAX_LISTED})
     return await cursor.fetchall()
 
 
 def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
-    """Wait up to `timeout` seconds until all erasures requested before are done. Return False on time-out.
-    Needs an autocommit connection.
+    """Wait up to `timeout` seconds for all earlier requests. Return False on time-out. Needs an autocommit
+    connection.
     """
     row = connection.execute(queries["newest"]).fetchone()
     if row is None or row[0] is None:
@@ -77,19 +77,19 @@ def wait_until_erased(connection: Connection[Any], timeout: float) -> bool:
 
 
 def list_changed(connection: Connection[Any], since: datetime) -> list[PastErasure]:
-    """Return every erasure of the installation requested or done since a moment."""
+    """Return the installation's erasures requested or done since a moment."""
     cursor = connection.cursor(row_factory=class_row(PastErasure))
     return cursor.execute(queries["changed"], {"since": since}).fetchall()
 
 
 def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure]) -> list[int]:
-    """Return the Spaces with waiting items that create one of the erased contacts."""
+    """Return Spaces with waiting items of erased contacts."""
     rows = connection.execute(queries["unprocessed"], {"erasures": _encode(erasures)})
     return [space_id for (space_id,) in rows]
 
 
 def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
-    """Request the erasures that this copy of the database does not know, and return their number."""
+    """Request erasures unknown to this copy of the database, and return their number."""
     row = connection.execute(queries["mark"]).fetchone()
     assert row is not None
     values = {"erasures": _encode(erasures), "receipt_mark": row[0]}

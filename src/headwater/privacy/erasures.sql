@@ -1,5 +1,5 @@
 -- name: request
--- Request an erasure. Drawing a receipt number marks its position in the order of arrival.
+-- A receipt number marks its position in the order of arrival.
 INSERT INTO erasures (space_id, contact_id, receipt_mark)
 VALUES (%(space_id)s, %(contact_id)s, nextval('receipt_ids'));
 
@@ -11,7 +11,7 @@ ORDER BY e.id DESC
 LIMIT %(limit)s;
 
 -- name: due
--- For the operator's side: the Spaces with due erasures.
+-- For the operator.
 SELECT DISTINCT e.space_id FROM erasures e
 WHERE e.erased_at IS NULL AND e.retry_at <= now()
   AND NOT EXISTS (
@@ -20,11 +20,11 @@ WHERE e.erased_at IS NULL AND e.retry_at <= now()
       AND NOT has_come(x.leased_until, %(lease)s));
 
 -- name: newest
--- For the operator's side: the latest request of an unfinished erasure.
+-- For the operator: unfinished ones.
 SELECT max(e.requested_at) FROM erasures e WHERE e.erased_at IS NULL;
 
 -- name: any_up_to
--- For the operator's side: an unfinished erasure requested up to a moment.
+-- For the operator: unfinished, requested up to a moment.
 SELECT e.id FROM erasures e
 WHERE e.erased_at IS NULL AND e.requested_at <= %(requested_at)s
 LIMIT 1;
@@ -53,7 +53,7 @@ UPDATE erasures e SET erased_at = %(now)s, last_error = NULL
 WHERE e.space_id = %(space_id)s AND e.id = %(id)s;
 
 -- name: put_off
--- Retry a failed erasure after a growing pause.
+-- After a growing pause.
 UPDATE erasures e
 SET attempts = e.attempts + 1, last_error = %(last_error)s,
     retry_at = now() + %(pause)s
@@ -61,8 +61,8 @@ WHERE e.space_id = %(space_id)s AND e.id = %(id)s
 RETURNING e.attempts;
 
 -- name: changed
--- For the operator's side: the erasures requested or done since a moment. In an older copy of the database
--- the contacts may not be merged, or wait as receipts without a contact.
+-- For the operator. In an older copy of the database the contacts may not be merged, or wait as receipts
+-- without a contact.
 SELECT e.space_id, e.id AS erasure_id, ARRAY(
            SELECT c.id FROM contacts c WHERE c.space_id = e.space_id AND c.id = survivor.id
            UNION
@@ -86,8 +86,7 @@ WHERE e.requested_at >= %(since)s OR e.erased_at >= %(since)s
 ORDER BY e.requested_at, e.id;
 
 -- name: request_again
--- For the operator's side: request erasures again, once each, for contacts in this database without a known
--- erasure.
+-- For the operator: once each, for contacts in this database without a known erasure.
 INSERT INTO erasures (space_id, contact_id, receipt_mark)
 SELECT DISTINCT c.space_id, coalesce(c.merged_into, c.id), %(receipt_mark)s
 FROM jsonb_to_recordset(%(erasures)s::jsonb)
@@ -112,7 +111,7 @@ WHERE NOT EXISTS (
                    known.contact_id) = coalesce(c.merged_into, c.id));
 
 -- name: unprocessed
--- For the operator's side: the Spaces where receipts of erasures wait without a contact.
+-- For the operator: Spaces where receipts of erasures wait without a contact.
 SELECT DISTINCT i.space_id
 FROM jsonb_to_recordset(%(erasures)s::jsonb) AS past (space_id bigint, receipt_ids bigint[])
 JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);
@@ -122,5 +121,5 @@ JOIN inbox i ON i.space_id = past.space_id AND i.id = ANY(past.receipt_ids);
 SELECT nextval('receipt_ids');
 
 -- name: waiting
--- For the operator's side: the number of unfinished erasures.
+-- For the operator: unfinished ones.
 SELECT count(*) FROM erasures e WHERE e.erased_at IS NULL;

@@ -21,7 +21,7 @@ Accepted = AcceptedEvent | AcceptedTouchpoint | AcceptedHit | AcceptedPerson
 
 
 def _empty(field: msgspec.structs.FieldInfo) -> Any:
-    """Return a member's default, or the empty value of its type."""
+    """Return the default, or the empty value of the type."""
     if field.default is not msgspec.NODEFAULT:
         return field.default
     return {} if field.default_factory is not msgspec.NODEFAULT else ""
@@ -44,17 +44,16 @@ class PayloadMatcher:
     """Finds a person in payloads by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
-        """Store kinds and values of contact_identifiers."""
+        """Take kinds and values of contact_identifiers."""
         self._identifiers = frozenset(identifiers)
         self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 
     @property
     def values(self) -> list[str]:
-        """The identifiers that can occur alone, such as in a table cell."""
+        """Return identifiers that can occur alone, such as in a table cell."""
         return sorted(value for kind, value in self._identifiers if kind != FINGERPRINT)
 
     def redact(self, kind: str, payload: str) -> str:
-        """Return the payload without the person's data."""
         accepted = _read(kind, payload)
         if accepted is None:
             return EMPTIED if self._is_mentioned(payload.casefold()) else payload
@@ -63,7 +62,7 @@ class PayloadMatcher:
         return msgspec.json.encode(msgspec.structs.replace(accepted, **_EMPTY_MEMBERS[kind])).decode()
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text, JSON with any escapes or other, mentions the person."""
+        """Search a text, JSON with any escapes or other."""
         return self._is_mentioned(_normalize_json(text).casefold())
 
     def _is_mentioned(self, text: str) -> bool:
@@ -88,13 +87,13 @@ def _identifiers(item: Accepted) -> list[tuple[str, str | None]]:
 
 
 def _encode(kind: str, value: str) -> Iterable[str]:
-    """Return an identifier as in JSON, case-folded; a fingerprint and its ip are two texts."""
+    """Return case-folded JSON; a fingerprint and its ip are two texts."""
     parts = value.rsplit("|", 1) if kind == FINGERPRINT else [value]
     return (msgspec.json.encode(text).decode()[1:-1].casefold() for text in parts)
 
 
 def _normalize_json(text: str) -> str:
-    """Return JSON with as few escapes as possible; other text unchanged."""
+    """Use as few escapes as possible; keep other text."""
     try:
         return msgspec.json.encode(msgspec.json.decode(text)).decode()
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Erase a person's data. The caller holds the Space's lock and owns the transaction."""
+"""Erase a person. The caller holds the Space's lock and owns the transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHDRAWN = "The file contained a person who has since been erased. Request the 
 
 
 def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
-    """Erase a person from every table. New code that stores personal data must be added here."""
+    """Clear every table. New code that stores personal data must be added here."""
     values = {"space_id": space_id, "contact_id": contact_id}
     group = [row[0] for row in connection.execute(queries["group"], values)]
     values = {"space_id": space_id, "group": group}
@@ -83,8 +83,8 @@ def _redact(connection: Connection[Any], space_id: int, queue: str, person: Payl
 def _delete_deliveries(
     connection: Connection[Any], space_id: int, group: list[int], person: PayloadMatcher
 ) -> None:
-    """Delete webhook deliveries that became or repeated the person's events, report refunds of their orders,
-    or mention them.
+    """Delete deliveries that became or repeated the person's events, report refunds of their orders, or
+    mention them.
     """
     values = {"space_id": space_id, "group": group}
     rows = connection.cursor().stream(queries["deliveries"], values)
@@ -94,8 +94,8 @@ def _delete_deliveries(
 
 
 def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
-    """Delete the tag sets of touchpoints that their page views have withdrawn. Runs before the page views are
-    deleted, because they identify these tag sets.
+    """Delete tag sets of touchpoints that page views have withdrawn. Runs before the page views are deleted,
+    because they identify these tag sets.
     """
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     if withdrawn:

@@ -86,12 +86,12 @@ DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
 -- name: forget_identifiers
--- Delete e-mails, including former ones, phones, names, locations, tracking ids, tokens and fingerprints.
+-- E-mails, including former ones, phones, names, locations, tracking ids, tokens and fingerprints.
 DELETE FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: clear_contacts
--- Clear the contacts' own columns; the rows, their ages, company and merges stay.
+-- The rows, their ages, company and merges stay.
 UPDATE contacts c SET {cleared}
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
 
@@ -101,13 +101,13 @@ WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_touchpoints
--- Clear the browser data of touchpoints; the touchpoints stay.
+-- Only browser data; the touchpoints stay.
 UPDATE touchpoints t SET {cleared}
 WHERE t.space_id = %(space_id)s AND t.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_attempts
--- Clear the ad platforms' responses, attempt by attempt.
+-- The ad platforms' responses.
 UPDATE delivery_attempts a SET {cleared}
 FROM deliveries d, events e
 WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND e.space_id = %(space_id)s
@@ -115,7 +115,7 @@ WHERE a.space_id = %(space_id)s AND d.space_id = %(space_id)s AND e.space_id = %
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_deliveries
--- Clear the data sent to platforms, and their last response.
+-- Data sent to platforms, and their last response.
 UPDATE deliveries d SET {cleared}
 FROM events e
 WHERE d.space_id = %(space_id)s AND e.space_id = %(space_id)s AND d.event_id = e.id
@@ -128,8 +128,8 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND c.device = v.d
   AND v.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: withdrawn_tag_sets
--- Candidate tag sets of pages that they opened without a remaining touchpoint: withdrawn ones may have left
--- theirs. If old page views were deleted, any tag set without a touchpoint may be one.
+-- Tag sets of pages that they opened without a remaining touchpoint: withdrawn ones may have left theirs.
+-- If old page views were deleted, any tag set without a touchpoint may be one.
 SELECT g.id
 FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.landing_page IN (

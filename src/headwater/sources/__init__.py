@@ -1,1 +1,1 @@
-"""Classify touches: from URLs, referrers and parameters to one of the listed sources."""
+"""Classify touches by URLs, referrers and parameters."""

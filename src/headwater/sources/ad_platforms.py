@@ -1,4 +1,4 @@
-"""Ad platforms, the level above sources. Pure. A platform bills all its ads together."""
+"""Ad platforms, the level above sources. Pure. A platform bills its ads together."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _FREE_CHANNELS = frozenset({"ai", "organic", "direct"})
 
 @lru_cache(1024)
 def normalize_platform(text: str) -> str:
-    """Return a platform by one of its names: `Google Ads` is `google`."""
+    """Return `google` for `Google Ads`."""
     word = re.sub(r"[^\w]+", "_", text.strip().lower()).strip("_")
     word = word.removesuffix("_ads") or word
     return _ALIASES.get(word, word)
 
 
 def find_billing_platform(source: str) -> str | None:
-    """Return the platform that bills a listed source's clicks; None if they are free. Sources such as `email`
-    are platforms.
+    """Return the platform that bills a source's clicks; None if they are free. Sources such as `email` are
+    platforms.
     """
     if find_channel(source) in _FREE_CHANNELS:
         return None

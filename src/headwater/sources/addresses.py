@@ -25,7 +25,7 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_address(text: str | None) -> Address | None:
-    """Parse a URL, or a bare host with or without a path; None for anything but a page or app."""
+    """Parse a URL, or a bare host; None for anything but a page or app."""
     if not text:
         return None
     scheme, separator, target = text.strip().partition("://")
@@ -69,7 +69,7 @@ def _read_host(text: str) -> str | None:
 
 
 def name_in_ascii(name: str) -> str:
-    """Return an internationalised name in Punycode, as browsers send it; "" if invalid."""
+    """Return Punycode, as browsers send it; "" if invalid."""
     if len(name) > MAX_HOST_LENGTH:
         return ""
     plain = unicodedata.normalize("NFKC", name).lower().replace("\u3002", ".")

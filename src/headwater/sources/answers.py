@@ -106,7 +106,7 @@ def fold_case(text: str) -> str:
 
 
 def normalize_phrase(text: str) -> str:
-    """Return a phrase's words in the form for storing and matching."""
+    """Return words in the form for storing and matching."""
     folded = fold_accents(text)
     if _ASIAN_TEXT.search(folded):
         return "".join(folded.split())
@@ -126,7 +126,6 @@ class Phrases:
         """Single words with one letter, or two in long words, removed or replaced by a gap."""
 
     def add(self, phrase: str, sense: _Sense) -> None:
-        """Add a phrase in the data file's notation."""
         key = normalize_phrase(phrase)
         if phrase[0] == "!":
             self.accented[fold_case(phrase[1:])] = sense
@@ -148,7 +147,7 @@ class Phrases:
 
 
 def _add_gaps(word: str) -> set[str]:
-    """Return a word with each letter removed or replaced by a gap; a long word also with two removed."""
+    """Return a word with each letter removed or replaced by a gap; a long one also with two removed."""
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH or " " in word:
         return set()
     gaps = {word[:i] + gap + word[i + 1 :] for i in range(len(word)) for gap in ("", "_")}
@@ -187,7 +186,7 @@ class AnswerRules:
         self._names = dict(names)
 
     def classify(self, answer: str) -> str:
-        """Return the self-reported source of an answer; OTHER without one."""
+        """Return OTHER without a match."""
         return self._classify_by_own(answer) or _classify_by_shipped(answer)
 
     def _classify_by_own(self, answer: str) -> str | None:
@@ -219,7 +218,7 @@ def _classify_by_shipped(answer: str) -> str:
 
 
 def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
-    """Yield the phrases among an answer's words; the longest one at each word."""
+    """Yield the longest phrase at each word."""
     folded = fold_accents(answer)
     matches = [(match.start(), match[0][:MAX_WORD_LENGTH]) for match in _WORD.finditer(folded)][:MAX_WORDS]
     words = [word for _, word in matches]
@@ -239,7 +238,7 @@ def _find_in_words(answer: str) -> Iterator[_PhraseAt]:
 
 
 def _find_phrase(words: Sequence[str], index: int) -> tuple[int, _Sense | None]:
-    """Return the number of words and the meaning of the phrase at an index."""
+    """Return the number of words and the phrase's meaning."""
     for length in range(min(MAX_PHRASE_WORDS, len(words) - index), 0, -1):
         sense = _SHIPPED.exact.get(" ".join(words[index : index + length]))
         if sense is not None:
@@ -258,9 +257,7 @@ def _find_longest(senses: Mapping[str, _Sense], texts: Iterator[str]) -> _Sense 
 
 
 def _find_misspelt(word: str) -> _Sense | None:
-    """Return the meaning of a misspelt word: one letter missing, wrong, added or swapped, or two in a long
-    word.
-    """
+    """Allow one letter missing, wrong, added or swapped, or two in a long word."""
     if not _MIN_MISSPELT_LENGTH <= len(word) <= MAX_WORD_LENGTH:
         return None
     indexes = range(len(word))
@@ -276,7 +273,7 @@ def _find_misspelt(word: str) -> _Sense | None:
 
 
 def _find_in_asian_text(folded: str) -> Iterator[_PhraseAt]:
-    """Yield the phrases of scripts without blanks, the longest at each position."""
+    """Match scripts without blanks, the longest phrase at each position."""
     if not _ASIAN_TEXT.search(folded):
         return
     text = folded[: MAX_WORDS * 5]

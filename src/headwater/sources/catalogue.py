@@ -142,7 +142,7 @@ LISTED_IDS: Mapping[str, tuple[int, ...]] = {
 
 
 def listed_name(number: int) -> str | None:
-    """Return the name of a listed source; None for a network added by the Space."""
+    """Return None for a network added by the Space."""
     return SOURCES[number - 1] if number <= len(SOURCES) else None
 
 
@@ -151,7 +151,7 @@ def source_bit(number: int) -> int:
 
 
 def source_mask(source_ids: Iterable[int]) -> int:
-    """Return sources as bits of a PostgreSQL bigint. Added networks share a bit."""
+    """Return bits of a PostgreSQL bigint. Added networks share a bit."""
     bits = 0
     for number in source_ids:
         bits |= source_bit(number)

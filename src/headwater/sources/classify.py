@@ -17,14 +17,13 @@ DIRECT = Source("direct", "direct")
 def classify(
     arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
 ) -> Outcome:
-    """Return the source of a visit and the rule that chose it, or why it makes no touch."""
+    """Return the source and the rule that chose it, or why the visit makes no touch."""
     return decide(read_evidence(arrival, exclusions, names))
 
 
 def explain(
     arrival: Landing, exclusions: Exclusions = SHIPPED, names: SourceNames = SHIPPED_ALONE
 ) -> Classification:
-    """Return the full classification of a visit: source, ad and click ids."""
     evidence = read_evidence(arrival, exclusions, names)
     outcome = decide(evidence)
     return Classification(

@@ -71,9 +71,7 @@ def read_evidence(
     *,
     paid: bool = False,
 ) -> Evidence:
-    """Read the evidence in a visit. The Space's own names win over the built-in ones. `paid` marks visits
-    known to be paid.
-    """
+    """Prefer the Space's own names to the built-in ones. `paid` marks visits known to be paid."""
     parameters = read_parameters(arrival.url, _READ_PARAMETERS, clicks.CLICK_IDS) if arrival.url else {}
     if arrival.stale:
         parameters = _remove_stale(arrival.stale, parameters)
@@ -111,7 +109,7 @@ def _excluded_name(name: str | None, landing: Address | None, exclusions: Exclus
 def _excluded_tag(
     parameters: dict[str, str], landing: Address | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """Return the exclusion of the host in utm_source, if the link has no other campaign parameter."""
+    """Exclude the host in utm_source, if the link has no other campaign parameter."""
     name = parameters.get("utm_source")
     if name is None or "." not in name or not _TAGS.isdisjoint(parameters):
         return None
@@ -123,7 +121,7 @@ def _remove_source(parameters: dict[str, str]) -> dict[str, str]:
 
 
 def _remove_stale(stale: frozenset[str], parameters: dict[str, str]) -> dict[str, str]:
-    """Remove stale click ids, and other marks of their networks unless the network has another click id."""
+    """Remove stale click ids, and other marks of their networks without another click id."""
     live = {clicks.ADS[name] for name in parameters if name in clicks.AD_CLICKS and name not in stale}
     gone = {clicks.ADS[name] for name in stale & clicks.AD_CLICKS.keys()} - live
     return {

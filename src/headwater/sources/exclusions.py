@@ -33,7 +33,7 @@ class Exclusions:
         )
 
     def find(self, referrer: Address, landing: Address | None) -> NoTouch | None:
-        """Return why a referrer makes no touch on a page at `landing`; None for other referrers."""
+        """Return why a referrer makes no touch on a page at `landing`."""
         if landing is not None and _is_same_site(referrer.host, landing.host):
             return NoTouch(NothingReason.OWN_HOST, referrer.host)
         match = self._own.find(referrer)
@@ -48,7 +48,7 @@ class Exclusions:
 
 
 def _is_same_site(referrer: str, landing: str) -> bool:
-    """Return whether both are one host or one is a subdomain, such as a shop's checkout."""
+    """Return whether they are one host or one is a subdomain, such as a shop's checkout."""
     return referrer == landing or referrer.endswith(f".{landing}") or landing.endswith(f".{referrer}")
 
 
@@ -66,7 +66,7 @@ def _is_below(pattern: str, domains: Collection[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def make_exclusions(own_hosts: tuple[str, ...], also: tuple[str, ...], heeded: tuple[str, ...]) -> Exclusions:
-    """Return cached exclusions, because the table is slow to build."""
+    """Cache exclusions, because the table is slow to build."""
     return Exclusions(own_hosts, also, heeded)
 
 

@@ -61,7 +61,7 @@ def build_ad(parameters: dict[str, str], source: str | None) -> Ad:
 
 
 def read_ad(url: str | None, parameters: dict[str, str], source: str) -> Ad:
-    """Return the ad in `parameters`, completed by the URL's, for a visit from `source`."""
+    """Return the ad in `parameters`, completed by the URL's."""
     if url is None or ("?" not in url and "#" not in url):
         return build_ad(parameters, source)
     return build_ad({**_read(url), **parameters}, source)
@@ -73,13 +73,13 @@ def _read(url: str) -> dict[str, str]:
 
 
 def term_level(source: str | None) -> str:
-    """Return the level of utm_term: the ad set on paid social networks, otherwise the keyword."""
+    """Return utm_term's level: the ad set on paid social networks, otherwise the keyword."""
     paid = source is not None and find_channel(source) == "paid"
     return "adset" if paid and source not in _SEARCH_ADS else "keyword"
 
 
 def choose_ad_field(level: str, value: str) -> str:
-    """Return the Ad field of a value: the id if it is all digits and the level allows both."""
+    """Return the id's field if the value is all digits and the level allows both."""
     if level not in ("campaign", "adset", "ad"):
         return level
     return f"{level}_id" if value.isascii() and value.isdigit() else f"{level}_name"

@@ -34,7 +34,7 @@ class HostTable(Generic[Meaning]):
 
 
 def _patterns(host: str) -> Iterator[str]:
-    """Yield every matching pattern without a path, most specific first."""
+    """Yield matching patterns without a path, most specific first."""
     yield host
     if host.startswith(APP):
         return

@@ -24,7 +24,7 @@ class PaidNetwork(NamedTuple):
 
 
 def fold_spelling(value: str) -> str:
-    """Return the letters and digits of a spelling for comparison."""
+    """Keep only letters and digits for comparison."""
     return "".join(letter for letter in value.casefold() if letter.isalnum())
 
 
@@ -39,9 +39,7 @@ class NetworkSpellings:
             self._any[fold_spelling(network.name)] = network.name
 
     def find(self, value: str | None, *, is_paid: bool) -> str | None:
-        """Return the network that a link value names. Spellings ending in `ads` always match; others only
-        with a paid medium.
-        """
+        """Match spellings ending in `ads` always, others only with a paid medium."""
         if not self._any or not value:
             return None
         spelling = fold_spelling(value)
@@ -49,6 +47,6 @@ class NetworkSpellings:
 
 
 def list_spellings(name: str, spellings: Iterable[str]) -> tuple[str, ...]:
-    """Return all folded spellings of a network, without `ads` at the end of its name."""
+    """Fold the spellings, without `ads` at the end of the name."""
     stem = fold_spelling(name.removesuffix("_ads"))
     return tuple(dict.fromkeys([stem, *map(fold_spelling, spellings)]))

@@ -33,8 +33,8 @@ _MARK = re.compile(rf"\?(?:{'|'.join(map(re.escape, sorted(MARKS)))})=", re.IGNO
 
 
 def stated(value: str | None) -> str | None:
-    """Return a value that a sender took from a link, without parameters behind a second question mark; None
-    for a placeholder: `spring?fbclid=IwAR1` is `spring`.
+    """Return a value without parameters behind a second question mark; None for a placeholder:
+    `spring?fbclid=IwAR1` is `spring`.
     """
     if value is None or is_placeholder(value):
         return None
@@ -42,8 +42,8 @@ def stated(value: str | None) -> str | None:
 
 
 def read_parameters(url: str, names: Collection[str], exact: Collection[str]) -> dict[str, str]:
-    """Return the `wanted` parameters of a URL by lower-case name; the first non-empty value wins. Values in
-    `exact` are only percent-decoded.
+    """Return parameters by lower-case name; the first non-empty value wins. Values in `exact` are only
+    percent-decoded.
     """
     values: dict[str, str] = {}
     for name, raw in read_pairs(url):
@@ -55,8 +55,8 @@ def read_parameters(url: str, names: Collection[str], exact: Collection[str]) ->
 
 
 def read_pairs(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the URL's parameters: lower-case names and raw values. Those after `#` count unless an earlier
-    one marks a link from outside.
+    """Yield lower-case names and raw values. Parameters after `#` count unless an earlier one marks a link
+    from outside.
     """
     address, hash_sign, fragment = url.partition("#")
     is_marked = False
@@ -68,7 +68,7 @@ def read_pairs(url: str) -> Iterator[tuple[str, str]]:
 
 
 def split_pairs(query: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a query or a fragment, likewise."""
+    """Yield likewise from a query or a fragment."""
     # Hand-made links may have a second question mark instead of an ampersand.
     for pair in query.replace("?", "&").split("&"):
         name, equals, value = pair.partition("=")
@@ -92,7 +92,7 @@ def _decode(raw: str) -> str:
 
 
 def _decode_text(raw: str) -> str:
-    """Decode a value; one that was percent-encoded twice is decoded twice."""
+    """Decode a value, twice if it was percent-encoded twice."""
     value = _clean(raw, unquote_plus(raw))
     if "%" not in value:
         return value
@@ -104,9 +104,7 @@ def _decode_text(raw: str) -> str:
 
 
 def _clean(raw: str, value: str) -> str:
-    """Return a storable value; "" for a placeholder, also in the raw value, because decoding changes
-    `%%ADID%%`.
-    """
+    """Return "" for a placeholder, also in the raw value, because decoding changes `%%ADID%%`."""
     if "%%" in raw and is_placeholder(raw):
         return ""
     value = value.replace("\0", "").strip()

@@ -60,7 +60,7 @@ _SIGNS = re.compile(r"[{}%$@#*<\[]|__")
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value is a placeholder: `(not set)`, `undefined`, `{{campaign.name}}`."""
+    """Recognize `(not set)`, `undefined`, `{{campaign.name}}`."""
     if value.strip().lower().replace("_", " ").replace("+", " ") in _NOTHING:
         return True
     if _SIGNS.search(value) is None:

@@ -98,7 +98,7 @@ class RuleReason(msgspec.Struct, frozen=True, gc=False):
 
 
 def explain_rule(rule: str, url: str | None, referrer: str | None) -> RuleReason:
-    """Explain a rule's choice. `url` is the opened page, and `referrer` the URL or host before it."""
+    """Explain a rule. `url` is the opened page, and `referrer` the URL or host before it."""
     clues = [*_parameters(rule, url)]
     if rule in _BY_REFERRER and (address := read_address(_full(referrer))) is not None:
         clues.append(Clue("referrer", "referrer", address.host))
@@ -106,7 +106,7 @@ def explain_rule(rule: str, url: str | None, referrer: str | None) -> RuleReason
 
 
 def list_findings(url: str | None, referrer: str | None, exclusions: Exclusions = SHIPPED) -> list[str]:
-    """Describe the evidence that was examined in vain, for a touch of the rule `direct`."""
+    """Describe evidence examined in vain, for a touch of the rule `direct`."""
     return [_describe_address(url), *_describe_unread(url), _describe_referrer(url, referrer, exclusions)]
 
 
@@ -185,5 +185,5 @@ def _describe_referrer(url: str | None, referrer: str | None, exclusions: Exclus
 
 
 def _full(referrer: str | None) -> str | None:
-    """Return a referrer as a URL; stored ones are hosts."""
+    """Complete stored referrers, which are hosts."""
     return referrer if referrer is None or "//" in referrer else f"//{referrer}"

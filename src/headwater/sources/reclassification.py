@@ -46,20 +46,20 @@ class ClassifiedTouch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def name_in(url: str) -> str | None:
-    """Return the utm_source in a URL in the form of stored names."""
+    """Return utm_source in the form of stored names."""
     value = read_parameters(url, _UTM_SOURCE, ()).get("utm_source")
     return normal_name(value) if value is not None else None
 
 
 def networks_in(url: str, names: SourceNames) -> set[str]:
-    """Return the Space's own networks that a URL's values could name."""
+    """Return the Space's networks that values could name."""
     values = read_parameters(url, _NAMING_NETWORKS, ()).values()
     networks = (names.find_network(value, is_paid=True) for value in values)
     return {network for network in networks if network is not None}
 
 
 def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceNames) -> ClassifiedTouch:
-    """Return the touch reclassified with the Space's current names. `exclusions` apply to page views only."""
+    """Reclassify by current names. `exclusions` apply to page views only."""
     if touch.rule in DECLARED:
         return touch
     if touch.rule in DECLARED_NETWORK and names.has_network(touch.source):
@@ -75,7 +75,7 @@ def classify_anew(touch: ClassifiedTouch, exclusions: Exclusions, names: SourceN
 
 
 def _was_paid(touch: ClassifiedTouch) -> bool:
-    """Return whether a medium or traffic type, possibly outside the URL, indicated paid traffic."""
+    """Check for a paid medium or traffic type, possibly outside the URL."""
     if touch.rule in clicks.LINKS:
         return find_channel(touch.source) == "paid"
     return touch.rule in PAID_RULES
@@ -94,9 +94,7 @@ def _decide(kind: TouchKind, evidence: Evidence) -> tuple[str, str]:
 
 
 def _read_ad(touch: ClassifiedTouch, evidence: Evidence, source: str) -> Ad:
-    """Return the ad, read again if all of it came from the URL: the meaning of utm_term depends on the
-    source.
-    """
+    """Read the ad again if all of it came from the URL: the meaning of utm_term depends on the source."""
     if source == touch.source or touch.ad != build_ad(evidence.parameters, touch.source):
         return touch.ad
     return build_ad(evidence.parameters, source)

@@ -1,4 +1,4 @@
-"""Find the source of an event's touchpoint, from its attribution parameters and landing URL. Pure."""
+"""Find the source of an event's touchpoint. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resolve(
     names: SourceNames = SHIPPED_ALONE,
     exclusions: Exclusions = SHIPPED,
 ) -> ResolvedSource:
-    """Return the listed source of a touch and its rule. Without a matching rule, it is a referral."""
+    """Return the source and its rule; a referral without a matching rule."""
     return name_source(read_evidence(Landing(landing_url, None, parameters), exclusions, names))
 
 
@@ -31,9 +31,7 @@ def resolve(
 def find_return(
     parameters: SourceParameters, landing_url: str | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """Return why the parameters make no touch: their source is a payment page, a sign-in page or the shop
-    itself.
-    """
+    """Return why there is no touch: the source is a payment page, a sign-in page or the shop itself."""
     evidence = read_evidence(Landing(landing_url, None, parameters), exclusions)
     if not isinstance(evidence.referrer, NoTouch) or evidence.paid:
         return None

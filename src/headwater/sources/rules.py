@@ -57,7 +57,7 @@ def _hubspot(evidence: Evidence) -> Source | None:
 
 def _find_placement(network: str, evidence: Evidence) -> str | None:
     """Return the platform that showed a network's ad; None if utm_source or the referrer show that the link
-    was shared from another place after the click.
+    was shared elsewhere after the click.
     """
     name, referrer = evidence.named, evidence.referrer
     if name is not None:
@@ -104,7 +104,7 @@ def _utm_medium(evidence: Evidence) -> Source | None:
 
 
 def _medium(evidence: Evidence) -> str | None:
-    """Return `email` or `sms` if utm_medium indicates a message, not an ad in one."""
+    """Return `email` or `sms` if utm_medium is a message, not an ad in one."""
     value = evidence.parameters.get("utm_medium")
     return None if value is None or evidence.paid else find_message(value)
 

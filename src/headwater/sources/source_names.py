@@ -40,11 +40,10 @@ class SourceNames:
         self._spellings = NetworkSpellings(self.networks)
 
     def find(self, value: str | None) -> str | None:
-        """Return the listed source that the Space mapped a utm_source to."""
+        """Return the source that the Space mapped a utm_source to."""
         return self._names.get(normal_name(value)) if self._names and value else None
 
     def find_network(self, value: str | None, *, is_paid: bool) -> str | None:
-        """Return the Space's own network that a link value names."""
         return self._spellings.find(value, is_paid=is_paid)
 
     def ids_listed_as(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -58,7 +57,7 @@ class SourceNames:
         return listed_name(number) or self._numbered[number]
 
     def find_platform(self, source: str) -> str | None:
-        """Return the platform that bills a source's clicks; None for unpaid sources."""
+        """Return None for unpaid sources."""
         return self._owners.get(source)
 
     def platform_named(self, name: str) -> str | None:
@@ -67,7 +66,7 @@ class SourceNames:
         return None if source is None else self.find_platform(source)
 
     def source_named(self, name: str) -> str | None:
-        """Return the source of all clicks under a ledger name, if it is only one."""
+        """Return the only source of a ledger name's clicks."""
         return self.platforms.get(name) if len(self.platform_sources.get(name, ())) <= 1 else None
 
     def is_billed_alone(self, source: str) -> bool:
@@ -87,7 +86,7 @@ class SourceNames:
 
 
 def normal_name(value: str) -> str:
-    """Return a name in its stored form: trimmed and lower-case."""
+    """Trim and lower the case."""
     return value.strip().lower()
 
 
@@ -95,7 +94,7 @@ def normal_name(value: str) -> str:
 def make_source_names(
     names: tuple[tuple[str, str], ...], networks: tuple[PaidNetwork, ...] = ()
 ) -> SourceNames:
-    """Return cached names: one object until they change, as caches of links and reports expect."""
+    """Cache names: one object until they change, as caches of links and reports expect."""
     return SourceNames(dict(names), networks)
 
 

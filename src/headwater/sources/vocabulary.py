@@ -1,4 +1,4 @@
-"""The words that name sources, from data files."""
+"""Words that name sources, from data files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BETWEEN_WORDS = re.compile(r"[\s_+-]+")
 
 
 def read_lines(file: str) -> list[list[str]]:
-    """Return the columns of a data file's lines, without comments."""
+    """Return columns of lines without comments."""
     text = files("headwater.sources").joinpath(file).read_text(encoding="utf-8")
     return [line.split() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
@@ -31,7 +31,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-case words, at `_` and punctuation."""
+    """Split at `_` and punctuation, in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -119,9 +119,7 @@ _NOT = frozenset({"non", "not", "no", "un"})
 
 @lru_cache(maxsize=4096)
 def is_paid(text: str | None) -> bool:
-    """Return whether a traffic type, network or medium indicates paid traffic: `cpc`, `Paid Social`,
-    `Instagram_Reels`, `fb-ads`.
-    """
+    """Recognize paid types, networks and media: `cpc`, `Paid Social`, `Instagram_Reels`, `fb-ads`."""
     if not text:
         return False
     parts = words(text)
@@ -136,7 +134,7 @@ def is_paid(text: str | None) -> bool:
 
 
 def _is_paid_word(parts: list[str], index: int) -> bool:
-    """Return whether a word indicates paid traffic and isn't negated by the one before it."""
+    """Check the word and that the one before doesn't negate it."""
     word = parts[index]
     if not _PAID.has(word) or _NEVER.has(word):
         return False
@@ -144,7 +142,7 @@ def _is_paid_word(parts: list[str], index: int) -> bool:
 
 
 def _is_paid_name(text: str, folded: str) -> bool:
-    """Return whether a text names a network's ads, or an ad format in one word: `videoads`."""
+    """Recognize a network's ads, or an ad format in one word: `videoads`."""
     target = find_target(text)
     if target is not None:
         return target in SOURCE_IDS and find_channel(target) == "paid"
@@ -184,7 +182,7 @@ _FORMS_IN_ONE = frozenset(
 
 
 def find_message(text: str) -> str | None:
-    """Return `email` or `sms` if a medium indicates a message, by its whole name or by one word."""
+    """Return `email` or `sms` by a medium's whole name or one word."""
     target = _TARGETS.get(fold(text))
     if target in ("email", "sms"):
         return target
@@ -258,19 +256,19 @@ def _find_ad_network(name: str) -> str | None:
 
 
 def _are_ad_words(parts: list[str]) -> bool:
-    """Return whether the words only mean ads, such as `search ads`."""
+    """Match words that only mean ads, such as `search ads`."""
     ads = [word for word in parts if _AD_WORD.fullmatch(word)]
     return bool(ads) and all(word in ads or word in _BESIDE_ADS for word in parts)
 
 
 def strip_kind(target: str) -> str:
-    """Return the platform of an alias's target, which may be one of its sources."""
+    """Return the platform of a target that may be one of its sources."""
     return _PLATFORMS.get(target) or target.removesuffix("_ads").removesuffix("_organic")
 
 
 def choose_source(target: str, *, paid: bool) -> str:
-    """Return the source of an alias's target. Paid traffic without a paid source is PAID_OTHER; a platform
-    with only a paid source always has that.
+    """Choose a source. Paid traffic without a paid source is PAID_OTHER; a platform with only a paid source
+    always has that.
     """
     if not paid and target in SOURCE_IDS:
         return target

@@ -15,7 +15,7 @@ _EXACT = 2.0**53
 
 
 def tidy(arguments: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Convert arguments to their schema's types where unambiguous. Fractions become Decimal."""
+    """Convert unambiguous values. Fractions become Decimal."""
     return {name: _coerced(_exact(value), schemas.get(name, {})) for name, value in arguments.items()}
 
 

@@ -43,14 +43,13 @@ _REFUSED = (
 
 
 def preview(context: ToolContext, tool: str, would_go: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to an unconfirmed call."""
     expires = int(time.time()) + SECONDS
     value = f"{expires}.{_signature(context, tool, would_go, expires)}"
     return {"would_go": would_go, CONFIRM.name: value, "message": _ASK}
 
 
 def read_confirmation(arguments: dict[str, Any]) -> str | None:
-    """Return a call's confirmation value, if any. Raise Invalid."""
+    """Return None without a value. Raise Invalid."""
     query = JsonInput({CONFIRM.name: arguments.get(CONFIRM.name)})
     value = CONFIRM.read(query)
     query.finish()

@@ -46,19 +46,18 @@ class ToolContext:
 
     @cached_property
     def may_write(self) -> bool:
-        """Return whether the person who connected the assistant may change data."""
+        """Return whether the person who connected it may change data."""
         return self.bearer.role.may(Permission.WRITE_DATA)
 
     def limit(self, limit: RateLimit) -> int:
-        """Return `limit` in requests for this Space."""
         return limit.for_space(self.limits, self.service.rate_limit_factor)
 
     @asynccontextmanager
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """Open a transaction of at most `seconds`, restricted to the Space. `heavy` work takes one of the few
-        slots reserved for it.
+        """Take at most `seconds`, restricted to the Space. `heavy` work takes one of the few slots reserved
+        for it.
         """
         with serving(self.space_id):
             async with self.service.database.transaction(seconds, heavy=heavy) as connection:

@@ -69,7 +69,6 @@ class SpaceEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serve requests inside the block."""
         async with self._plain.run(), self._streaming.run():
             yield
 
@@ -100,7 +99,7 @@ class SpaceEndpoint:
             raise Forbidden("Pages of this origin may not call this service.")
 
     async def _admit(self, scope: Scope, space_id: int) -> ToolContext:
-        """Return a request's context, within the Space's rate limit. Raise Problem."""
+        """Check the Space's rate limit. Raise Problem."""
         async with self._service.database.connection() as connection:
             token = _read_token(scope)
             bearer = await find_token(connection, token) if token else None
@@ -117,8 +116,8 @@ class SpaceEndpoint:
         return context
 
     def _unauthorized(self, space_id: int, *, has_token: bool) -> Unauthorized:
-        """Return the refusal that leads a client to the authorization server: the metadata address, the
-        scope, and for a request with a token that it is invalid (RFC 6750 §3).
+        """Lead a client to the authorization server: the metadata address, the scope, and for a request with
+        a token that it is invalid (RFC 6750 §3).
         """
         _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"
@@ -155,7 +154,7 @@ def _authorization(scope: Scope) -> list[bytes]:
 
 
 def _read_token(scope: Scope) -> str | None:
-    """Return the bearer token of the only Authorization header; never from the query or body."""
+    """Read the only Authorization header; never the query or body."""
     values = _authorization(scope)
     if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
         return None
@@ -164,7 +163,7 @@ def _read_token(scope: Scope) -> str | None:
 
 
 async def _read_message(scope: Scope, receive: Receive) -> bytes:
-    """Return the body, one message of the protocol. Raise Problem."""
+    """Return one message of the protocol. Raise Problem."""
     headers = Headers(scope=scope)
     refuse_encoding(headers.get("content-encoding"))
     media_type = headers.get("content-type", "").partition(";")[0]
@@ -176,8 +175,8 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
 
 
 def _may_stream(headers: Headers) -> bool:
-    """Return whether a slow answer may become an event stream, which keeps the connection alive. In the
-    handshake era every answer would become one, needlessly.
+    """Allow an event stream, which keeps the connection alive. In the handshake era every answer would become
+    one, needlessly.
     """
     version = headers.get("mcp-protocol-version")
     modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
@@ -185,7 +184,7 @@ def _may_stream(headers: Headers) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receiver that replays a body and then passes later messages."""
+    """Replay a body and then pass later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -21,9 +21,7 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, base_url: str) -> Self:
-        """Return the accepted hosts of a service at `base_url`. All names of the loopback interface are
-        equivalent.
-        """
+        """Treat all names of the loopback interface as equivalent."""
         parts = urlsplit(base_url.lower())
         port = f":{parts.port}" if parts.port is not None else ""
         names = LOOPBACK if _is_loopback(base_url) else (parts.netloc.removesuffix(port),)
@@ -34,7 +32,7 @@ class AllowedHosts:
         return host.lower() in self.names
 
     def takes_origin(self, origin: str | None) -> bool:
-        """Return whether a page of this origin may call; other callers have no origin."""
+        """Accept callers without an origin, too: only pages have one."""
         return origin is None or origin.lower() == self.origin or _is_loopback(origin)
 
 

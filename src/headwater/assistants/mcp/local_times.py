@@ -1,7 +1,6 @@
 """Local times in tool answers.
 
-The API gives event times in UTC, while reports use the Space's time zone. An assistant that compares the two
-needs both.
+The API gives event times in UTC, while reports use the Space's time zone. An assistant needs both to compare.
 """
 
 from __future__ import annotations
@@ -17,9 +16,7 @@ Members = dict[str, Any]
 
 
 def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
-    """Return an answer where each member such as `event_time_utc` is followed by `event_time`, in the Space's
-    time zone with its offset.
-    """
+    """Follow members such as `event_time_utc` by `event_time`, in the Space's time zone with its offset."""
     if isinstance(answer, list):
         return [add_local_times(item, zone) for item in cast("list[Any]", answer)]
     if not isinstance(answer, dict):
@@ -28,7 +25,7 @@ def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
 
 
 def has_utc_times(answer: Any) -> bool:
-    """Return whether an answer has a UTC time, so the Space's time zone is needed."""
+    """Detect UTC times, which need the Space's time zone."""
     if isinstance(answer, list):
         return any(has_utc_times(item) for item in cast("list[Any]", answer))
     if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""Pages of lists for assistants: rows and the next cursor, without links."""
+"""Pages of lists: rows and the next cursor, without links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGING = (PER_PAGE, NEXT_PAGE)
 
 
 def paged(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments with the number of rows per page. Raise Invalid for too many."""
+    """Add the rows per page. Raise Invalid for too many."""
     query = JsonInput({PER_PAGE.name: arguments.get(PER_PAGE.name)})
     per_page = PER_PAGE.read(query)
     query.finish()
@@ -26,7 +26,7 @@ def paged(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def page_answer(page: Page, cursors: Cursors) -> dict[str, Any]:
-    """Return a page as a tool's answer. Rows omit null members because most are null."""
+    """Return an answer. Rows omit null members because most are null."""
     rows = [filled(msgspec.json.decode(line)) for line in page.lines]
     return {"rows": rows, "next_cursor": cursors.write(page.next) if page.next else None}
 

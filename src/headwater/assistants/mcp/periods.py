@@ -20,7 +20,7 @@ PERIODS = (PERIOD, *DATES.parameters)
 def with_dates(
     arguments: dict[str, Any], space: Space, current_time: datetime, default: str = ""
 ) -> dict[str, Any]:
-    """Replace a period in words by dates, using `default` without any. Raise Invalid."""
+    """Replace a period in words by dates, by default `default`. Raise Invalid."""
     dated = any(not is_blank(arguments.get(date.name)) for date in DATES.parameters)
     query = JsonInput({PERIOD.name: arguments.get(PERIOD.name)})
     today = current_time.astimezone(space.zone).date()

@@ -103,7 +103,7 @@ def describe_prompt(question: PromptTemplate) -> Prompt:
 
 
 def render_prompt(question: PromptTemplate, arguments: Mapping[str, str]) -> GetPromptResult:
-    """Return a prompt with its arguments filled in. Raise ValueError with the broken rule."""
+    """Raise ValueError with the broken rule."""
     unknown = arguments.keys() - question.arguments.keys()
     if unknown:
         raise ValueError(f"There is no argument {shorten(min(unknown))}.")

@@ -27,8 +27,8 @@ class BadMessage(Problem):
 
 
 def encode_problem(problem: Problem) -> bytes:
-    """Return a refusal's body in the service's format, which is also a protocol error, so people see the
-    reason instead of a status.
+    """Return the service's format, which is also a protocol error, so people see the reason instead of a
+    status.
     """
     if isinstance(problem, BadMessage):
         return problem.body()
@@ -58,7 +58,7 @@ def check_message(body: bytes) -> None:
 
 
 def _sound(request_id: Any) -> Any:
-    """Return a request's id, if an answer can repeat it."""
+    """Return an id only if an answer can repeat it."""
     try:
         refuse_bad_text(request_id)
     except Invalid:

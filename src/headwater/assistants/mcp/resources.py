@@ -1,4 +1,4 @@
-"""Resources: facts about a Space and our terms, for an assistant to read before calling tools."""
+"""Facts about a Space and our terms, for an assistant to read before calling tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shorten tool schemas, because a language model reads the list of all tools before its first question.
+"""Shorten tool schemas, because a language model reads them all before its first question.
 
 Everything needed to fill in an argument stays: types, short value lists, defaults and descriptions. Long
 lists are in a resource. Omitted rules are enforced, and explained, when the argument is read. Pure.
@@ -47,7 +47,7 @@ _FEW = 3
 
 
 def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
-    """Return a short schema of an arguments object; `with_null` if null differs from a missing argument."""
+    """Shorten an arguments object; `with_null` if null differs from a missing argument."""
     short = _short(schema)
     if not short.get("required"):
         del short["required"]
@@ -61,9 +61,7 @@ def short_arguments(schema: Schema, *, with_null: bool) -> Schema:
 
 
 def outline(schema: Schema) -> Schema | None:
-    """Return an answer's schema for the tool list, with only the described members and without their
-    contents. None if no member has a description.
-    """
+    """Return only described members, without their contents. None if no member has a description."""
     members = cast("dict[str, Schema]", schema["properties"])
     described = {
         name: {"type": _short(member)["type"], "description": member["description"]}
@@ -107,7 +105,7 @@ def _long_list(schema: Schema) -> str | None:
 
 
 def _short_choice(schema: Schema) -> Schema:
-    """Merge a choice between types into a list of types, if only the type differs."""
+    """Merge types into a list, if only the type differs."""
     choices = [_short(choice) for choice in cast("list[Schema]", schema["anyOf"])]
     other_members = {name: value for name, value in schema.items() if name != "anyOf"}
     if any(choice.keys() != {"type"} for choice in choices):

@@ -1,5 +1,5 @@
-"""The MCP server on the official SDK, for both eras of the protocol. It keeps no session: every request has
-its own context.
+"""The MCP server on the official SDK, for both eras of the protocol. It keeps no session: requests have their
+own contexts.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _describe(tool: Tool) -> ToolDescription:
 
 
 def _annotate(tool: Tool) -> ToolAnnotations:
-    """Return a tool's hints; a read-only tool needs no others."""
+    """Return hints; read-only tools need no others."""
     if not tool.writes:
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return ToolAnnotations(

@@ -1,4 +1,4 @@
-"""Tool definitions: name, description, arguments, answer and the domain function.
+"""Tools: name, description, arguments, answer and domain function.
 
 Arguments are described by the definitions that read the public API's parameters, so both always agree.
 """
@@ -53,7 +53,7 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> Schema:
-        """Return the arguments' JSON schema, without additional ones."""
+        """Forbid additional arguments."""
         return short_arguments(
             {"type": "object", "properties": dict(self.arguments), "required": list(self.required)},
             with_null=self.clears,
@@ -61,7 +61,7 @@ class Tool:
 
     @cached_property
     def output_schema(self) -> Schema | None:
-        """Return the answer's JSON schema in the tool list: only members with a description."""
+        """Return only members with a description, for the tool list."""
         return outline(self.answer_schema)
 
     @cached_property
@@ -84,7 +84,6 @@ class Tool:
             raise Invalid(errors)
 
     def explain(self, problem: Problem) -> str:
-        """Explain a problem and its solution to an assistant."""
         lines = [problem.message]
         if isinstance(problem, Invalid):
             lines = [_named(name, rule) for name, rules in problem.errors.items() for rule in rules]
@@ -105,7 +104,6 @@ def _named(name: str, rule: str) -> str:
 
 
 def describe_arguments(*parameters: Parameter[Any] | ListParameter[Any]) -> dict[str, Schema]:
-    """Return the arguments that these definitions read."""
     described = {parameter.name: parameter.openapi() for parameter in parameters}
     return {
         name: {**_filled(parameter["schema"]), "description": parameter["description"]}
@@ -114,15 +112,15 @@ def describe_arguments(*parameters: Parameter[Any] | ListParameter[Any]) -> dict
 
 
 def _filled(schema: Schema) -> Schema:
-    """Return a schema without the blank text that queries allow."""
+    """Remove the blank text that queries allow."""
     if "anyOf" not in schema:
         return schema
     return schema | {"anyOf": [choice for choice in schema["anyOf"] if choice != BLANK]}
 
 
 def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
-    """Return arguments described by another tool, with their types alone: the tool list has their
-    descriptions, values and defaults once.
+    """Keep only the types of another tool's arguments: the tool list has their descriptions, values and
+    defaults once.
     """
     return {
         name: {**without_values(schema), "description": f"As in {tool}."}
@@ -131,19 +129,19 @@ def as_in(tool: str, arguments: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def without_values(schema: Schema) -> Schema:
-    """Return an argument's schema without its values and default, which another tool lists."""
+    """Remove values and default, which another tool lists."""
     short = {name: value for name, value in schema.items() if name not in ("enum", "default")}
     return short | {"items": {"type": short["items"]["type"]}} if "items" in short else short
 
 
 def make_page_schema(row: Schema, **also: Schema) -> Schema:
-    """Return the schema of a page with members besides its rows; rows omit null."""
+    """Add members besides the rows; rows omit null."""
     rows = {"type": "array", "items": partial(row)}
     return object_schema({"rows": rows, "next_cursor": NEXT_CURSOR, **also}, *also)
 
 
 def partial(row: Schema) -> Schema:
-    """Return an object's schema with all members optional."""
+    """Make all members optional."""
     if "anyOf" in row:
         return {"anyOf": [partial(choice) for choice in row["anyOf"]]}
     return {name: value for name, value in row.items() if name != "required"}
@@ -156,12 +154,11 @@ def make_schema(answer: type[Struct] | Mapping[str, Any]) -> Schema:
 
 
 def make_bare_schema(answer: type[Struct] | Mapping[str, Any]) -> Schema:
-    """Return the schema of a public API answer with self-explanatory members."""
     return without_words(make_schema(answer))
 
 
 def without_words(schema: Schema) -> Schema:
-    """Return a schema without descriptions, for self-explanatory members."""
+    """Remove descriptions of self-explanatory members."""
     members: dict[str, Schema] = schema["properties"]
     plain = {
         name: {key: value for key, value in member.items() if key != "description"}

@@ -1,4 +1,4 @@
-"""Tool calls: check arguments and the person's role, then call and answer."""
+"""Check arguments and the person's role, then call and answer."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ STORED_TEXT = (
 async def call_tool(
     tools: Mapping[str, Tool], context: ToolContext, name: str, arguments: Arguments
 ) -> CallToolResult:
-    """Call a tool and return its answer. A failure that the assistant or a person can fix becomes a tool
-    error that explains the fix.
-    """
+    """Turn a failure that the assistant or a person can fix into a tool error that explains the fix."""
     tool = tools.get(name)
     if tool is None:
         return _failed(f"There is no tool {shorten(name)}. There are: {', '.join(tools)}.")
@@ -71,7 +69,7 @@ def _explain(tool: Tool, error: Exception) -> str:
 
 
 def visible_tools(tools: Sequence[Tool], context: ToolContext) -> list[Tool]:
-    """Return the tools that the person who connected the assistant may use."""
+    """Return tools that the person who connected the assistant may use."""
     return [tool for tool in tools if context.may_write or not tool.writes]
 
 
@@ -99,7 +97,7 @@ async def _localize(context: ToolContext, content: Any) -> Any:
 
 
 def _answered(content: Any) -> CallToolResult:
-    """Return an answer as JSON, followed by a reminder that its texts aren't instructions."""
+    """Add a reminder that its texts aren't instructions."""
     texts = (msgspec.json.encode(content).decode(), STORED_TEXT)
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts], structured_content=content

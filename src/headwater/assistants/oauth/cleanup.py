@@ -1,4 +1,4 @@
-"""Clean-up of expired codes and of self-registered assistants that are unused."""
+"""Clean up expired codes and unused self-registered assistants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ LOOK_SECONDS = 600.0
 
 
 def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
-    """Return the background job for the clean-up, with this interval."""
 
     def attend(connection: Connection[Any], _: int) -> bool:
         forget(connection)
@@ -26,7 +25,6 @@ def make_cleanup_duty(seconds: float = LOOK_SECONDS) -> Duty:
 
 
 def forget(connection: Connection[Any]) -> None:
-    """Delete expired codes and unused clients."""
     with connection.transaction():
         forget_codes(connection)
         connection.execute(queries["clients"])

@@ -17,13 +17,11 @@ class ClientDirectory:
     """None if the operator disables clients that host their document."""
 
     def hosting(self, client_id: str) -> HostedClients | None:
-        """Return the fetcher of client documents, for a client that hosts its own."""
+        """Return None for a client that doesn't host its document."""
         return self.hosted if is_document_url(client_id) else None
 
     async def find(self, client_id: str) -> OAuthClient | None:
-        """Return a client by id, registered or hosting its document. Raise OAuthError for an unusable
-        document.
-        """
+        """Raise OAuthError for an unusable document."""
         hosted = self.hosting(client_id)
         if hosted is not None:
             return await hosted.fetch(client_id)

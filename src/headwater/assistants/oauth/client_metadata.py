@@ -1,8 +1,8 @@
-"""Clients identified by the URL of their metadata document: fetched, checked and cached as long as the
-document's server allows.
+"""Clients identified by the URL of their metadata document: fetched, checked and cached as long as its server
+allows.
 
-A failure is cached for half a minute, and each host gets a limited number of requests a minute, so strangers
-can't use us to flood a server.
+A failure is cached for half a minute, and hosts get a limited number of requests a minute, so strangers can't
+use us to flood a server.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class _Known:
 
 
 class HostedClients:
-    """Clients whose documents this process has fetched."""
-
     def __init__(self, egress: Egress, brand: str) -> None:
         self._egress, self._brand = egress, brand
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -56,7 +54,7 @@ class HostedClients:
         self._requests: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> OAuthClient:
-        """Return the client whose id is `url`. Concurrent callers share one request. Raise OAuthError."""
+        """Share one request among concurrent callers. Raise OAuthError."""
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
         cached = self._known.get(url)
@@ -67,7 +65,7 @@ class HostedClients:
         return cached.outcome
 
     def recall(self, url: str) -> OAuthClient | None:
-        """Return a fetched client that is still fresh, or None."""
+        """Return None unless the client is fetched and still fresh."""
         cached = self._known.get(url)
         if cached is None or cached.until <= time.monotonic() or isinstance(cached.outcome, OAuthError):
             return None
@@ -104,7 +102,7 @@ class HostedClients:
             raise _unfetched(str(error)) from None
 
     def _count(self, url: str) -> None:
-        """Raise OAuthError if the URL's host has had its requests for this minute."""
+        """Raise OAuthError over the host's limit for this minute."""
         current_time = time.monotonic()
         if current_time - self._minute >= 60:
             self._minute = current_time
@@ -120,9 +118,7 @@ class HostedClients:
 
 
 def is_document_url(client_id: str) -> bool:
-    """Return whether a client id is the URL of a document that may be fetched: https on the default port,
-    with a path.
-    """
+    """Accept https on the default port, with a path."""
     url = read_redirect(client_id)
     return (
         isinstance(url, Redirect)
@@ -133,7 +129,7 @@ def is_document_url(client_id: str) -> bool:
 
 
 def fresh_seconds(cache_control: str) -> float:
-    """Return a document's cache lifetime in seconds: set by its server, at most a day."""
+    """Return the lifetime set by the server, at most a day."""
     if _NOT_KEPT.search(cache_control):
         return 0.0
     match = _MAX_AGE.search(cache_control)

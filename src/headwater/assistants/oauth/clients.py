@@ -1,4 +1,4 @@
-"""Client metadata, from a registration or a hosted document: read and check it. Pure."""
+"""Client metadata, from a registration or a hosted document. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OAuthClient:
 
     @property
     def is_loopback_only(self) -> bool:
-        """Return whether any program on the person's machine could impersonate it."""
+        """Return True if any program on the person's machine could impersonate it."""
         redirects = map(read_redirect, self.redirect_uris)
         return all(isinstance(target, Redirect) and target.is_loopback for target in redirects)
 
@@ -78,9 +78,7 @@ class Registration:
 
 
 def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection[str]) -> Registration:
-    """Return a self-registered client. Unusable redirect addresses are dropped. Raise OAuthError if none is
-    left.
-    """
+    """Drop unusable redirect addresses. Raise OAuthError if none is left."""
     name = _name(metadata.get("client_name"), brand)
     _refuse_secrets(metadata, "invalid_client_metadata")
     uris = _addresses(metadata.get("redirect_uris"))
@@ -93,9 +91,7 @@ def read_registration(metadata: Mapping[str, Any], brand: str, hosts: Collection
 
 
 def read_document(url: str, metadata: Mapping[str, Any], brand: str) -> OAuthClient:
-    """Return the client of a metadata document at `url`. Raise OAuthError, also if any redirect address is
-    bad.
-    """
+    """Raise OAuthError, also if any redirect address is bad."""
     own_redirect = read_redirect(url)
     if isinstance(own_redirect, RedirectRefusal):
         raise OAuthError("invalid_client", f"The client_id {own_redirect}.", 401)
@@ -165,7 +161,7 @@ def check_client_name(name: Any, brand: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """Return a client's name in one line, without marks that turn or hide text."""
+    """Return one line, without marks that turn or hide text."""
     return "".join(char for char in name if unicodedata.category(char) not in _HIDDEN)
 
 

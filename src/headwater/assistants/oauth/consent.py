@@ -1,5 +1,5 @@
-"""Choices on the consent page: the Spaces that an assistant may use, and its abilities there, never more than
-the person's.
+"""Choices on the consent page: Spaces that an assistant may use, and its abilities there, never more than the
+person's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class SpaceChoice:
 
     @property
     def is_full(self) -> bool:
-        """Return whether it has reached the token limit."""
         return self.tokens >= MAX_TOKENS
 
     @property
@@ -74,7 +73,7 @@ class ConsentOffer:
 
     @property
     def kinds(self) -> dict[tuple[str, ...], str]:
-        """Return possible abilities, with the roles that give them."""
+        """Return abilities with the roles that give them."""
         roles: dict[tuple[str, ...], dict[Role, None]] = {}
         for choice in self.choices:
             if choice.is_open:
@@ -82,14 +81,13 @@ class ConsentOffer:
         return {abilities: " or ".join(names) for abilities, names in roles.items()}
 
     def find(self, space_id: str) -> SpaceChoice | None:
-        """Return the open choice with the form's id."""
         choices = (choice for choice in self.choices if choice.is_open)
         return next((choice for choice in choices if str(choice.space_id) == space_id), None)
 
 
 async def list_choices(connection: AsyncConnection, user_id: int, space_id: int | None) -> ConsentOffer:
-    """Return the Spaces that a user can choose, or only the one named in the request. Another user's Space
-    looks like a missing one.
+    """Return Spaces that a user can choose, or only the one in the request. Another user's Space looks like a
+    missing one.
     """
     cursor = connection.cursor(row_factory=class_row(SpaceChoice))
     joined = await fetch_all(cursor, queries["choices"], {"user_id": user_id})

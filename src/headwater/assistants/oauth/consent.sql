@@ -1,6 +1,5 @@
 -- name: choices
--- Return the Spaces where a user may admit an assistant, by name, with their number of valid tokens. Not
--- bound to a Space because it lists the user's Spaces.
+-- By name, with their number of valid tokens. Not bound to a Space because it lists the user's Spaces.
 SELECT m.space_id, s.name, m.role, s.subscription = 'active' AS active, (
     SELECT count(*) FROM mcp_tokens t
     WHERE t.space_id = m.space_id AND t.revoked_at IS NULL

@@ -1,5 +1,5 @@
-"""The consent page, where a user admits or rejects an assistant. The posted form is checked against the same
-address again, which its token is bound to.
+"""Users admit or reject an assistant here. The posted form is checked against the same address again, which
+its token is bound to.
 
 Before the login no other server is called and no redirect sent, so strangers can't make us fetch or redirect.
 A certainly invalid request is refused immediately.
@@ -64,8 +64,8 @@ Decide = Callable[[Request, ConsentRequest], Awaitable[Response]]
 
 
 def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler of valid requests. An untrusted client or redirect address is reported to the person,
-    other errors to the client.
+    """Handle valid requests. An untrusted client or redirect address is reported to the person, other errors
+    to the client.
     """
 
     async def answer(request: Request) -> Response:
@@ -87,8 +87,8 @@ def _deciding(clients: ClientDirectory, decide: Decide) -> Callable[[Request], A
 
 
 async def _check_before_login(clients: ClientDirectory, query: str, base_url: str) -> None:
-    """Raise Untrusted for an unknown client or foreign redirect address, if that is certain without calling
-    another server. This spares the user a useless login.
+    """Raise Untrusted for an unknown client or foreign redirect address, if certain without calling another
+    server. This spares the user a useless login.
     """
     parameters = read_parameters(query.encode())
     client_id = read_client_id(parameters)
@@ -111,8 +111,8 @@ def _known(client: OAuthClient | None) -> OAuthClient:
 async def _read_trusted_request(
     request: Request, clients: ClientDirectory, visitor: Visitor, query: str
 ) -> ConsentRequest | Response:
-    """Return a request to decide on, or the answer to a client that may not send it. Raise Untrusted or
-    OAuthError if the client or redirect address isn't trusted.
+    """Return the request, or the answer to a client that may not send it. Raise Untrusted or OAuthError if
+    the client or redirect address isn't trusted.
     """
     base_url = services(request).base_url
     parameters = read_parameters(query.encode())
@@ -127,14 +127,14 @@ async def _read_trusted_request(
 
 
 async def show_consent(request: Request, consent: ConsentRequest) -> Response:
-    """Show the client, its request and the redirect address. This never agrees by itself."""
+    """Show the page, which never agrees by itself."""
     async with services(request).database.connection() as connection:
         offer = await _offer(connection, consent)
     return _page(request, consent, offer)
 
 
 async def post_consent(request: Request, consent: ConsentRequest) -> Response:
-    """Apply the person's decision: accept, reject, or log in as another user."""
+    """Accept, reject, or log in as another user."""
     form = await read_form_once(request, consent.visitor.form_key, FORM, consent.query)
     decision = form.text("decision")
     if decision == "switch":
@@ -168,7 +168,7 @@ async def post_consent(request: Request, consent: ConsentRequest) -> Response:
 
 
 async def _switch(request: Request, consent: ConsentRequest) -> Response:
-    """Log out, and return to the same request after another login."""
+    """Log out, and return here after another login."""
     visitor = consent.visitor
     async with services(request).database.connection() as connection:
         await close_session(connection, visitor.user.id, visitor.session.id)

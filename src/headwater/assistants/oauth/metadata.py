@@ -24,25 +24,22 @@ def resource_path(space_id: int) -> str:
 
 
 def resource_url(base_url: str, space_id: int) -> str:
-    """Return the URL of a Space's MCP resource, which clients send in `resource`."""
+    """Return the URL that clients send in `resource`."""
     return base_url + resource_path(space_id)
 
 
 def parse_resource_path(path: str) -> int | None:
-    """Return the Space whose MCP resource has this path."""
     match = _SPACE_PATH.fullmatch(path)
     return int(match[1]) if match else None
 
 
 def parse_resource_url(base_url: str, resource: str) -> int | None:
-    """Return the Space in a `resource`; None if it isn't ours."""
+    """Return None if the resource isn't ours."""
     return parse_resource_path(resource.removeprefix(base_url)) if resource.startswith(base_url) else None
 
 
 def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
-    """Return the authorization server's metadata. `hosted_documents` allows clients identified by a metadata
-    document's URL.
-    """
+    """Allow clients identified by a metadata document's URL if `hosted_documents`."""
     return {
         "issuer": base_url,
         "authorization_endpoint": base_url + AUTHORIZE,
@@ -60,7 +57,7 @@ def server_metadata(base_url: str, *, hosted_documents: bool) -> dict[str, Any]:
 
 
 def resource_metadata(base_url: str, brand: str, space_id: int) -> dict[str, Any]:
-    """Return a Space's protected resource, whether or not the Space exists."""
+    """Describe the resource whether or not the Space exists."""
     return {
         "resource": resource_url(base_url, space_id),
         "resource_name": f"{brand} MCP",

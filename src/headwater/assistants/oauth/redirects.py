@@ -81,8 +81,8 @@ class Redirect:
 
     @property
     def form_target(self) -> str:
-        """The source for a page's security policy that lets a form's answer redirect here. A policy can't
-        name an IPv6 address, nor the host of an application's scheme.
+        """Return the policy source that lets a form's answer redirect here. A policy can't name an IPv6
+        address, nor the host of an application's scheme.
         """
         if self.is_application or self.host.startswith("["):
             return f"{self.scheme}:"
@@ -94,8 +94,8 @@ class Redirect:
         return f"{self.scheme}:" if self.is_application else self.host
 
     def is_same_as(self, requested: Redirect) -> bool:
-        """Return whether a requested address is this one: the same text, except that an application on the
-        loopback interface may use any port (RFC 8252 §7.3).
+        """Compare the text, except that an application on the loopback interface may use any port (RFC 8252
+        §7.3).
         """
         if self.text == requested.text:
             return True
@@ -110,7 +110,7 @@ class Redirect:
 
 
 def read_redirect(text: str) -> Redirect | RedirectRefusal:
-    """Return an address, or the reason why no client could use it."""
+    """Return why no client could use it, if so."""
     scheme, parts = text.partition(":")[0], _split(text)
     if parts is None or parts.scheme != scheme or _DOT_SEGMENT.search(parts.path):
         return RedirectRefusal.MALFORMED
@@ -147,9 +147,7 @@ def _read_web(text: str, parts: SplitResult) -> Redirect | RedirectRefusal:
 
 
 def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRefusal | None:
-    """Return why a self-registered client can't have this address, or None. `hosts` are hosts of remote
-    assistants.
-    """
+    """Return why a self-registered client can't have this address. `hosts` are hosts of remote assistants."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":
@@ -162,7 +160,7 @@ def refuse_registered(redirect: Redirect, hosts: Collection[str]) -> RedirectRef
 
 
 def refuse_hosted(redirect: Redirect, client: Redirect) -> RedirectRefusal | None:
-    """Return why a client with its metadata document at `client` can't have this address, or None."""
+    """Return why a client with its metadata document at `client` can't have this address."""
     if redirect.is_loopback:
         return None
     if redirect.scheme == "http":

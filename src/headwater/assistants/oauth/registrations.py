@@ -24,7 +24,7 @@ LONGEST_ID = 128
 
 
 async def count_registration(connection: AsyncConnection, address: str) -> None:
-    """Count a registration from an address. Raise OAuthError over PER_HOUR."""
+    """Raise OAuthError over PER_HOUR."""
     is_allowed = await take_attempt(connection, "registration", address, PER_HOUR, HOUR)
     if not is_allowed.admitted:
         raise OAuthError(
@@ -52,7 +52,7 @@ async def register_client(
 async def fetch_registration(
     connection: AsyncConnection, client_id: str, base_url: str
 ) -> dict[str, Any] | None:
-    """Return a registered client's original answer; it contains no secret."""
+    """Return the original answer; it contains no secret."""
     row = await _fetch(connection, "show", client_id)
     return None if row is None else _registration_answer(row, base_url)
 
@@ -66,7 +66,7 @@ async def fetch_client(connection: AsyncConnection, client_id: str) -> OAuthClie
 
 
 async def note_use(connection: AsyncConnection, client_id: str) -> None:
-    """Record that a person admitted a client. Unused registrations are deleted sooner."""
+    """Record that a person admitted a client: unused registrations are deleted sooner."""
     await connection.execute(queries["note_use"], {"id": client_id})
 
 
@@ -78,7 +78,7 @@ async def _fetch(connection: AsyncConnection, statement: str, client_id: str) ->
 
 
 def _registration_answer(row: dict[str, Any], base_url: str) -> dict[str, Any]:
-    """Return the client's metadata, with the granted values in place of the requested ones."""
+    """Replace requested values by the granted ones."""
     return row["metadata"] | {
         "client_id": row["id"],
         "client_id_issued_at": int(row["created_at"].timestamp()),

@@ -10,6 +10,6 @@ SELECT id, name, redirect_uris, metadata, created_at FROM oauth_clients WHERE id
 SELECT id, name, redirect_uris, created_at FROM oauth_clients WHERE id = %(id)s;
 
 -- name: note_use
--- Record at most once an hour that a person admitted it. Clients with a hosted document aren't in the table.
+-- At most once an hour. Clients with a hosted document aren't in the table.
 UPDATE oauth_clients SET last_used_at = now()
 WHERE id = %(id)s AND (last_used_at IS NULL OR last_used_at < now() - interval '1 hour');

@@ -41,12 +41,12 @@ class AuthorizationParameters:
     values: Mapping[str, Sequence[str]]
 
     def single(self, name: str) -> str | None:
-        """Return a parameter's value; None if it is empty or repeated."""
+        """Return None if it is empty or repeated."""
         values = self.values.get(name, ())
         return values[0] if len(values) == 1 and values[0] else None
 
     def repeated(self) -> str | None:
-        """Return a repeated parameter's name; RFC 6749 §3.1 forbids repetition."""
+        """Return the first repeated name; RFC 6749 §3.1 forbids repetition."""
         return next((name for name, values in self.values.items() if len(values) > 1), None)
 
 
@@ -84,7 +84,7 @@ class AuthorizationRequest:
 
 
 def read_parameters(query: bytes) -> AuthorizationParameters:
-    """Return the parameters of a query or form. Raise Untrusted if it can't be read."""
+    """Parse a query or form. Raise Untrusted if it can't be read."""
     try:
         pairs = parse_qsl(
             query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
@@ -110,7 +110,7 @@ def read_client_id(parameters: AuthorizationParameters) -> str:
 def read_reply_target(
     parameters: AuthorizationParameters, client: OAuthClient, issuer: str
 ) -> tuple[Redirect, ReplyTarget]:
-    """Return the client's redirect address. Raise Untrusted for an unregistered one; there is no default."""
+    """Raise Untrusted for an unregistered address; there is no default."""
     uri = parameters.single("redirect_uri")
     if uri is None:
         raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
@@ -139,7 +139,7 @@ def read_request(
 
 
 def granted_scope(requested: str | None) -> str:
-    """Return the granted scope, the only one. Raise Refused if just others are requested."""
+    """Return the only scope. Raise Refused if just others are requested."""
     scopes: Collection[str] = requested.split() if requested is not None else ()
     if scopes and SCOPE not in scopes:
         raise RefusedRequest("invalid_scope", f"The only scope is {SCOPE}.")

@@ -1,5 +1,5 @@
-"""Endpoints called by clients: discovery, registration, tokens. All answers, errors included, are JSON. Any
-page may call them because none reads a cookie.
+"""Discovery, registration and tokens for clients. All answers, errors included, are JSON. Any page may call
+them because none reads a cookie.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ def _answering(handle: Handler) -> Handler:
 
 
 async def show_server(request: Request) -> Response:
-    """Send the authorization server's metadata, at every form of its address."""
     path = request.path_params.get("path", "")
     if path not in ("", "mcp/oauth") and parse_resource_path(f"/{path}") is None:
         return _missing()
@@ -80,7 +79,6 @@ async def show_server(request: Request) -> Response:
 
 
 async def show_resource(request: Request) -> Response:
-    """Send a Space's protected resource, at both forms of its address."""
     space_id = parse_resource_path(f"/{request.path_params.get('path', '')}")
     if space_id is None:
         return _missing()
@@ -137,8 +135,8 @@ async def give_token(clients: ClientDirectory, request: Request) -> Response:
 
 
 async def _find_entitled(clients: ClientDirectory, client_id: str, code: str) -> OAuthClient | None:
-    """Return the client that requests a token. None for a client with a document that doesn't own the code:
-    only an admitted client may make us call another server.
+    """Return None for a client with a document that doesn't own the code: only an admitted client may make us
+    call another server.
     """
     if clients.hosting(client_id) is not None:
         async with clients.database.connection() as connection:

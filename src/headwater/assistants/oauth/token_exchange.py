@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 def check_form(form: AuthorizationParameters) -> str:
-    """Check a token request's form and return its client id. Raise OAuthError."""
+    """Return the client id. Raise OAuthError."""
     repeated = form.repeated()
     if repeated is not None:
         error = "invalid_target" if repeated == "resource" else "invalid_request"
@@ -56,7 +56,7 @@ def check_form(form: AuthorizationParameters) -> str:
 async def exchange(
     connection: AsyncConnection, form: AuthorizationParameters, client: OAuthClient | None, base_url: str
 ) -> dict[str, Any] | OAuthError:
-    """Return the answer to a checked form; without `client` the code belongs to another one.
+    """Answer a checked form; without `client` the code belongs to another one.
 
     Errors are returned, not raised, so that effects on the code and its token are committed.
     """
@@ -86,8 +86,8 @@ async def exchange(
 
 
 async def _use(connection: AsyncConnection, code: str) -> AuthorizationGrant | None:
-    """Use up a code. Locks the Space's memberships first, because ending a membership also ends its codes and
-    the two must not deadlock.
+    """Lock the Space's memberships first, because ending a membership also ends its codes and the two must
+    not deadlock.
     """
     owner = await find_code(connection, code)
     if owner is not None:

@@ -1,4 +1,4 @@
-"""The normalized browser payloads in the inbox. Validated once by the tracker's endpoint."""
+"""Browser payloads in the inbox, validated once by the tracker's endpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COOKIES = ("fbp", "fbc", "ttp", "scid", "rdt_uuid")
 
 
 class AcceptedVisitor(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A visitor, identified by a token, or by a fingerprint with an IP address."""
+    """Identified by a token, or by a fingerprint with an IP address."""
 
     occurred_at: int
     """Milliseconds since 1970, server time."""

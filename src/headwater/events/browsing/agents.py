@@ -38,7 +38,7 @@ class Agent(msgspec.Struct, frozen=True):
     browser: str | None
     os: str | None
     is_bot: bool
-    """True for a self-declared crawler, link preview, monitor or program, but not for a headless browser."""
+    """True for a self-declared crawler, link preview, monitor or program; not for a headless browser."""
 
 
 @lru_cache(maxsize=8192)

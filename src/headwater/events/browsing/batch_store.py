@@ -1,6 +1,4 @@
-"""Read the stored visits of a batch's page views, and write the changed visits. The caller holds the Space's
-lock.
-"""
+"""Read stored visits of a batch's page views, and write changed ones. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -104,7 +102,7 @@ def request_clicks(
 def request_visits(
     connection: Connection[Any], space_id: int, spans: Collection[VisitSpan]
 ) -> Callable[[], list[tuple[Any, ...]]]:
-    """Start looking up visits with their relevant page views; the result fetches them."""
+    """Start looking up visits with relevant page views; the result fetches them."""
     values = {"space_id": space_id, "spans": rows(spans)}
     return connection.execute(queries["find_visits"], values).fetchall
 
@@ -128,7 +126,7 @@ def write_visits(
     visits: Collection[StoredVisit],
     absorbed: Collection[AbsorbedVisit],
 ) -> None:
-    """Store new and extended visits, and merge absorbed ones."""
+    """Include the merging of absorbed visits."""
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
     if absorbed:
@@ -144,7 +142,7 @@ def write_hits(connection: Connection[Any], space_id: int, hits: Collection[Stor
 
 
 def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
-    """Change the sources of stored page views, by id. The source links a page view to its touchpoint, so both
+    """Change sources of stored page views, by id. The source links a page view to its touchpoint, so both
     must be equal.
     """
     if origins:
@@ -166,9 +164,7 @@ def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> 
 
 
 async def divide_visits(connection: AsyncConnection, space_id: int, split: ContactSplit) -> None:
-    """Split visits with page views of a split contact and its survivor. Both must already have their
-    companies.
-    """
+    """Split visits shared by a split contact and its survivor. Both must already have their companies."""
     values = split.values(space_id)
     divided = await connection.execute(queries["divide_visits"], values)
     if divided.rowcount:

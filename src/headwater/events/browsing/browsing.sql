@@ -2,7 +2,6 @@
 -- all touchpoints of the Space first.
 
 -- name: find_keys
--- Stored page views with these keys.
 SELECT known.key::text
 FROM unnest(%(keys)s::uuid[]) AS wanted (key)
 CROSS JOIN LATERAL (
@@ -21,9 +20,9 @@ CROSS JOIN LATERAL (
 ) known;
 
 -- name: find_visits
--- The visits near page views of these contacts, in these browsers and spans, which extend half an hour on
--- both sides. Each visit comes with its candidate page views in the span, and the nearest one with a campaign
--- on either side: others do not matter.
+-- Visits near page views of these contacts, in these browsers and spans, which extend half an hour on both
+-- sides. Each comes with its candidate page views in the span, and the nearest one with a campaign on
+-- either side: others do not matter.
 SELECT s.contact_id, s.device, v.id,
        (extract(epoch FROM v.started_at) * 1000000)::bigint,
        (extract(epoch FROM v.last_hit_at) * 1000000)::bigint,
@@ -153,7 +152,7 @@ WHERE v.space_id = %(space_id)s AND v.contact_id = %(contact_id)s
   AND (v.contact_id <> %(survivor_id)s OR v.company_id IS DISTINCT FROM %(company_id)s);
 
 -- name: reassign_hits
--- Move page views, which have no company, to their contact's survivor.
+-- Page views have no company.
 UPDATE hits h
 SET contact_id = %(survivor_id)s, origin_id = coalesce(h.origin_id, h.contact_id)
 WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s
@@ -173,8 +172,7 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = %(survivor_id)s
   AND h.origin_id = ANY(%(members)s::bigint[]);
 
 -- name: divide_visits
--- Split visits that continued after the merge. The moved page views form new visits with the id of their
--- first page view.
+-- The moved page views form new visits with the id of their first page view.
 WITH stray AS (
     SELECT h.id, h.contact_id, h.origin_id, h.visit_id, h.occurred_at, v.device,
            h.occurred_at - lag(h.occurred_at) OVER run < interval '30 minutes' AS goes_on

@@ -24,9 +24,7 @@ class Clicks:
         self._first[click] = (first_seen, device)
 
     def notice(self, click_ids: dict[str, str], device: str, seen_at: int) -> frozenset[str]:
-        """Record a page view's click ids. Return the stale ones: seen in another browser more than a day
-        earlier.
-        """
+        """Record click ids. Return the stale ones: seen in another browser more than a day earlier."""
         stale: list[str] = []
         for name, value in click_ids.items():
             if name not in AD_CLICKS:

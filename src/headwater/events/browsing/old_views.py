@@ -1,6 +1,4 @@
-"""Background job: delete page views older than the Space's retention period, in batches under the Space's
-lock.
-"""
+"""Delete page views older than the Space's retention period, in batches under its lock."""
 
 from __future__ import annotations
 
@@ -52,8 +50,8 @@ def make_old_views_job(seconds: float = POLL_SECONDS) -> Duty:
 
 
 def _find_due_spaces(connection: Connection[Any]) -> list[int]:
-    """Return the Spaces to check. Two lists instead of a join, because in a cluster one of the tables is not
-    on every node.
+    """Return Spaces to check. Two lists instead of a join, because in a cluster one table is not on every
+    node.
     """
     spaces = {space_id for (space_id,) in connection.execute(queries["spaces_that_forget"])}
     if not spaces:
@@ -66,7 +64,7 @@ def _find_due_spaces(connection: Connection[Any]) -> list[int]:
 def delete_old_views(
     connection: Connection[Any], space_id: int, limit: int = BATCH_ROWS, current_time: datetime | None = None
 ) -> bool:
-    """Process one batch of a Space. Return whether more may be left; False if the Space is locked.
+    """Process one batch. Return whether more may be left; False if the Space is locked.
 
     Needs an autocommit connection.
     """
@@ -82,7 +80,7 @@ def delete_old_views(
 
 
 class _Batch:
-    """One batch, in a transaction that holds the Space's lock."""
+    """A transaction that holds the Space's lock."""
 
     def __init__(self, connection: Connection[Any], space_id: int, limit: int, checked_at: datetime) -> None:
         self._connection = connection
@@ -98,7 +96,7 @@ class _Batch:
         self._forgotten_before: datetime | None = None
 
     def delete_expired(self) -> bool:
-        """Delete expired page views, then visits without page views. Return whether any row was deleted."""
+        """Delete page views, then visits without any. Return whether any row was deleted."""
         if self._kept_days is None:
             return False
         before = self._as_of - timedelta(days=self._kept_days)
@@ -126,8 +124,8 @@ class _Batch:
 
 
 def _select_older(arrivals: Sequence[DatedRow], before: datetime) -> list[int]:
-    """Return the ids of rows that ended before a moment, up to the first one that began later. A later run
-    deletes the rest, at most a week older.
+    """Return ids of rows that ended before a moment, up to the first that began later. A later run deletes
+    the rest, at most a week older.
     """
     moment = round(before.timestamp() * 1_000_000)
     earlier = takewhile(lambda row: row[1] < moment, arrivals)

@@ -10,7 +10,7 @@ SELECT k.space_id FROM page_view_upkeep k WHERE k.looked_at > %(since)s;
 SELECT set_config('statement_timeout', %(patience)s, true);
 
 -- name: standing
--- The Space's retention period in days, and the oldest unprocessed receipt.
+-- The retention period in days, and the oldest unprocessed receipt.
 SELECT s.page_view_days,
        (SELECT i.received_at FROM inbox i
         WHERE i.space_id = %(space_id)s ORDER BY i.id LIMIT 1)
@@ -38,7 +38,7 @@ ORDER BY v.id
 LIMIT %(most)s;
 
 -- name: delete_clicks
--- Delete clicks with their visits, because an erasure finds clicks by visits.
+-- With their visits, because an erasure finds clicks by visits.
 DELETE FROM clicks c
 USING visits v
 WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[])
@@ -48,7 +48,7 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND v.id = ANY(%(i
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
 -- name: note
--- Record the time of the check, and the oldest time of kept page views.
+-- The time of the check, and the oldest time of kept page views.
 INSERT INTO page_view_upkeep AS k (space_id, forgotten_before, looked_at)
 VALUES (%(space_id)s, %(forgotten_before)s, %(looked_at)s)
 ON CONFLICT (space_id) DO UPDATE

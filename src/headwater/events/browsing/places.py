@@ -22,10 +22,10 @@ NOWHERE = Place()
 
 
 class Places:
-    """Looks up locations; finds none without a database."""
+    """Finds none without a database."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open the database at `path`, which the settings have checked."""
+        """Open a database that the settings have checked."""
         # Several times faster than maxminddb's Reader class.
         self._reader = None if path is None else cast("Any", maxminddb).open_database(path)
 

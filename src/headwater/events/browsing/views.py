@@ -110,8 +110,8 @@ def read_view(
     exclusions: Exclusions,
     names: SourceNames,
 ) -> View:
-    """Read a new page view. Keep the order of arrival, because each records ad clicks that later ones may
-    have copied.
+    """Read a new page view. Keep the order of arrival: each records ad clicks that later ones may have
+    copied.
     """
     view = View(visitor.receipt_id, visitor.occurred_at, hash_device(visitor), owner)
     classified = _classify(hit.url, hit.referrer, frozenset[str](), exclusions, names)
@@ -138,9 +138,7 @@ def read_view(
 
 
 def hash_device(visitor: ItemIdentity) -> str:
-    """Return a hash of the browser's identifiers as 32 hexadecimal digits. Without identifiers, each page
-    view is a browser.
-    """
+    """Hash the browser's identifiers to 32 hexadecimal digits. Without any, each page view is a browser."""
     return digest(visitor.trk_token or visitor.fingerprint or f"#{visitor.receipt_id}")
 
 

@@ -49,7 +49,6 @@ class Visit:
         self.changed = False
 
     def surviving(self) -> Visit:
-        """Return the visit it was merged into, or itself."""
         visit = self
         while visit.into is not None:
             visit = visit.into
@@ -60,9 +59,9 @@ class Visit:
 
 
 def assign_view(visits: list[Visit], view: View) -> list[View]:
-    """Add a page view to its visit, which it may begin or merge. Return the page views with changed claims.
+    """Add a page view to its visit, which it may begin or merge. Return page views with changed claims.
 
-    `visits` are the contact's visits in the view's browser.
+    `visits` are the contact's in the view's browser.
     """
     near = sorted((visit for visit in visits if visit.is_near(view.occurred_at)), key=attrgetter("id"))
     if not near:
@@ -95,8 +94,8 @@ def _merge(visit: Visit, merged: Visit) -> None:
 
 
 def _decide(visit: Visit) -> list[View]:
-    """Let page views claim a touch if they begin the visit or change its campaign, except by links on the
-    site's own pages.
+    """Claim a touch for page views that begin the visit or change its campaign, except by links on the site's
+    own pages.
     """
     campaign: str | None = None
     changed: list[View] = []

@@ -15,8 +15,7 @@ CROSS JOIN LATERAL (
 ) m;
 
 -- name: orders
--- The stored orders with these ids, the best last: purchases, and server events before browser events. The
--- conditions match two indexes.
+-- The best last: purchases, and server events before browser events. The conditions match two indexes.
 SELECT e.order_id, e.id, e.contact_id, e.event_name, e.amount, e.currency, e.order_name,
        e.do_not_capi
 FROM unnest(%(order_ids)s::text[]) AS wanted (order_id)

@@ -16,7 +16,7 @@ EVERYTHING = Decimal("Infinity")
 
 
 class MoneyBack(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """A statement about returned money: one refund or, without `item`, the sum of a part's refunds."""
+    """One refund or, without `item`, the sum of a part's refunds."""
 
     part: str = ""
     """A charge, the disputes, or the whole order. Parts add up."""
@@ -72,7 +72,7 @@ class OrderMoney(msgspec.Struct, frozen=True):
 
 
 def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) -> list[RefundReport]:
-    """Merge new reports into the reports, keeping the latest version per part and item."""
+    """Keep the latest version per part and item."""
     latest = {(report.statement.part, report.statement.item): report for report in reports}
     for report in new:
         key = report.statement.part, report.statement.item
@@ -85,8 +85,8 @@ def add_reports(reports: Iterable[RefundReport], new: Iterable[RefundReport]) ->
 def count_refunds(
     reports: list[RefundReport], counted: Iterable[Refund], order: OrderMoney | None
 ) -> list[Refund]:
-    """Return the refunds of an order. Counted refunds stay if the reports support them; the difference
-    becomes one more refund. Without an order there is no upper limit yet.
+    """Keep counted refunds that the reports support; the difference becomes one more refund. Without an order
+    there is no upper limit yet.
     """
     returned = _returned(reports, order)
     refunds = [*_bounded(counted, dict(returned))]
@@ -121,8 +121,8 @@ def _level(reports: list[RefundReport]) -> Decimal:
 
 
 def _part_level(reports: list[RefundReport]) -> Decimal:
-    """Return the returned money of one part. The reported sum, which may include later failed refunds, and
-    the single refunds describe the same money.
+    """Return the returned money. The reported sum, which may include later failed refunds, and the single
+    refunds describe the same money.
     """
     total = next((report for report in reports if not report.statement.item), None)
     items = [report for report in reports if report.statement.item]
@@ -141,7 +141,7 @@ def _part_level(reports: list[RefundReport]) -> Decimal:
 
 
 def _bounded(counted: Iterable[Refund], returned: dict[str | None, Decimal]) -> Iterable[Refund]:
-    """Yield counted refunds, reduced to the returned money, the latest first."""
+    """Reduce counted refunds to the returned money, the latest first."""
     for refund in counted:
         remaining = returned.get(refund.currency, Decimal(0))
         amount = min(refund.amount, remaining)

@@ -1,4 +1,4 @@
-"""Store reports of orders' money, and read the orders. The caller holds the Space's lock."""
+"""Reports of orders' money, and the orders. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StoredOrder(NamedTuple):
 def request_refunds(
     connection: Connection[Any], space_id: int, order_ids: Collection[str]
 ) -> Callable[[], dict[str, OrderRefunds]]:
-    """Start loading the reports of orders; the result fetches them by requested id."""
+    """Start loading reports; the result fetches them by requested id."""
     if not order_ids:
         return dict
     cursor = connection.execute(queries["load"], {"space_id": space_id, "order_ids": list(order_ids)})

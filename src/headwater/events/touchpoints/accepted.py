@@ -1,4 +1,4 @@
-"""The normalized payload of a sent touchpoint in the inbox. Validated once at ingest."""
+"""A sent touchpoint in the inbox, validated once at ingest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class AcceptedTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True):
-    """One validated touchpoint. Blank strings become None; the email is trimmed and lower-case."""
+    """Blank strings become None; the email is trimmed and lower-case."""
 
     occurred_at: int
     """Milliseconds since 1970, UTC."""

@@ -1,6 +1,4 @@
-"""Read stored touchpoints that a batch may repeat, and write the batch's touchpoints. The caller holds the
-Space's lock.
-"""
+"""Read stored touchpoints that a batch may repeat, and write its own. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class StoredTouch(NamedTuple):
 def request_touches(
     connection: Connection[Any], space_id: int, spans: Collection[TouchpointRange]
 ) -> Callable[[], Iterable[StoredTouch]]:
-    """Start loading the stored touches in these spans; the result fetches each touch once."""
+    """Start loading stored touches in these spans; the result fetches each once."""
     if not spans:
         return tuple
     values = {"space_id": space_id, "spans": rows(spans), "directly": DIRECTLY}

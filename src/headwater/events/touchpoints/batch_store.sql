@@ -1,5 +1,5 @@
 -- name: load
--- The distinct touchpoints that a batch's touches may repeat, or that decide about direct visits.
+-- Distinct touchpoints that a batch's touches may repeat, or that decide about direct visits.
 SELECT s.contact_id, t.id, (extract(epoch FROM t.occurred_at) * 1000000)::bigint AS occurred_at,
        t.by_hit AND t.source_rule = %(directly)s AS is_direct_view, t.source_id,
        g.campaign_id, CASE WHEN g.campaign_id IS NULL THEN g.campaign_name END AS campaign_name,
@@ -21,7 +21,7 @@ LEFT JOIN LATERAL (
 ) g ON true;
 
 -- name: write_tag_sets
--- Assign the Space's next numbers to new tag sets. The Space's lock prevents duplicate numbers.
+-- With the Space's next numbers. The Space's lock prevents duplicate numbers.
 INSERT INTO tag_sets
     (space_id, id, digest, account_id, account_name, campaign_id, campaign_name, adset_id,
      adset_name, ad_id, ad_name, keyword, landing_page)

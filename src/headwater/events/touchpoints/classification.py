@@ -1,4 +1,4 @@
-"""Derive the touch of an accepted event or touchpoint: source, ad and landing page. Pure."""
+"""Derive touches of accepted events and touchpoints. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AD_PARAMETERS = ("trk_campaign", "trk_ad_group", "trk_ad_id", "trk_keyword")
 def read_event_touch(
     event: AcceptedEvent, occurred_at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | None:
-    """Return the touch of an event at `occurred_at` (µs since 1970), if it carries attribution parameters and
+    """Return the touch of an event at `occurred_at` (µs since 1970), if it has attribution parameters and
     isn't a return from a payment page, or if its referrer would make one for a page view.
     """
     declared = SourceParameters(stated(event.trk_source), stated(event.trk_network), stated(event.trk_type))
@@ -41,7 +41,7 @@ def read_event_touch(
 
 
 def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -> Touch | None:
-    """Return the touch of a visit reported by another system, by the rules of visits."""
+    """Apply the rules of visits to a visit reported by another system."""
     classified = explain(landing, rules.exclusions, rules.names)
     outcome = classified.outcome
     if not isinstance(outcome, Source) or outcome.name == "direct":
@@ -59,8 +59,8 @@ def read_landing_touch(landing: Landing, occurred_at: int, rules: SourceRules) -
 def read_touch(
     touchpoint: AcceptedTouchpoint, occurred_at: int, rules: SourceRules = SHIPPED_RULES
 ) -> Touch | NoTouch:
-    """Return the touch sent at `occurred_at` (µs since 1970), or why it doesn't count. Missing ad fields are
-    read from its URL.
+    """Return the touch at `occurred_at` (µs since 1970), or why it doesn't count. Missing ad fields are read
+    from its URL.
     """
     landing = Landing(touchpoint.url, touchpoint.referrer, SourceParameters(touchpoint.source))
     classified = explain(landing, rules.exclusions, rules.names)

@@ -20,7 +20,7 @@ TouchpointKey = tuple[int, Text, Text, Text, Text, Text, Text, Text]
 
 
 class Touch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A moment, in µs since 1970, when a visitor came from a source."""
+    """A visitor came from a source at this moment, in µs since 1970."""
 
     occurred_at: int
     source_id: int

@@ -1,4 +1,4 @@
-"""Tag sets: a touchpoint's ad and landing page, stored once per distinct combination in a Space. Pure."""
+"""A touchpoint's ad and landing page, stored once per distinct combination in a Space. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TagSets:
         return self._indexes
 
     def add(self, touch: Touch) -> int | None:
-        """Add the tag set of a touch. Return its index, from 1; None for the empty set."""
+        """Return the tag set's index, from 1; None for the empty set."""
         tag_set = build_tag_set(touch.ad, read_landing_page(touch.url))
         if tag_set is None:
             return None
@@ -46,13 +46,13 @@ class TagSets:
         return index
 
     def take_unwritten(self) -> list[StoredTagSet]:
-        """Return the tag sets added since the last call."""
+        """Return those added since the last call."""
         unwritten, self._unwritten = self._unwritten, []
         return unwritten
 
 
 def read_landing_page(url: str | None) -> str | None:
-    """Return a URL without query and fragment; None if nothing is left."""
+    """Remove query and fragment; None if nothing is left."""
     if url is None:
         return None
     return url.partition("?")[0].partition("#")[0][:MAX_LANDING_PAGE_LENGTH] or None
@@ -67,8 +67,8 @@ def build_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
 
 
 def hash_tag_set(ad: Ad, page: str | None) -> str:
-    """Return the first 16 bytes of SHA-256 over the ten values, each after its length, as hexadecimal digits.
-    It identifies stored tag sets and must never change.
+    """Hash the ten values, each after its length, to the first 16 bytes of SHA-256 in hexadecimal digits.
+    They identify stored tag sets and must never change.
     """
     values = (*msgspec.structs.astuple(ad), page)
     text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values])

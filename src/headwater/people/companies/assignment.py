@@ -34,7 +34,7 @@ class Companies:
             self._by_external_id[company.external_id] = company
 
     def by_id(self, company_id: int) -> Company:
-        """Return the company with this id, which may not be loaded."""
+        """Return a company that may not be loaded."""
         company = self._by_id.get(company_id)
         if company is None:
             company = self._by_id[company_id] = Company(company_id)
@@ -50,7 +50,7 @@ class Companies:
     def get_by_external_id(
         self, external_id: str, name: str | None, received_at: int, *, rename: bool = True
     ) -> Company:
-        """Return or create the company of a customer's own id. `rename=False` keeps a stored name."""
+        """Return or create a company. `rename=False` keeps a stored name."""
         company = self._by_external_id.get(external_id)
         if company is None:
             company = self._create(name or external_id, received_at)

@@ -15,7 +15,7 @@ queries = Queries(__name__, "assignment.sql")
 def request_companies(
     connection: Connection[Any], space_id: int, domains: Collection[str], external_ids: Collection[str]
 ) -> Callable[[], Companies]:
-    """Start loading the companies of these domains and external ids; the result fetches them."""
+    """Start loading companies; the result fetches them."""
     companies = Companies()
     if not domains and not external_ids:
         return lambda: companies
@@ -31,7 +31,7 @@ def request_companies(
 
 
 def request_ids(connection: Connection[Any], companies: Companies) -> Callable[[], None]:
-    """Start drawing the ids of new companies; the result assigns them."""
+    """Start drawing ids; the result assigns them."""
     if not companies.created:
         return lambda: None
     cursor = connection.execute(queries["draw_ids"], {"count": len(companies.created)})

@@ -24,12 +24,12 @@ _A_LABEL = re.compile(r"\bxn--([a-z0-9-]+)")
 
 
 def business_domain(email: str) -> str | None:
-    """Return the registrable domain of a business email; None for a consumer or unusable address."""
+    """Return None for a consumer or unusable address."""
     return _business(email.rpartition("@")[2])
 
 
 def parse_company_domain(text: str) -> str:
-    """Parse a company's domain from a host name. Raises ValueError if no business email can have it."""
+    """Raise ValueError if no business email can have the domain."""
     host = _in_ascii(text.strip().lower()).removesuffix(".")
     domain = _registrable(host) if _HOST.fullmatch(host) else ""
     if domain and _is_shared(host):
@@ -42,7 +42,7 @@ def parse_company_domain(text: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the registered domain of a host, or its customer's domain at a hosting service."""
+    """Return the registered domain, or a customer's domain at a hosting service."""
     return _registrable(_in_ascii(host))
 
 
@@ -66,7 +66,7 @@ def _registrable(host: str) -> str:
 
 
 def _is_shared(host: str) -> bool:
-    """Return whether strangers share a host or a parent of it, in one country or in all."""
+    """Check the host and its parents, in one country or in all."""
     labels = host.lower().split(".")
     country = len(_EXTRACT.extract_str(host).suffix.split("."))
     names = labels[: len(labels) - country]

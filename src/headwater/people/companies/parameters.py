@@ -1,4 +1,4 @@
-"""Parameters of List Companies, for parsing and for the API description."""
+"""Parameters of List Companies, also for the API description."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 
 
 def read_list_companies(query: Input, space: Space, cursors: Cursors) -> ListCompanies:
-    """Parse the page to list. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     created = CREATED.read_time(query, space.zone, EVER)
     per_page = PER_PAGE.read(query) or 0
     position = cursors.read_from(query)

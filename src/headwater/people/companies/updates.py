@@ -75,15 +75,15 @@ CHANGE = object_of(
 
 
 def read_change(body: dict[str, Any]) -> CompanyChange:
-    """Parse the change of a company. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     return parse_body(CHANGE, body)
 
 
 async def update_company(
     connection: AsyncConnection, space_id: int, company_id: int, change: CompanyChange
 ) -> str:
-    """Apply a change and return the company as JSON. Raises NotFound, or Conflict with the `field` and id of
-    a company that has it.
+    """Return the changed company as JSON. Raises NotFound, or Conflict with the `field` and id of a company
+    that has it.
     """
     await lock_identities(connection, space_id)
     await require_company(connection, space_id, company_id)

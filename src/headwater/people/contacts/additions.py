@@ -1,4 +1,4 @@
-"""Create contacts and fill their empty columns in bulk. The caller holds the Space's lock."""
+"""Create contacts and fill empty columns in bulk. The caller holds the Space's lock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FILL = queries["fill"].format(
 
 
 async def create_contacts(connection: AsyncConnection, space_id: int, count: int) -> list[int]:
-    """Create contacts without values and return their ids, in order."""
+    """Return the ids, in order."""
     drawn = await fetch_all(connection, queries["draw_ids"], {"count": count})
     ids = sorted(number for number, _ in drawn)
     values = {
@@ -34,7 +34,7 @@ async def create_contacts(connection: AsyncConnection, space_id: int, count: int
 
 
 async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
-    """Draw increasing numbers, which order values by age."""
+    """Draw numbers that order values by age."""
     drawn = await fetch_all(connection, queries["draw_receipts"], {"count": count})
     return sorted(number for (number,) in drawn)
 
@@ -42,14 +42,14 @@ async def draw_receipts(connection: AsyncConnection, count: int) -> list[int]:
 async def fill_contacts(
     connection: AsyncConnection, space_id: int, contacts: Iterable[Mapping[str, object]]
 ) -> None:
-    """Fill the empty columns of contacts, given as mappings of columns including `id`."""
+    """Fill empty columns from mappings including `id`."""
     await connection.execute(_FILL, {"space_id": space_id, "contacts": rows(contacts)})
 
 
 async def add_values(
     connection: AsyncConnection, space_id: int, values: Iterable[tuple[int, str, str]]
 ) -> None:
-    """Add missing values of contacts: contact id, kind and value, the most recent last."""
+    """Add missing values: contact id, kind and value, the most recent last."""
     new_values = list(values)
     receipts = await draw_receipts(connection, len(new_values))
     numbered = rows(

@@ -37,7 +37,7 @@ class Profiles:
 def load_contact_rows(
     connection: Connection[Any], space_id: int, ids: Iterable[int], directory: Directory
 ) -> list[tuple[Any, ...]]:
-    """Add these stored contacts to the directory, and return their rows for `read_profiles`."""
+    """Add stored contacts to the directory, and return rows for `read_profiles`."""
     values = {"space_id": space_id, "ids": list(ids)}
     contact_rows = connection.execute(queries["load"], values).fetchall()
     for row in contact_rows:
@@ -100,9 +100,7 @@ def write_name_parts(
     profiles: Profiles,
     names: Iterable[tuple[Contact, str, Parts]],
 ) -> None:
-    """Store the parts of names on stored identifiers; the last parts of a name win, and derived ones only
-    replace others.
-    """
+    """Store names' parts on stored identifiers; the last parts win, and derived ones only replace others."""
     latest = {(contact.final(), name): parts for contact, name, parts in names}
     divided = {profile.contact.final() for profile in profiles if profile.has_name_parts}
     values = [

@@ -67,7 +67,7 @@ CROSS JOIN LATERAL (
 WHERE {only}
 
 -- name: count
--- The number of contacts in a list, at most %(most)s.
+-- At most %(most)s.
 SELECT count(*) FROM ({rows} LIMIT %(most)s) counted;
 
 -- name: first_and_last
@@ -122,7 +122,7 @@ WHERE k.space_id = %(space_id)s AND k.id = %(contact_id)s;
 (SELECT row_to_json(line)::text FROM (SELECT {columns}) line)
 
 -- name: collection
--- All values of a kind, the primary one first, then the most recent. Values of merged contacts may repeat.
+-- The primary value first, then the most recent. Values of merged contacts may repeat.
 coalesce((
     SELECT json_agg(v.value ORDER BY v.recency DESC NULLS FIRST, v.value)
     FROM (
@@ -137,7 +137,7 @@ coalesce((
 ), '[]')
 
 -- name: tokens
--- The last five tokens, most recent first.
+-- The last five, most recent first.
 coalesce((
     SELECT json_agg(v.value ORDER BY v.recency DESC)
     FROM (
@@ -159,7 +159,7 @@ concat(left({line}, -1), {members}, '}}')
 json_strip_nulls(('{{' || substr(concat({members}), 2) || '}}')::json)
 
 -- name: member
--- A member, its name bound as JSON between a comma and a colon.
+-- Its name is bound as JSON between a comma and a colon.
 {name}::text, coalesce(to_json({value})::text, 'null')
 
 -- name: day_or_moment

@@ -33,7 +33,7 @@ moments.
 def compose_contact_lines(
     connection: Connection[Any], space_id: int, created: TimeRange, *, trk_tokens: bool
 ) -> Lines:
-    """Return the contacts created in a time range, highest id first."""
+    """Return contacts created in a time range, highest id first."""
     row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
     assert row is not None
     fields = {name: name for name in SLOT_NAMES}

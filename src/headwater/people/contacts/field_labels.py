@@ -7,9 +7,7 @@ from headwater.spaces.custom_fields import SLOT_NAMES
 
 
 def field_names(labels: Mapping[str, str], reserved: Collection[str] = ()) -> dict[str, str]:
-    """Return the name of each profile field's column: its label, or the column itself if the label is missing
-    or not unique.
-    """
+    """Return columns' names: the label, or the column itself if the label is missing or not unique."""
     times = Counter(labels.values())
     unavailable = {*SLOT_NAMES, *reserved}
 

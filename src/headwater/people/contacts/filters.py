@@ -60,7 +60,7 @@ class Condition:
     values: tuple[tuple[str, Any], ...]
 
     def compose(self, number: int) -> tuple[Composable, dict[str, Any]]:
-        """Return the condition on the contact `k`. `number` makes its parameter names unique."""
+        """Compose a condition on contact `k`. `number` makes parameter names unique."""
         names = {name: f"condition_{number}_{name}" for name, _ in self.values}
         fragment = self.sql.format(
             field=Identifier("k", self.field), **{name: Placeholder(bound) for name, bound in names.items()}
@@ -69,9 +69,7 @@ class Condition:
 
 
 def compose_all(conditions: Sequence[Condition]) -> tuple[Composable, dict[str, Any]]:
-    """Return the condition that all of these hold for contact `k`, and its bound values. There must be at
-    least one.
-    """
+    """Require all conditions for contact `k`. There must be at least one."""
     composed = [condition.compose(number) for number, condition in enumerate(conditions)]
     bound = {name: value for _, values in composed for name, value in values.items()}
     return SQL(" AND ").join(fragment for fragment, _ in composed), bound
@@ -135,7 +133,7 @@ def _days(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
 
 
 def _age(members: dict[str, str], clock: DateContext) -> dict[str, Any]:
-    """Return the bounds of the day that many days ago; ages are limited to the calendar."""
+    """Return the bounds of that day; ages are limited to the calendar."""
     value = _require_member(members, "value")
     if not re.fullmatch("[0-9]{1,9}", value):
         raise BadMember("value", "must be a whole number of days.")
@@ -194,7 +192,7 @@ _MEMBERS: dict[Reader, dict[str, Any]] = {
 
 
 def _schemas() -> list[dict[str, Any]]:
-    """Return one schema per field type and set of required members."""
+    """Return a schema per field type and set of required members."""
     schemas: list[dict[str, Any]] = []
     for kind, table in OPERATORS.items():
         fields = [field for field, slot_kind in SLOT_TYPES.items() if slot_kind == kind]

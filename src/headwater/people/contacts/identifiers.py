@@ -1,4 +1,4 @@
-"""Store the identifiers of a batch's contacts, and move identifiers of merged contacts to their survivors."""
+"""Store a batch's identifiers, and move those of merged contacts to survivors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ def write_merged_contacts(connection: Connection[Any], space_id: int, directory:
 
 
 def write_links(connection: Connection[Any], space_id: int, directory: Directory) -> None:
-    """Store every identifier of the batch for its contact."""
     last_merge = _find_last_merge(directory.merges)
     links: dict[str, list[StoredLink]] = {"add_links": [], "widen_links": []}
     for (kind, value), origin, use in directory.uses():
@@ -65,7 +64,7 @@ def write_links(connection: Connection[Any], space_id: int, directory: Directory
 
 
 def _find_last_merge(merges: list[Merge]) -> Callable[[int], int | None]:
-    """Return a function from a receipt to the number of the last merge up to it, or None."""
+    """Return a function from a receipt to the number of the last merge up to it."""
     numbers = [None, *(merge.id for merge in merges)]
     receipts = [merge.receipt_id for merge in merges]
     return lambda receipt_id: numbers[bisect_right(receipts, receipt_id)]

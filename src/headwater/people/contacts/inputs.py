@@ -1,4 +1,4 @@
-"""The bodies that create, change and group contacts, for parsing and for the API description."""
+"""Bodies that create, change and group contacts, also for the API description."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MEMBERSHIP = object_of({"company_id": Property(integer(18), missing=REQUIRED)})
 
 
 def read_new_contact(body: dict[str, Any]) -> ContactValues:
-    """Parse a new contact, with every collection. Raises Invalid."""
+    """Parse every collection. Raises Invalid."""
     return parse_body(NEW_CONTACT, body)
 
 

@@ -23,9 +23,7 @@ _MAX_ID = 2**63 - 1
 async def list_journey(
     connection: AsyncConnection, space: Space, contact_id: int, request: ListJourney
 ) -> Page:
-    """Return one page of a contact's conversions and touchpoints as JSON, most recent first, at a cost
-    bounded by the page.
-    """
+    """Return a page of conversions and touchpoints as JSON, most recent first; the page bounds the cost."""
     values = {
         **_contact_values(space.id, contact_id, direct=request.direct),
         **_position_bounds(request.position),
@@ -43,7 +41,7 @@ async def list_journey(
 async def count_earlier(
     connection: AsyncConnection, space_id: int, contact_id: int, position: Position | None, *, direct: bool
 ) -> int:
-    """Return the number of journey items after a page whose `next` is `position`."""
+    """Count journey items after a page whose `next` is `position`."""
     if position is None:
         return 0
     values = {**_contact_values(space_id, contact_id, direct=direct), **_position_bounds(position)}
@@ -68,8 +66,8 @@ def _contact_values(space_id: int, contact_id: int, *, direct: bool) -> dict[str
 
 
 def _position_bounds(position: Position | None) -> dict[str, Any]:
-    """Return the bounds of a page in the order (time, rank, id), with rank 1 for conversions and 0 for
-    touchpoints. At the position's own time, a page has all items of a kind, no item, or those past its id.
+    """Return a page's bounds in the order (time, rank, id), with rank 1 for conversions and 0 for
+    touchpoints. At the position's own time, a page has all items of a kind, none, or those past its id.
     """
     values: dict[str, Any] = {
         "after_time": EVER.start,

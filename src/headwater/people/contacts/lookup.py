@@ -22,14 +22,14 @@ async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -
 
 async def find_by_email(connection: AsyncConnection, space_id: int, email: str) -> int:
     """Return the only contact with an address (trimmed, lower-case). Raises NotFound, or Conflict with the
-    sorted `contact_ids` if there are several.
+    sorted `contact_ids`.
     """
     ids = await _ids(connection, "by_email", space_id, email)
     return _only(ids, "Several contacts have this e-mail address.")
 
 
 async def find_by_any_email(connection: AsyncConnection, space_id: int, email: str) -> int:
-    """Return the only contact that has or had the address. Raises the same errors."""
+    """Include former addresses. Raises the same errors."""
     ids = await _ids(connection, "by_any_email", space_id, email)
     return _only(ids, "Several contacts have or had this e-mail address.")
 

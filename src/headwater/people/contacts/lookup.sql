@@ -3,13 +3,13 @@ SELECT coalesce(c.merged_into, c.id) FROM contacts c
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
 
 -- name: by_email
--- Every contact with an address, including secondary ones and addresses of merged contacts.
+-- Including secondary addresses and those of merged contacts.
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind = 'email' AND i.value = %(email)s
 ORDER BY i.contact_id;
 
 -- name: by_any_email
--- Every contact that has or had an address.
+-- Including former addresses.
 SELECT DISTINCT i.contact_id FROM contact_identifiers i
 WHERE i.space_id = %(space_id)s AND i.kind IN ('email', 'former_email') AND i.value = %(email)s
 ORDER BY i.contact_id;

@@ -17,14 +17,14 @@ def combine_names(full: str | None, first: str | None, last: str | None) -> str 
 
 
 def split_name(full_name: str) -> Parts:
-    """Return the text before and after the first space."""
+    """Split at the first space."""
     first, _, last = " ".join(full_name.split()).partition(" ")
     return first or None, last or None
 
 
 def explicit_parts(full: str | None, first: str | None, last: str | None) -> Parts | None:
-    """Return the parts of a name in an event, if any; DERIVED_PARTS if `split_name` would return them. A
-    missing part is taken from the full name.
+    """Return the parts of a name, if any; DERIVED_PARTS if `split_name` would return them. A missing part is
+    taken from the full name.
     """
     if not first and not last:
         return None

@@ -1,4 +1,4 @@
-"""Parameters of the operations that read contacts, for parsing and for the API description."""
+"""Parameters to read contacts, also for the API description."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ FIND_DOCUMENTATION = [EMAIL.openapi(), *GET_DOCUMENTATION]
 
 
 def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
-    """Return the cursors of the list that a query selects, regardless of how it lists addresses."""
+    """Return a list's cursors, regardless of how it lists addresses."""
     emails = sorted({text.strip().lower() for text in _addresses(query)})
     conditions = list(query.objects(filters.PARAMETER).values())
     filters_: list[Any] = [emails, CREATED.texts(query), conditions]
@@ -149,14 +149,14 @@ def journey_cursors(query: Input, signing_key: bytes, space_id: int, contact_id:
 def read_list_journey(
     query: Input, cursors: Cursors, per_page: Parameter[int] = JOURNEY_PER_PAGE
 ) -> ListJourney:
-    """Parse the page of a journey. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     request = ListJourney(HIDE_DIRECT.read(query) == 0, per_page.read(query) or 0, cursors.read_from(query))
     query.finish()
     return request
 
 
 def read_list_contacts(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
-    """Parse the page to list. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     created = CREATED.read_time(query, space.zone, EVER)
     if CREATED.is_absent(query) and not _addresses(query):
         for parameter in CREATED.parameters:
@@ -165,9 +165,7 @@ def read_list_contacts(query: Input, space: Space, cursors: Cursors, current_tim
 
 
 def read_search(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> ListContacts:
-    """Parse the page of a search, whose parameters are all optional. Raises Invalid with every
-    broken rule.
-    """
+    """Parse optional parameters. Raises Invalid with every broken rule."""
     name = NAME.read(query) or ""
     if name and _addresses(query):
         query.refuse(NAME.name, "must not be given with email.")
@@ -192,7 +190,7 @@ def _read_page(
 
 
 def read_get_contact(query: Input) -> GetContact:
-    """Parse which parts of a contact to return. Raises Invalid with every broken rule."""
+    """Raise Invalid with every broken rule."""
     selection = GetContact(
         labels=LABELS.read(query) == 1,
         trk_tokens=TRK_TOKENS.read(query) == 1,
@@ -205,7 +203,7 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """Parse the address in a path or a query, trimmed and lower-case. Errors are recorded in the query."""
+    """Trim and lower the address in a path or a query. The query records errors."""
     if not in_path.strip():
         return EMAIL.read(query) or ""
     if not all(map(is_blank, query.several(EMAIL.name))):
@@ -214,8 +212,8 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """Return the addresses from commas and repeated parameters. Blank parameters are ignored; one of only
-    commas is kept, to be refused.
+    """Read commas and repeated parameters. Blank parameters are ignored; one of only commas is kept, to be
+    refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):
@@ -247,7 +245,7 @@ def split_at_commas(text: str) -> Iterator[str]:
 
 
 def _find_closing_quote(text: str, index: int) -> int | None:
-    """Return the end of the quotation that starts before `index`; None if it isn't closed."""
+    """Return the end of a quotation that starts before `index`; None if it isn't closed."""
     while mark := _ESCAPE_OR_QUOTE.search(text, index):
         index = mark.end()
         if mark[0] == '"':

@@ -63,7 +63,7 @@ class Profile:
             self.phone, self.changed = phone, True
 
     def set_fields(self, fields: dict[int, str], zone: ZoneInfo, *, replace: bool = True) -> None:
-        """Set profile fields. The last write wins, unless `replace` is false."""
+        """Overwrite filled fields, unless `replace` is false."""
         for slot, value in fields.items():
             column = _SLOT_COLUMNS[slot]
             if not replace and column in self.details:
@@ -74,8 +74,8 @@ class Profile:
                 self.changed = True
 
     def fill_group(self, columns: tuple[str, ...], record: object) -> None:
-        """Fill the empty columns of a group from `record`, unless a filled one differs: Paris, Texas, France
-        must not be combined.
+        """Fill empty columns from `record`, unless a filled one differs: Paris, Texas, France must not be
+        combined.
         """
         values = {column: getattr(record, column) for column in columns}
         details = self.details
@@ -106,14 +106,14 @@ class Profile:
         source.changed = True
 
     def join_company(self, source: Profile) -> None:
-        """Take over the company of a contact merged into this one, if missing."""
+        """Take over a merged contact's company, if missing."""
         if self.company is None and source.company is not None:
             self.company = source.company
             source.filled += (COMPANY,)
 
 
 def to_instant(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value as an instant. A day becomes its first moment in `zone`."""
+    """Convert a date slot's value; a day becomes its first moment in `zone`."""
     if len(value) != _DATE_LENGTH:
         return value
     offset = datetime.fromisoformat(value).replace(tzinfo=zone).strftime("%z")
@@ -122,9 +122,7 @@ def to_instant(value: str, zone: ZoneInfo) -> str:
 
 
 def format_date(value: str, zone: ZoneInfo) -> str:
-    """Return a date slot's value for responses: the day if it is the day's first moment in `zone`, otherwise
-    the instant in UTC.
-    """
+    """Return the day if the value is its first moment in `zone`, otherwise the instant in UTC."""
     moment = datetime.fromisoformat(to_instant(value, zone))
     try:
         day = moment.astimezone(zone).date().isoformat()

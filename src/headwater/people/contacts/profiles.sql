@@ -1,5 +1,5 @@
 -- name: load
--- The rows of contacts with a batch's identifiers, and the kinds of their identifiers.
+-- Contacts with a batch's identifiers, and the kinds of their identifiers.
 SELECT c.id, (extract(epoch FROM c.created_at) * 1000000)::bigint AS created_at,
        known.has_email, known.has_tracking_id, known.has_token, known.has_name_parts,
        c.company_id, c.source_mask, c.email, c.name, c.phone,

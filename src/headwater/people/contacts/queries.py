@@ -41,7 +41,7 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 async def list_contacts(connection: AsyncConnection, space: Space, request: ListContacts) -> Page:
-    """Return one page, highest id first."""
+    """Return the highest id first."""
     only, bound = _conditions(request)
     line, line_values = row_line(request.row)
     bound |= line_values | {"space_id": space.id, "timezone": space.timezone}
@@ -71,12 +71,12 @@ def _find_statement(selection: ContactSelection) -> str:
 
 
 def _spellings(name_part: str) -> list[str]:
-    """Return the possible results of the database's `lower`, which may know only ASCII letters."""
+    """Return possible results of the database's `lower`, which may know only ASCII letters."""
     return sorted({spelling.translate(_LOWER) for spelling in _beginnings(name_part)})
 
 
 def _beginnings(name_part: str) -> list[str]:
-    """Return the beginning of a name in common cases."""
+    """Return beginnings in common cases."""
     return sorted(
         {name_part, name_part.lower(), name_part.upper(), name_part.title(), name_part.capitalize()}
     )
@@ -85,7 +85,7 @@ def _beginnings(name_part: str) -> list[str]:
 async def fetch_contact(
     connection: AsyncConnection, space: Space, contact_id: int, request: GetContact
 ) -> bytes:
-    """Return a contact as JSON, by its canonical id. Needs a transaction with one snapshot."""
+    """Return JSON by canonical id. Needs a transaction with one snapshot."""
     names = field_names(space.field_labels if request.labels else {})
     members, bound = _members(names)
     columns = [SQL("k.id"), *(_collection(name) for name in COLLECTIONS)]
@@ -115,7 +115,7 @@ def _array(items: Sequence[str]) -> str:
 
 
 def _with_members(line: str, extra: Mapping[str, str]) -> bytes:
-    """Append members with JSON values to a JSON object."""
+    """Append JSON values to a JSON object."""
     members = [f',"{name}":{value}' for name, value in extra.items()]
     return "".join([line[:-1], *members, "}"]).encode()
 
@@ -141,7 +141,7 @@ def _conditions(request: ListContacts) -> tuple[Composable, dict[str, Any]]:
 
 
 def row_line(row: ContactRow) -> tuple[Composable, dict[str, Any]]:
-    """Return the SQL of a list row's JSON, and its bound values besides the Space and its time zone."""
+    """Return a list row's JSON in SQL, and its bound values besides the Space and its time zone."""
     columns: list[Composable] = [_PRIMARY]
     if row.trk_tokens:
         columns.append(_alias(queries["tokens"], "trk_tokens"))

@@ -1,5 +1,5 @@
-"""Restore a merged contact: its identifiers, its row, and its former survivors' primary values. The caller
-holds the Space's lock.
+"""Restore a merged contact: identifiers, row, and former survivors' primary values. The caller holds the
+Space's lock.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def fetch_contact_rows(
 async def restore_identifiers(
     connection: AsyncConnection, space_id: int, split: ContactSplit, ancestors: Iterable[tuple[int, int]]
 ) -> None:
-    """Return the contact's identifiers to it. `ancestors` are its survivors with the ids of the merges."""
+    """Return them to the contact. `ancestors` are its survivors with the ids of the merges."""
     line = rows({"contact_id": contact_id, "merge_id": merge_id} for contact_id, merge_id in ancestors)
     values = {**split.values(space_id), "line": line}
     await connection.execute(queries["fold_identifiers"], values)
@@ -44,7 +44,7 @@ async def restore_identifiers(
 async def restore_contact(
     connection: AsyncConnection, space_id: int, split: ContactSplit, profiles: Iterable[Profile]
 ) -> None:
-    """Separate the contact, keep its members merged into it, and store the profiles."""
+    """Keep the contact's members merged into it, and store the profiles."""
     await connection.execute(queries["restore_members"], split.values(space_id))
     values = {"space_id": space_id, "contacts": rows(map(batch_store.as_row, profiles))}
     await connection.execute(batch_store.queries["write"], values)

@@ -1,4 +1,4 @@
-"""Create and change contacts by request. Collections and custom fields are replaced as a whole."""
+"""Create and change contacts. Collections and custom fields are replaced as a whole."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def create_contact(connection: AsyncConnection, space: Space, values: Cont
 async def update_contact(
     connection: AsyncConnection, space: Space, contact_id: int, values: ContactValues
 ) -> int:
-    """Replace the values in `values`, and return the contact's canonical id. Raises NotFound."""
+    """Return the canonical id. Raises NotFound."""
     await lock_identities(connection, space.id)
     canonical = await resolve(connection, space.id, contact_id)
     await _replace(connection, space, canonical, values)
@@ -42,7 +42,7 @@ async def update_contact(
 async def set_company(
     connection: AsyncConnection, space_id: int, contact_id: int, company_id: int | None
 ) -> None:
-    """Set or remove a contact's company. The caller reassigns stored rows, and holds the Space's lock."""
+    """Set or remove a company. The caller reassigns stored rows, and holds the Space's lock."""
     values = {"space_id": space_id, "contact_id": contact_id, "company_id": company_id}
     await connection.execute(queries["set_company"], values)
 

@@ -1,4 +1,4 @@
-"""The identities of a Space that a batch can change, in memory.
+"""Identities that a batch can change, in memory.
 
 A copy of the stored identities, changed event by event in order of arrival, so deciding a batch at once and
 deciding its events one by one are the same thing.
@@ -145,21 +145,20 @@ class Directory:
         return {contact.final() for contact in self._phones.get(phone, ())}
 
     def owner(self, kind: str, value: str) -> Contact | None:
-        """Return the owner of an identifier: the contact that it was last seen for."""
+        """Return the contact that an identifier was last seen for."""
         holders = self.holders(kind, value)
         if len(holders) < 2:
             return next(iter(holders), None)
         return max(holders, key=lambda contact: holders[contact].recency)
 
     def create(self, received_at: int) -> Contact:
-        """Create a contact, never older than an earlier one, so that ids grow with age."""
+        """Create a contact never older than an earlier one, so that ids grow with age."""
         self._newest = max(self._newest, received_at)
         contact = Contact(NEW_RANK + len(self.created), self._newest)
         self.created.append(contact)
         return contact
 
     def link(self, contact: Contact, key: tuple[str, str], seen_at: int, receipt_id: int) -> None:
-        """Record that an event at `seen_at` had this identifier of the contact."""
         holders = self._links.get(key)
         if holders is None:
             holders = self._links[key] = {}
@@ -183,7 +182,7 @@ class Directory:
     def merge(
         self, contact: Contact, merged: Contact, cause: str, receipt_id: int, sender: Sender
     ) -> Contact:
-        """Merge the younger of two contacts into the older, and return the older."""
+        """Merge the younger contact into the older, and return the older."""
         survivor, loser = (contact, merged) if contact.rank < merged.rank else (merged, contact)
         for key in loser.keys:
             self._move(key, loser, survivor)
@@ -208,7 +207,7 @@ class Directory:
             link.widen(moved.last_seen, moved.recency)
 
     def uses(self) -> Iterator[tuple[tuple[str, str], Contact, IdentifierUse]]:
-        """Yield the batch's uses of identifiers with their contacts, which may have been merged since."""
+        """Yield uses of identifiers with their contacts, which may since have been merged."""
         yield from self._uses_on_merged
         for key, holders in self._links.items():
             for contact, link in holders.items():

@@ -21,12 +21,12 @@ ContactMark = int | Contact
 
 
 def browser_key(token: str | None) -> str | None:
-    """Return the key of a browser's token: a hash in hexadecimal digits."""
+    """Hash a browser's token to hexadecimal digits."""
     return None if token is None else _digest(f"token {token}")
 
 
 def address_key(address: str) -> str:
-    """Return the key of an IP address: a hash in hexadecimal digits."""
+    """Hash an IP address to hexadecimal digits."""
     return _digest(f"address {address}")
 
 
@@ -45,7 +45,7 @@ class Joins:
             self._joined.setdefault(key, {})[contact_id] = joined_at
 
     def admit(self, keys: Iterable[str], contact: Contact, receipt_id: int, joined_at: int) -> bool:
-        """Record that a browser joins a contact. Return False if a key has reached its limit."""
+        """Record a join. Return False if a key has reached its limit."""
         mark = contact.id or contact
         recent = [(key, self._recent_marks(key, joined_at)) for key in keys]
         if any(mark not in marks and len(marks) >= MAX_JOINED for _, marks in recent):

@@ -17,7 +17,7 @@ class Junk:
         return text in self._values or not text.strip("0-")
 
     def has_email(self, address: str) -> bool:
-        """Return whether an address is junk as a whole, by its local part or by its domain."""
+        """Check the whole address, its local part and its domain."""
         local, _, domain = _plain(address).rpartition("@")
         labels = domain.split(".")
         names = {f"@{'.'.join(labels[index:])}" for index in range(len(labels))} | {f"{local}@"}

@@ -1,4 +1,4 @@
-"""Read the stored part of a Directory, and draw the ids of a batch's new contacts and merges."""
+"""Read the stored part of a Directory, and draw new ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ StoredLink = tuple[str, str, int, int, int]
 def request_links(
     connection: Connection[Any], space_id: int, keys: Iterable[tuple[str, str]]
 ) -> Callable[[], list[StoredLink]]:
-    """Start loading the stored links of these identifiers; the result fetches them."""
+    """Start loading stored links; the result fetches them."""
     emails: list[str] = []
     other_keys: list[dict[str, str]] = []
     for kind, value in keys:
@@ -53,7 +53,7 @@ MAX_PHONE_MATCHES = 200
 def request_phones(
     connection: Connection[Any], space_id: int, phones: Iterable[str]
 ) -> Callable[[], list[StoredLink]]:
-    """Start loading contacts whose phone numbers may match; the result fetches them."""
+    """Start loading contacts whose numbers may match; the result fetches them."""
     digits = {phone[-PHONE_DIGITS:] for phone in phones}
     if not digits:
         return list[StoredLink]
@@ -68,7 +68,7 @@ def add_links(directory: Directory, links: Iterable[StoredLink]) -> None:
 
 
 def request_ids(connection: Connection[Any], directory: Directory) -> Callable[[], None]:
-    """Start drawing the ids of new contacts and merges; the result assigns them in order."""
+    """Start drawing ids of contacts and merges; the result assigns them in order."""
     requests: list[tuple[Sequence[Contact | Merge], Any]] = []
     for name, items in (("draw_contact_ids", directory.created), ("draw_merge_ids", directory.merges)):
         if items:
@@ -85,8 +85,8 @@ def request_ids(connection: Connection[Any], directory: Directory) -> Callable[[
 def request_joins(
     connection: Connection[Any], space_id: int, keys: Collection[str], since: int
 ) -> Callable[[], Joins]:
-    """Start loading the contacts that these browsers joined in the hour before `since` (µs since 1970) and
-    after; the result fetches them.
+    """Start loading contacts that browsers joined from an hour before `since` (µs since 1970); the result
+    fetches them.
     """
     if not keys:
         return Joins
@@ -96,7 +96,7 @@ def request_joins(
 
 
 def write_joins(connection: Connection[Any], space_id: int, joins: Joins) -> None:
-    """Store a batch's joins, count the refused ones, and delete expired ones."""
+    """Count refused joins, and delete expired ones."""
     if joins.added:
         values = [
             {"space_id": space_id, "browser": key, "contact_id": contact.final().id, "joined_at": joined_at}

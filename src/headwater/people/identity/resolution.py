@@ -74,7 +74,7 @@ class Identifiers(msgspec.Struct, frozen=True, gc=False):
 
 
 def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, list[str]]:
-    """Return the usable identifiers, and a warning for each ignored one."""
+    """Return usable identifiers, and a warning for each ignored one."""
     ignored: list[str] = []
     if identifiers.email is not None and junk.has_email(identifiers.email):
         ignored.append(EMAIL)
@@ -93,7 +93,7 @@ def without_junk(identifiers: Identifiers, junk: Junk) -> tuple[Identifiers, lis
 def identify(
     directory: Directory, item: ItemIdentity, joins: Joins | None = None
 ) -> tuple[Contact, ItemIdentity]:
-    """Return an event's contact, merged or created as needed, and its permitted identifiers, now linked to
+    """Return the contact, merged or created as needed, and the event's permitted identifiers, now linked to
     it.
 
     `joins` are earlier joins of browsers.
@@ -122,7 +122,6 @@ def identify(
 
 
 def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
-    """Return whether the sender may identify a browser as this known contact."""
     if item.sender.is_trusted:
         return True
     keys = [key for key in (browser_key(item.trk_token), item.address_key) if key is not None]
@@ -130,7 +129,7 @@ def _may_join(joins: Joins, item: ItemIdentity, contact: Contact) -> bool:
 
 
 def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
-    """Return the contact of the strong identifiers.
+    """Search by strong identifiers.
 
     A shared email belongs to the oldest contact, unless the tracking id's contact has it too. A page can't
     merge two contacts: then the tracking id decides.
@@ -148,14 +147,14 @@ def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
 
 
 def _contradicts(item: ItemIdentity, holder: Contact) -> bool:
-    """Return whether the item has a strong identifier of a kind that the token's contact has."""
+    """Compare strong identifiers by kind."""
     return (item.email is not None and holder.has_email) or (
         item.tracking_id is not None and holder.has_tracking_id
     )
 
 
 def _find_by_phone(directory: Directory, phone: str) -> Contact | None:
-    """Return the oldest contact with a phone number, preferring known contacts."""
+    """Return the oldest contact, preferring known ones."""
     holders = directory.phone_holders(phone)
     if not holders or len(holders) > MAX_SHARED_CONTACTS:
         return None
@@ -184,8 +183,8 @@ def _find_by_fingerprint(directory: Directory, item: ItemIdentity) -> Contact | 
 
 
 def _remove_refused(directory: Directory, contact: Contact, item: ItemIdentity) -> ItemIdentity:
-    """Return the item without identifiers that its sender may not assign: a page may assign neither a second
-    strong identifier of a kind nor another contact's.
+    """Remove identifiers that the sender may not assign: a page may assign neither a second strong identifier
+    of a kind nor another contact's.
     """
     if item.sender.is_trusted or not item.is_strong:
         return item

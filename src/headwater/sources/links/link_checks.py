@@ -23,7 +23,7 @@ def check_link(
     names: SourceNames,
     campaigns: Collection[str] = (),
 ) -> list[str]:
-    """Return warnings about a link. `visit` is its classification; `campaigns` exist already."""
+    """Expect `visit` to be the link's classification; `campaigns` exist already."""
     return [
         *_check_source(parts, visit, names),
         *_check_address(address),
@@ -34,7 +34,7 @@ def check_link(
 
 
 def check_host(link: str, own_hosts: Collection[str]) -> list[str]:
-    """Warn if a link leads outside the Space's hosts, where visits aren't reported."""
+    """Warn if a link leads outside these hosts, where visits aren't reported."""
     address = read_address(link)
     if address is None or not own_hosts:
         return []
@@ -76,7 +76,7 @@ def _check_address(address: str) -> list[str]:
 
 
 def _check_ad(parts: LinkParts, visit: VisitExplanation) -> list[str]:
-    """Return warnings about values that are read differently than typed."""
+    """Warn of values that are read differently than typed."""
     notes: list[str] = []
     ad = visit.classification.ad
     for level, word, value in (

@@ -63,7 +63,7 @@ class BadAddress(ValueError):
 
 
 def choose_tags(source: str) -> LinkTags | None:
-    """Return the parameters of a listed source; None for `direct`."""
+    """Return None for `direct`."""
     if source == "direct":
         return None
     if source in _OTHER_SOURCES:
@@ -100,9 +100,7 @@ def list_parameters(parts: LinkParts) -> dict[str, str]:
 
 
 def build_link(address: str, parts: LinkParts) -> str:
-    """Add the link's parameters to the address before its fragment, replacing SET_BY_LINKS. Raises
-    BadAddress.
-    """
+    """Add parameters before the fragment, replacing SET_BY_LINKS. Raises BadAddress."""
     base = read_page_address(address)
     page, hash_sign, fragment = base.partition("#")
     path, _, query = page.partition("?")
@@ -114,7 +112,7 @@ def build_link(address: str, parts: LinkParts) -> str:
 
 
 def read_page_address(address: str) -> str:
-    """Return a page's URL for a link, with https:// if missing, blanks percent-encoded. Raises BadAddress."""
+    """Return a page's URL, with https:// if missing, blanks percent-encoded. Raises BadAddress."""
     text = address.strip()
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise BadAddress("The address contains a line break or another control character. Remove it.")
@@ -134,7 +132,7 @@ def read_page_address(address: str) -> str:
 
 
 def can_have_pages(host: str) -> bool:
-    """Return whether a host is a name with a dot, an IP address, or this machine."""
+    """Accept a name with a dot, an IP address, or this machine."""
     return "." in host or host.startswith("[") or host == "localhost"
 
 
@@ -143,7 +141,7 @@ def replaced_in(address: str) -> list[str]:
 
 
 def click_ids_in(address: str) -> list[str]:
-    """Return the names of the click ids in an address, left over from earlier clicks."""
+    """Return names of click ids left over from earlier clicks."""
     return [name for name in map(read_name, _split_query(address)) if name in CLICK_IDS]
 
 
