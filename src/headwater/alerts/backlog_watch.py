@@ -28,7 +28,7 @@ class BacklogWatch:
         self._known: set[tuple[int, int | None]] = set()
 
     def look(self, connection: Connection[Any]) -> list[int]:
-        """Log new and ended backlogs. Returns no Spaces because they need no further work."""
+        """Return no Spaces: they need no further work."""
         late: dict[tuple[int, int | None], datetime] = {
             (space_id, destination_id): since
             for space_id, destination_id, since in connection.execute(

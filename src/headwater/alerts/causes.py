@@ -52,7 +52,7 @@ class CauseEvidence:
 
 
 async def name_title(evidence: CauseEvidence, judgement: Judgement) -> str:
-    """Return an alert's title, without a full stop."""
+    """Return a title without full stop."""
     word = "stopped" if judgement.is_severe else "fell"
     usual, subject = usual_text(evidence.space, judgement), judgement.subject
     if judgement.rule is Rule.DELIVERIES_FAILED:
@@ -90,7 +90,6 @@ def usual_text(space: Space, judgement: Judgement) -> str:
 
 
 async def find_cause(evidence: CauseEvidence, judgement: Judgement) -> str:
-    """Return the probable cause of an unusual figure."""
     return await _FINDERS[judgement.rule](evidence, judgement)
 
 

@@ -35,7 +35,7 @@ _BY_RECEIPT = ("visits", "touches", "rejected", "repeated")
 
 
 async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatch) -> bool:
-    """Add the rows received since the last pass; returns False while some are still unprocessed."""
+    """Return False while rows received since the last pass are unprocessed."""
     values = {
         "space_id": space.id,
         "zone": space.timezone,
@@ -65,7 +65,7 @@ async def add_counts(connection: AsyncConnection, space: Space, watch: SpaceWatc
 async def read_figures(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, until: datetime
 ) -> list[ReportedFigure]:
-    """Return the report figures since the last pass. Needs a transaction that has read nothing yet."""
+    """Read figures since the last pass. Needs a transaction that has read nothing yet."""
     start = first_hour(watch, until)
     hours = await read_hour_figures(connection, space.id, start, until)
     days = await read_day_figures(connection, space.id, start.replace(hour=0), until)
@@ -73,7 +73,7 @@ async def read_figures(
 
 
 def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
-    """Return the first hour, a midnight, whose figures are recomputed."""
+    """Return a midnight, from which figures are recomputed."""
     back = LATE if watch.has_counted else KEEP_COUNTS
     start = min(watch.judged_until, until) - back
     return start.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -82,7 +82,7 @@ def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
 async def put_figures(
     connection: AsyncConnection, space_id: int, start: datetime, figures: Iterable[ReportedFigure]
 ) -> None:
-    """Replace the report figures from `start` on. Figures too large to store are left out."""
+    """Replace figures from `start` on, without those too large to store."""
     values = {"space_id": space_id, "start": start, "measures": [*OF_HOURS, *OF_DAYS]}
     await connection.execute(queries["clear_reported"], values)
     sums: dict[tuple[str, str, str], int] = defaultdict(int)
@@ -102,7 +102,6 @@ async def forget_counts(connection: AsyncConnection, space_id: int) -> None:
 
 
 def local(moment: datetime, space: Space) -> datetime:
-    """Convert a moment to the Space's local time."""
     return moment.astimezone(space.zone).replace(tzinfo=None)
 
 
@@ -169,7 +168,7 @@ def build_table(
     rows: Iterable[tuple[str, str, datetime, int]],
     sources: SourceNames,
 ) -> CountTable:
-    """Build a table from rows of counts, with the sums of touchpoints over all sources."""
+    """Build a table from counts, with touchpoints summed over all sources."""
     hours, days = (end - start) // HOUR + 1, (end - start) // DAY + 1
     counts: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for measure, subject, hour, number in rows:

@@ -53,7 +53,7 @@ class AlertWatch:
     """True if nothing is in progress, so that events accepted just now count too."""
 
     async def look(self, space_id: int, current_time: datetime) -> list[AlertStep]:
-        """Evaluate a Space if it is due; returns the transitions of its alerts."""
+        """Evaluate a due Space; return its alerts' transitions."""
         async with self.database.transaction() as connection:
             space = await fetch_space(connection, space_id)
             first = current_time if self.at_once else current_time + watches.LOOK

@@ -107,7 +107,7 @@ class AlertHistory:
         return {key: alert.ended_at for key, alert in self._alerts.items() if alert.ended_at is not None}
 
     async def take(self, sign: Sign, moment: datetime) -> None:
-        """Apply a sign: open, reopen, worsen or end an alert, or change nothing."""
+        """Open, reopen, worsen or end an alert, or change nothing."""
         alert = self._alerts.get((sign.rule, sign.subject))
         if alert is not None and alert.ended_at is not None and moment - alert.ended_at > REOPEN_WITHIN:
             alert = None
@@ -126,7 +126,7 @@ class AlertHistory:
             await self._go_on(alert, sign, moment)
 
     async def expire(self, moment: datetime, off: Collection[Rule]) -> None:
-        """End alerts whose rule is off, and those about figures that are no longer judged."""
+        """End alerts with rules off, or about figures no longer judged."""
         for alert in list(self.open.values()):
             is_over = alert.rule in OF_COUNTS and moment - alert.opened_at > NEW_USUAL + REOPEN_WITHIN
             if is_over or alert.rule in off:
@@ -266,7 +266,7 @@ class AlertRow:
 async def list_history(
     connection: AsyncConnection, space_id: int, *, is_open: bool, limit: int = MOST
 ) -> list[AlertRow]:
-    """Return the open or the ended alerts, newest first."""
+    """Return the newest first."""
     cursor = connection.cursor(row_factory=class_row(AlertRow))
     values = {"space_id": space_id, "is_open": is_open, "most": limit}
     return await fetch_all(cursor, queries["list"], values)

@@ -67,7 +67,7 @@ def judge_hour(counts: SpaceCounts, alertness: Alertness) -> list[Judgement]:
 
 
 def judge_day(counts: DayCounts, alertness: Alertness) -> list[Judgement]:
-    """Return the judgements of the last day: the revenue of each source."""
+    """Judge each source's revenue."""
     rule = Rule.SOURCE_REVENUE_FELL
     total = _Sum(tuple(counts.orders.values()))
     judged: list[Judgement | None] = []

@@ -50,7 +50,7 @@ class SpaceCounts:
 @dataclass(frozen=True, slots=True)
 class DayCounts:
     orders: Mapping[str, CountSeries]
-    """Credited to each source."""
+    """By credited source."""
     revenue: Mapping[str, CountSeries]
 
 
@@ -69,7 +69,7 @@ class Alertness:
         return self.sensitivity.get(rule, Sensitivity.NORMAL)
 
     def age(self, rule: Rule, subject: str = "") -> int:
-        """Return how long an alert has been open, in steps; 0 if it is not."""
+        """Return the steps since an alert opened; 0 without one."""
         return self.open_for.get((rule, subject), 0)
 
     def longest(self, rule: Rule, subject: str = "") -> int:

@@ -94,7 +94,7 @@ class Alert:
 
 
 async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]:
-    """Return the alerts of a Space, the most urgent first."""
+    """Return the most urgent first."""
     alerts = await list_problems(connection, space_id)
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "rules": list(OF_COUNTS), "most": MOST_OPEN}

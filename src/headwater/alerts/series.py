@@ -33,17 +33,17 @@ class CountSeries:
 
     @classmethod
     def of(cls, counts: Iterable[int], week: int = HOURS, began: int = 0) -> Self:
-        """Build a series from counts, the last of them judged."""
+        """Build from counts, the last of them judged."""
         totals = list(accumulate(counts, initial=0))
         return cls(totals, len(totals) - 1, week, began)
 
     def total(self, steps: int, back: int = 0) -> int:
-        """Return the sum of `steps` counts, ending `back` steps before the end."""
+        """Sum `steps` counts, ending `back` steps before the end."""
         last = max(self.end - back, 0)
         return self.totals[last] - self.totals[max(last - steps, 0)]
 
     def usual(self, steps: int, back: int = 0) -> UsualRange | None:
-        """Return the range of `total` in other weeks; None without enough weeks."""
+        """Return `total` in other weeks; None without enough weeks."""
         lags = min(LAGS, (self.end - back - steps - self.began) // self.week)
         if lags < FEWEST_LAGS:
             return None

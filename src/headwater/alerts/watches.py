@@ -75,7 +75,7 @@ async def hasten(connection: AsyncConnection, space_id: int) -> None:
 
 
 async def claim(connection: AsyncConnection, space_id: int, current_time: datetime) -> SpaceWatch | None:
-    """Lease a due Space; None if another process has it."""
+    """Return None if another process has it."""
     lease = uuid4()
     cursor = connection.cursor(row_factory=dict_row)
     values = {"space_id": space_id, "now": current_time, "lease": lease}
@@ -89,7 +89,7 @@ async def claim(connection: AsyncConnection, space_id: int, current_time: dateti
 async def settle(
     connection: AsyncConnection, space: Space, watch: SpaceWatch, current_time: datetime
 ) -> bool:
-    """Record a Space's progress and its next pass; returns False if another process has it."""
+    """Return False if another process has it."""
     values = {
         "space_id": space.id,
         "timezone": space.timezone,
@@ -105,7 +105,6 @@ async def settle(
 
 
 async def read_choices(connection: AsyncConnection, space_id: int) -> Mapping[Rule, RuleChoice]:
-    """Return a Space's settings for every rule."""
     rows = await fetch_all(connection, queries["rules"], {"space_id": space_id})
     choices = {
         Rule(rule): RuleChoice(is_on, Sensitivity(sensitivity), muted_until)

@@ -24,7 +24,7 @@ _EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 @dataclass(frozen=True)
 class TouchAges:
-    """The times of touches, for models in which older touches get less credit."""
+    """For models in which older touches get less credit."""
 
     seconds: IntArray
     """In Unix seconds, of every touch."""
@@ -33,7 +33,7 @@ class TouchAges:
 
 @dataclass(frozen=True)
 class SourceWeights:
-    """The weights of sources, for models that share credit by them."""
+    """For models that share credit by source."""
 
     sources: IntArray
     """The source number of every touch."""
@@ -43,7 +43,7 @@ class SourceWeights:
 
 @dataclass(frozen=True)
 class TouchSlices:
-    """The paths of many events as slices of one array of touches."""
+    """Many paths as slices of one array of touches."""
 
     begins: IntArray
     """Each event's first touch in the window."""
@@ -57,13 +57,9 @@ class TouchSlices:
 
 @dataclass(frozen=True)
 class Credited:
-    """The touches that get credit, ordered by event."""
-
     events: IntArray
-    """The event of each touch."""
     touches: IntArray
     counts: IntArray
-    """Credited touches per event."""
     ages: TouchAges | None = None
     worth: SourceWeights | None = None
 
@@ -104,9 +100,7 @@ class Credited:
 
 
 class Crediting:
-    """Give credit to the touches of paths. Models with the same eligible sources share intermediate
-    results.
-    """
+    """Models with the same eligible sources share intermediate results."""
 
     def __init__(
         self,
@@ -187,7 +181,6 @@ class Crediting:
 
 
 def are_sources_among(source_ids: Collection[int], sources: IntArray) -> NDArray[np.bool_]:
-    """Return a mask of the touches with one of these sources."""
     table = np.zeros(1 + LAST_NUMBER, dtype=np.bool_)
     table[list(source_ids)] = True
     return table.take(sources)

@@ -12,7 +12,6 @@ IntArray = NDArray[np.integer[Any]]
 
 LATEST_WEIGHT = 1 << 20
 STEPS = 1024
-"""A half-life has this many steps of constant weight."""
 _DAY = 86_400
 _DIGITS = 30
 

@@ -34,9 +34,8 @@ PAID = CountingTouches(
 )
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
 FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
-"""The weight of a touch's source in the trained model."""
+"""The trained weight of a touch's source."""
 WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
-"""Touches of sources with a weight."""
 
 
 # Three page views, two from campaigns, and a purchase of 100.00 with its credits. G and M are paid, D is
@@ -60,8 +59,6 @@ WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
 
 
 class Spread(Enum):
-    """A way to share an amount among the credited touches."""
-
     WHOLE = "whole"
     LINEAR = "linear"
     U_SHAPED = "u_shaped"
@@ -109,8 +106,6 @@ BY_SOURCE = CreditShare(Spread.BY_SOURCE)
 
 
 class CreditedTouches(Enum):
-    """The credited touches among those that count."""
-
     FIRST = "first"
     LAST = "last"
     EACH = "each"
@@ -124,23 +119,23 @@ class Model:
     take: CreditedTouches
     share: CreditShare
     counting: tuple[CountingTouches, ...] = (ANY,)
-    """Each applies only if those before it find no touch."""
+    """Each applies only if earlier ones find no touch."""
     is_fitted: bool = False
     """True if it uses trained weights of sources."""
 
     @property
     def goes_by_age(self) -> bool:
-        """True if credit depends on the time between touches."""
+        """True if credit depends on time between touches."""
         return self.share.spread is Spread.BY_AGE
 
     @property
     def is_weighted(self) -> bool:
-        """True if shares depend on weights, which rarely give simple fractions."""
+        """True if shares depend on weights, rarely simple fractions."""
         return self.share.spread in (Spread.BY_AGE, Spread.BY_SOURCE)
 
     @property
     def credit(self) -> Composable:
-        """The part of the event's `amount` that a row `c` gets."""
+        """A row `c`'s part of the event's `amount`."""
         return self.share.share_credit(SharedAmount.OWN)
 
 

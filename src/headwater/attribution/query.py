@@ -29,7 +29,7 @@ from headwater.sources.catalogue import source_mask
 queries = Queries(__name__, "attribution.sql")
 
 RARE = 5_000
-"""Sources with at most this many touches in a Space are looked up by their touches."""
+"""Sources with at most this many touches are looked up by touch."""
 
 _OF_CONTACT = SQL("t.contact_id = e.contact_id")
 # Exactly one holds, and each uses its own index; an OR would use neither.
@@ -55,25 +55,23 @@ _NARROWED: dict[tuple[bool, bool], Composable] = {
 
 @dataclass(frozen=True)
 class Attribution:
-    """The model, window and requested sources."""
-
     model: str
     window_days: int
     source_ids: tuple[int, ...]
     by_company: bool = False
-    """True if paths include the touches of the event's company."""
+    """True if paths include the company's touches."""
     weights: tuple[int, ...] = ()
     """Trained weights by source number, from 1; at most a billion."""
 
     def parameters(self) -> dict[str, Any]:
-        """The bound values of `credited_rows`, besides `space_id`."""
+        """The values of `credited_rows`, besides `space_id`."""
         bound: dict[str, Any] = {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
         if MODELS[self.model].is_fitted:
             bound["source_weights"] = array(self.weights)
         return bound
 
     def creditable(self) -> list[int]:
-        """Return the requested sources that the model can credit."""
+        """Return requested sources that the model can credit."""
         paid_only = MODELS[self.model].counting == (PAID,)
         return [number for number in self.source_ids if not paid_only or number in PAID.source_ids]
 
@@ -150,19 +148,19 @@ async def narrow(connection: AsyncConnection, space_id: int, attribution: Attrib
 
 
 def narrow_by_mask(attribution: Attribution) -> EventCondition:
-    """Return the condition for sources known not to be rare, by the paths of contacts."""
+    """Filter sources that aren't rare by the contacts' paths."""
     return EventCondition(_MASKED, {"source_mask": source_mask(attribution.creditable())})
 
 
 def holders_query(attribution: Attribution, space_id: int) -> tuple[Composed, dict[str, Any]]:
-    """Return the query whose row `narrowing` takes, and its values."""
+    """Return the query for `narrowing`, with its values."""
     company_id = SQL("t.company_id" if attribution.by_company else "NULL::bigint")
     bound = {"space_id": space_id, "source_ids": attribution.creditable(), "rare": RARE}
     return queries["holders"].format(company_id=company_id), bound
 
 
 def narrowing(attribution: Attribution, holders: tuple[Any, ...] | None) -> EventCondition:
-    """Return the condition that follows from the contacts with touches of the requested sources."""
+    """Filter by contacts with touches of the requested sources."""
     sources = attribution.creditable()
     if not sources:
         return EventCondition(SQL("false"), {})

@@ -23,11 +23,9 @@ class Recipients:
     events: IntArray
     """The event of each recipient."""
     counts: IntArray
-    """Recipients per event."""
 
     @cached_property
     def firsts(self) -> IntArray:
-        """The index of each event's first recipient."""
         return np.cumsum(self.counts) - self.counts
 
     def evenly(self, units: IntArray) -> IntArray:
@@ -63,7 +61,7 @@ class Recipients:
 
 
 def count_before(selection: NDArray[np.bool_]) -> IntArray:
-    """Return the number of selected items before each index, and in total."""
+    """Count selected items before each index, and in total."""
     before = np.zeros(len(selection) + 1, dtype=np.int32)
     np.cumsum(selection, out=before[1:])
     return before
@@ -105,7 +103,7 @@ class WeightedRecipients:
         return (ends - starts)[recipients.events], ends[recipients.events]
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return each recipient's share of its event's units, which have up to 60 bits."""
+        """Share units of up to 60 bits."""
         if self._equal:
             return self._recipients.evenly(units)
         recipients, (totals, places) = self._recipients, self._totals
@@ -193,20 +191,19 @@ _NUMBERS = 1 + LAST_NUMBER
 
 @dataclass(frozen=True)
 class DistinctSources:
-    """The distinct sources of events' touches, in the order of their first touch."""
+    """An event's distinct sources, by first touch."""
 
     _met: WeightedRecipients
     """The sources, with weights."""
     _order: IntArray
     """Touch indexes, grouped by source."""
     _turns: IntArray
-    """The source index of each group of touches."""
+    """Each touch group's source index."""
     _touches: Recipients
-    """The touches of each group."""
 
     @classmethod
     def of(cls, credited: Recipients, sources: IntArray, weights: IntArray) -> DistinctSources:
-        """Build from credited touches; `weights` are by source number."""
+        """Build from credited touches and weights by source number."""
         keys = credited.events * _NUMBERS
         keys += sources
         order, begins = _sort_keys(keys)
@@ -225,7 +222,6 @@ class DistinctSources:
         )
 
     def shares(self, units: IntArray) -> IntArray:
-        """Return each touch's share of its event's units."""
         of_sources = self._met.shares(units)
         shares = np.empty(len(self._order), dtype=np.int64)
         shares[self._order] = self._touches.evenly(of_sources[self._turns])

@@ -45,7 +45,7 @@ def _is_root() -> bool:
 
 
 def server_has_our_account() -> bool:
-    """Return whether the server runs as our account: unless we are root and cannot map users."""
+    """Return False if we are root and cannot map users."""
     return not _is_root() or _may_map_users()
 
 
@@ -56,7 +56,7 @@ def give_to_server(directory: Path | int) -> None:
 
 @contextmanager
 def readable_to_server(text: str) -> Generator[int]:
-    """Yield a pipe with `text` that the server's account may open by name."""
+    """Yield a pipe that the server's account may open by name."""
     reading, writing = os.pipe()
     try:
         with open(writing, "w", encoding="utf-8") as pipe:  # noqa: PTH123 # it is open already

@@ -28,7 +28,7 @@ def begin_request() -> None:
 
 
 def seconds_left(seconds: float = DEADLINE_SECONDS) -> float:
-    """Return the rest of an allowance of `seconds`, or all of it outside of a request."""
+    """Return the allowance's rest, or all of it outside of a request."""
     allowance = _current.get()
     return seconds - (allowance.spent if allowance else 0.0)
 

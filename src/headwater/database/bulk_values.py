@@ -16,7 +16,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def array(values: Iterable[int | str]) -> str:
-    """Return a PostgreSQL array literal of numbers, or of words that need no quoting."""
+    """Return an array literal of numbers, or of words without quoting."""
     return "{" + ",".join(map(str, values)) + "}"
 
 

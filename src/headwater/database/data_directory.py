@@ -35,7 +35,7 @@ def restoration_directory(root: Path) -> Path:
 
 
 def read_major(cluster: Path) -> int:
-    """Return the major version of a cluster. Raises OSError without one."""
+    """Raises OSError without a cluster."""
     return int((cluster / "PG_VERSION").read_text())
 
 
@@ -54,12 +54,11 @@ def explain_other_major(root: Path, major: int) -> str | None:
 
 
 def upgrading_directory(root: Path) -> Path:
-    """Return the directory of an unfinished upgrade."""
     return root / "postgresql.upgrading"
 
 
 def upgraded_directory(root: Path) -> Path:
-    """Return the directory of a completed upgrade, which is then only renamed."""
+    """Return the directory of an upgrade that only has to be renamed."""
     return root / "postgresql.upgraded"
 
 
@@ -68,7 +67,7 @@ def kept_directory(root: Path, major: int) -> Path:
 
 
 def list_kept(root: Path) -> list[Path]:
-    """Return the clusters left by upgrades, including killed ones."""
+    """Include clusters left by killed upgrades."""
     clusters = root.glob("postgresql.[0-9]*")
     unfinished = upgrading_directory(root)
     return [*sorted(clusters), *([unfinished] if unfinished.exists() else [])]

@@ -141,7 +141,7 @@ class Embedded:
             )
 
     def adopt(self, pid: int) -> None:
-        """Take over the server started by this process before it executed this program."""
+        """Adopt the server that this process started before executing this program."""
         self._process = InheritedProcess(pid)
 
     def died(self) -> bool:
@@ -175,7 +175,7 @@ class Embedded:
         subprocess.run([*server_account(), *command], capture_output=True, check=True)
 
     def read_password(self) -> str:
-        """Return the password of our user. Raises OSError without one."""
+        """Raises OSError without a password."""
         return self._password_file.read_text().strip()
 
     def hold(self) -> AbstractContextManager[int]:
@@ -185,7 +185,7 @@ class Embedded:
         return self._lock.take()
 
     def end_orphan(self) -> None:
-        """End a server that outlived its parent process. Raises EmbeddedError."""
+        """Raises EmbeddedError."""
         if not self._lock.end_server(timeout=30):
             raise EmbeddedError(f"a PostgreSQL still runs on {self.cluster}")
 
@@ -196,7 +196,7 @@ class Embedded:
             raise EmbeddedError(reason)
 
     def make_root(self) -> None:
-        """Create the data directory, or close it to other accounts unless it also holds other files."""
+        """Create it, or close it to other accounts unless it holds other files."""
         if self.root.is_dir() and not all(
             entry.name.startswith(OWN_ENTRIES) for entry in self.root.iterdir()
         ):
@@ -204,7 +204,7 @@ class Embedded:
         make_private(self.root, OURS_ALONE if server_has_our_account() else PASSING_THROUGH)
 
     def make_socket_directory(self) -> None:
-        """Create the directory of the socket. Raises EmbeddedError if it is not ours alone."""
+        """Raises EmbeddedError unless the directory is ours alone."""
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         if self.sockets == sockets.inside(self.root):
             close_to_others(self.sockets)  # no other process could have used it there

@@ -28,7 +28,7 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
 
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
-    """Return `settings` with the addresses of the running service, or unchanged before its first start."""
+    """Leave the settings unchanged before the first start."""
     row = await (await connection.execute(queries["addresses"])).fetchone()
     assert row is not None
     base_url, tracker_script, platform_urls = row
@@ -38,7 +38,7 @@ async def with_service_addresses(connection: AsyncConnection, settings: Settings
 
 
 async def fetch_base_url(connection: AsyncConnection, settings: Settings) -> str:
-    """Return the origin of the service, for links in a command's output."""
+    """Return the origin for links in a command's output."""
     service = await with_service_addresses(connection, settings)
     assert service.base_url is not None
     return service.base_url
@@ -50,13 +50,13 @@ def fetch_service_url(connection: Connection[Any]) -> str | None:
 
 
 def fetch_stored_key(connection: Connection[Any]) -> str | None:
-    """Return the secret key, if the database still holds it."""
+    """Return None once the key was moved."""
     row = connection.execute(queries["secret_key"]).fetchone()
     return row[0] if row is not None else None
 
 
 def clear_stored_key(connection: Connection[Any]) -> None:
-    """Delete the secret key from the database, after it was moved."""
+    """Delete the key after it was moved."""
     connection.execute(queries["clear_secret_key"])
 
 
@@ -65,7 +65,7 @@ class UnfinishedRestoreError(RuntimeError):
 
 
 def require_finished(connection: Connection[Any]) -> None:
-    """Raise UnfinishedRestoreError for an unfinished restore, which may still contain erased people."""
+    """Raise UnfinishedRestoreError: the database may contain erased people."""
     row = connection.execute(queries["unfinished"]).fetchone()
     if row is not None and row[0]:
         raise UnfinishedRestoreError(
@@ -76,7 +76,7 @@ def require_finished(connection: Connection[Any]) -> None:
 
 
 def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
-    """Return the row for a backup, without the secret key."""
+    """Omit the secret key."""
     row = connection.execute(queries["description"]).fetchone()
     assert row is not None
     return row[0]
@@ -85,7 +85,7 @@ def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
 def restore_description(
     connection: Connection[Any], description: dict[str, Any], secret_key: str | None
 ) -> None:
-    """Insert the row of a backup, marked as an unfinished restore."""
+    """Mark the row as an unfinished restore."""
     values = {"description": Jsonb(description), "secret_key": secret_key}
     connection.execute(queries["restore"], values)
 

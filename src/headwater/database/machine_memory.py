@@ -16,7 +16,7 @@ CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memo
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of the machine, or of the container if less."""
+    """Return bytes: the container's limit if less."""
     physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([physical, *filter(None, map(_read_limit, CONTAINER_LIMITS))])
 

@@ -66,16 +66,16 @@ class Migration(NamedTuple):
     name: str
     sql: str
     unused_since: str | None = None
-    """For a contracting migration, the version that stopped using the removed object."""
+    """The version that stopped using what this migration removes."""
 
 
 @dataclass(frozen=True)
 class SchemaState:
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
-    """Migrations of a newer version that remove something this version uses."""
+    """Newer migrations that remove something this version uses."""
     newer: tuple[str, ...] = ()
-    """Migrations of a newer version that this version can work with."""
+    """Newer migrations that this version can work with."""
     is_foreign: bool = False
     """True if the schema began with another first migration."""
 
@@ -94,7 +94,7 @@ def migrations() -> list[Migration]:
 
 
 def read_migration(stem: str, sql: str) -> Migration:
-    """Parse the file of a migration. Raises MigrationError for a contracting one without a version."""
+    """Raises MigrationError for a contracting migration without a version."""
     if not stem.endswith(_CONTRACTS):
         return Migration(stem, sql)
     match = _UNUSED_SINCE.match(sql)
@@ -129,7 +129,7 @@ def migrate(url: str) -> list[str]:
 
 
 def compare_schema(connection: psycopg.Connection[Any]) -> SchemaState:
-    """Compare the database's schema with this version's, without changes."""
+    """Compare without changes."""
     own_names = {migration.name for migration in migrations()}
     try:
         applied = _read_ledger(connection)
@@ -150,7 +150,7 @@ class _Applied(NamedTuple):
 
     @property
     def leaves_what_is_used(self) -> bool:
-        """True if this version works after a migration that it may not know."""
+        """True if this version works after it, known or not."""
         return self.unused_since is None or _number(self.unused_since) <= _number(__version__)
 
 
@@ -161,7 +161,7 @@ def _read_ledger(connection: psycopg.Connection[Any]) -> dict[str, _Applied]:
 
 
 def schema_checksum() -> str:
-    """Return the checksum of the first migration: databases with another one cannot be migrated."""
+    """Return the first migration's checksum: databases with another cannot be migrated."""
     return _checksum(migrations()[0].sql)
 
 

@@ -33,7 +33,7 @@ class OutageLog:
         self._is_open = False
 
     def fail(self, error: Exception) -> None:
-        """Record a failure, and log it when a line is due."""
+        """Log a failure when a line is due."""
         current_time = self._clock()
         if not self._failures or current_time - self._latest > LONGEST_SECONDS:
             self._failures, self._pause = 0, FIRST_SECONDS
@@ -47,7 +47,7 @@ class OutageLog:
         log.warning("database_unavailable", **self._figures(current_time), **_described(error))
 
     def end(self) -> None:
-        """Record a success, and log the recovery after a logged outage."""
+        """Log the recovery after a logged outage."""
         if self._is_open:
             self._is_open = False
             log.warning("database_back", **self._figures(self._clock()))

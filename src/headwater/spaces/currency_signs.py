@@ -51,7 +51,7 @@ _CODES = frozenset[str]().union(*_SIGNS.values())
 
 
 def find_currencies(mark: str) -> frozenset[str]:
-    """Return the currencies that a sign or a code may mean; empty for other words."""
+    """Return possible currencies; empty for other words."""
     sign = _SIGNS.get(mark.lower())
     if sign is not None:
         return sign

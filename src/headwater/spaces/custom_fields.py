@@ -56,7 +56,6 @@ NUMBER_TEXT_SCHEMA = number_text(_NUMBER)
 
 
 def parse_slot_number(value: str | float | Decimal) -> str:
-    """Return a number slot's value as decimal text."""
     text = str(value).strip()
     if isinstance(value, str) and not _NUMBER.fullmatch(text):
         raise ValueError("must be a number.")

@@ -34,7 +34,6 @@ class KeyUses:
         self._task = BackgroundTask(self._run)
 
     def note(self, space_id: int, key_id: int) -> None:
-        """Record that a key is used now."""
         self._unwritten[space_id, key_id] = datetime.now(UTC)
 
     def start(self) -> None:
@@ -45,7 +44,7 @@ class KeyUses:
         await self._write(list(self._unwritten))
 
     async def write(self) -> None:
-        """Write the uses of keys not written within RENEWAL_SECONDS."""
+        """Omit keys written within RENEWAL_SECONDS."""
         ago = time.monotonic() - RENEWAL_SECONDS
         self._tried = {key: tried for key, tried in self._tried.items() if tried > ago}
         await self._write([key for key in self._unwritten if key not in self._tried])

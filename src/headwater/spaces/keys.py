@@ -81,7 +81,7 @@ async def create_key(
 
 
 async def list_keys(connection: AsyncConnection, space_id: int) -> list[ApiKey]:
-    """Return a Space's keys, including revoked ones, oldest first. Raises NotFound."""
+    """Include revoked keys, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})

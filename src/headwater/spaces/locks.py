@@ -27,7 +27,7 @@ async def create_lock(connection: AsyncConnection, space_id: int) -> None:
 
 
 def request_lock(connection: Connection[Any], space_id: int) -> Callable[[], bool]:
-    """Request the Space's lock; calling the result returns False if another transaction has it."""
+    """Calling the result returns False if another transaction has the lock."""
     cursor = connection.execute(queries["try"], {"space_id": space_id})
     return lambda: cursor.fetchone() is not None
 

@@ -115,13 +115,13 @@ async def fetch_sources(connection: AsyncConnection, space_id: int) -> SourceNam
 
 
 def load_sources(connection: Connection[Any], space_id: int) -> SourceNames:
-    """Return the sources for a job requested earlier, including networks removed since."""
+    """Include networks removed since a job was requested."""
     rows = connection.execute(queries["fetch"], {"space_id": space_id}).fetchall()
     return read_source_names({}, [(*row[:-1], False) for row in rows])
 
 
 async def put_network(connection: AsyncConnection, space_id: int, network: Network) -> None:
-    """Add or change a network. Raises NotFound, and Invalid for spellings in use."""
+    """Raises NotFound, and Invalid for spellings in use."""
     names = await _lock(connection, space_id)
     other_names = dict(await fetch_all(connection, queries["names"], {"space_id": space_id}))
     _check(names, other_names, network)
@@ -140,7 +140,7 @@ async def put_network(connection: AsyncConnection, space_id: int, network: Netwo
 
 
 async def remove_network(connection: AsyncConnection, space_id: int, name: str) -> None:
-    """Remove a network: its touchpoints get the source they would have without it. Raises NotFound."""
+    """Give its touchpoints the source they would have without it. Raises NotFound."""
     await _lock(connection, space_id)
     values = {"space_id": space_id, "name": name}
     if not (await connection.execute(queries["remove"], values)).rowcount:

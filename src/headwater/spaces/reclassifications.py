@@ -39,7 +39,7 @@ class Reclassification:
 
 
 def network_in(name: str) -> str | None:
-    """Return the network of a name; None for a name of utm_source."""
+    """Return None for a name of utm_source."""
     return name.removeprefix(RECLASSIFIED) if name.startswith(RECLASSIFIED) else None
 
 
@@ -84,7 +84,7 @@ def spaces_to_reclassify(connection: Connection[Any]) -> list[int]:
 
 
 def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
-    """Return the next chunk of a Space; None without work."""
+    """Return None without work."""
     row = connection.execute(queries["next"], {"space_id": space_id}).fetchone()
     return WorkPiece(*row) if row is not None else None
 
@@ -92,7 +92,7 @@ def next_piece(connection: Connection[Any], space_id: int) -> WorkPiece | None:
 def finish_piece(
     connection: Connection[Any], space_id: int, names: list[str], after_id: int, changed: Mapping[str, int]
 ) -> int:
-    """Record the progress of names, and the touchpoints changed. Returns the number of finished names."""
+    """Record progress and changed touchpoints; return the finished names."""
     values = {"space_id": space_id, "names": names, "after_id": after_id}
     connection.execute(queries["advance"], values | {"changed": Jsonb(dict(changed))})
     return connection.execute(queries["end"], {"space_id": space_id}).rowcount

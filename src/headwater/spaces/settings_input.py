@@ -99,7 +99,7 @@ def _text(value: str) -> str:
 
 
 def read_name(value: str) -> str:
-    """Return a user-defined name. Raises Invalid."""
+    """Raises Invalid for an unusable name."""
     try:
         return _name(value.strip())
     except ValueError as error:

@@ -64,7 +64,7 @@ async def any_space(connection: AsyncConnection) -> bool:
 
 
 async def fetch_limits(connection: AsyncConnection, space_id: int) -> dict[str, int]:
-    """Return the Space's own rate limits: bucket to requests a minute."""
+    """Return requests a minute by bucket."""
     cursor = await connection.execute(queries["limits"], {"space_id": space_id})
     return dict(await cursor.fetchall())
 
@@ -78,7 +78,7 @@ async def create_space(connection: AsyncConnection, changes: SpaceChanges) -> Sp
 
 
 async def change_space(connection: AsyncConnection, space_id: int, changes: SpaceChanges) -> Space:
-    """Apply `changes`. Raises NotFound, and Invalid for too many source names or answer phrases."""
+    """Raises NotFound, and Invalid for too many source names or answer phrases."""
     space = {"space_id": space_id}
     if not await lock_space(connection, space_id):
         raise NotFound("Space")
@@ -130,7 +130,7 @@ async def _change_answer_phrases(
 
 
 async def announce_access(connection: AsyncConnection, space_id: int) -> None:
-    """Clear the API processes' caches of this Space when the transaction commits."""
+    """Clear API processes' caches when the transaction commits."""
     await connection.execute(queries["announce_access"], {"space_id": space_id})
 
 

@@ -57,7 +57,7 @@ class ChannelTarget:
     made_by: int | None
 
     def url(self, key: bytes, space_id: int) -> str | None:
-        """Return a webhook's address; None if this key cannot decrypt it."""
+        """Return None if the key cannot decrypt it."""
         if self.secret is None:
             return None
         try:
@@ -122,20 +122,20 @@ async def change_channel(
 
 
 async def remove_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> None:
-    """Remove a channel and delete its address. Raises NotFound."""
+    """Delete its address too. Raises NotFound."""
     values = {"space_id": space_id, "id": channel_id}
     if await fetch_optional(connection, queries["remove"], values) is None:
         raise NotFound("Channel")
 
 
 async def confirm_channel(connection: AsyncConnection, space_id: int, channel_id: int) -> bool:
-    """Record the owner's consent; returns False if the channel was removed."""
+    """Return False if the channel was removed."""
     values = {"space_id": space_id, "id": channel_id}
     return await fetch_optional(connection, queries["confirm"], values) is not None
 
 
 async def fetch_target(connection: AsyncConnection, space_id: int, channel_id: int) -> ChannelTarget | None:
-    """Return a channel to send to; None if it was removed."""
+    """Return None if the channel was removed."""
     cursor = connection.cursor(row_factory=class_row(ChannelTarget))
     values = {"space_id": space_id, "id": channel_id}
     return await fetch_optional(cursor, queries["fetch"], values)
@@ -160,14 +160,14 @@ async def note_result(
 
 
 def mail_token(key: bytes, space_id: int, channel_id: int) -> str:
-    """Return the token of the link that confirms or stops mail."""
+    """Sign the link that confirms or stops mail."""
     name = f"{space_id}.{channel_id}"
     signature = hmac.digest(key, b"mail channel " + name.encode(), "sha256")[:24]
     return f"{name}.{base64.urlsafe_b64encode(signature).decode()}"
 
 
 def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
-    """Return the Space id and the channel id of a token. Raises NotFound."""
+    """Return Space id and channel id. Raises NotFound."""
     name, _, signature = token[:100].rpartition(".")
     space, _, channel = name.partition(".")
     if not (_is_id(space) and _is_id(channel)):
@@ -185,7 +185,7 @@ def read_mail_token(key: bytes, token: str) -> tuple[int, int]:
 
 
 def read_url(text: str) -> str:
-    """Return a webhook's address. Raises Invalid."""
+    """Raises Invalid."""
     url = text.strip()
     try:
         parts = urlsplit(url)
@@ -200,7 +200,7 @@ def read_url(text: str) -> str:
 
 
 def read_rules(rules: Sequence[str]) -> list[str]:
-    """Return the rules in their fixed order. Raises Invalid."""
+    """Return rules in their fixed order. Raises Invalid."""
     if not set(rules) <= set(Rule):
         raise Invalid.of("rules", "must be existing alert rules.")
     return [rule for rule in Rule if rule in rules]

@@ -68,7 +68,7 @@ async def add_message(connection: AsyncConnection, space_id: int, channel_id: in
 async def announce_alerts(
     connection: AsyncConnection, space: Space, steps: Sequence[AlertStep], muted: frozenset[str]
 ) -> None:
-    """Queue transitions of alerts for the channels that subscribe to their rules."""
+    """Queue for channels that subscribe to the rules."""
     for step in steps:
         if step.rule in muted:
             continue
@@ -102,7 +102,6 @@ def alert_notice(space: Space, step: AlertStep) -> Notice:
 async def claim(
     connection: AsyncConnection, space_id: int, current_time: datetime, lease: UUID
 ) -> list[ClaimedMessage]:
-    """Lease the messages that are due."""
     cursor = connection.cursor(row_factory=class_row(ClaimedMessage))
     values = {"space_id": space_id, "now": current_time, "lease": lease, "most": MOST_AT_ONCE}
     await connection.execute(queries["forget"], {"space_id": space_id, "before": current_time - KEPT})
@@ -112,7 +111,7 @@ async def claim(
 async def finish(
     connection: AsyncConnection, space_id: int, message: ClaimedMessage, result: Result, lease: UUID
 ) -> bool:
-    """Record the outcome of a message; returns False if another process leased it meanwhile."""
+    """Return False if another process leased it meanwhile."""
     due_at, status = result.at, "sent"
     if result.error is not None:
         is_last = result.is_final or message.attempts > len(PAUSES)

@@ -31,7 +31,7 @@ async def try_channel(database: Database, outlet: Outlet, space: Space, channel_
 
 
 def confirmation_notice(space: Space, token: str, brand: str) -> Notice:
-    """Return the confirmation request for an address that is not a member's."""
+    """Ask the owner of an address that is no member's."""
     return Notice(
         subject=f"Do you want alerts and reports of {space.name}?",
         headline=f"Do you want alerts and reports of {space.name}?",

@@ -46,7 +46,7 @@ class Outlet:
     mail_seconds: float = DEADLINE_SECONDS
 
     async def send(self, space_id: int, target: ChannelTarget, notice: Notice, message_id: str) -> Result:
-        """Send a notice to a channel. Raises nothing."""
+        """Raises nothing."""
         if target.kind == EMAIL:
             return await self._mail(space_id, target, notice, message_id)
         return await self._post(space_id, target, notice)

@@ -57,7 +57,7 @@ def build_mail(notice: Notice, base_url: str, envelope: Envelope) -> EmailMessag
 
 
 def webhook_body(notice: Notice, base_url: str) -> bytes:
-    """Return a notice as JSON for incoming webhooks: one text in Slack's markup."""
+    """Return JSON for incoming webhooks: one text in Slack's markup."""
     parts = [f"*{_slack(notice.headline)}*", *map(_slack, notice.paragraphs)]
     if notice.table is not None:
         parts.append("```\n" + _slack(_aligned(notice.table)).replace("`", "'") + "\n```")

@@ -41,8 +41,6 @@ Attend = Callable[[int, datetime], Awaitable[object]]
 
 @dataclass(frozen=True)
 class WatcherDuty:
-    """A kind of task, found and run by Space."""
-
     name: str
     find: Find
     attend: Attend
@@ -75,7 +73,7 @@ class Watcher:
                 await asyncio.wait_for(self._stopping.wait(), PAUSE_SECONDS)
 
     async def work(self, current_time: datetime) -> int:
-        """Run every due task, and return their number."""
+        """Run every due task; return their number."""
         pieces = 0
         for duty in self._duties:
             async with self._database.connection() as connection:
@@ -132,7 +130,7 @@ def message_duty(sender: MessageSender) -> WatcherDuty:
 
 
 async def announce(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
-    """Store the messages about alert transitions, except for muted rules."""
+    """Store messages, except for muted rules."""
     for step in steps:
         alert_steps.labels(step.rule, step.step).inc()
     choices = await watches.read_choices(connection, space.id)

@@ -155,7 +155,7 @@ async def read_orders(
 
 
 async def read_order_shares(connection: AsyncConnection, space: Space, period: TimeRange) -> OrderShares:
-    """Return how many of a period's latest orders have a visit and an e-mail address."""
+    """Return the latest orders' shares with a visit and with an e-mail address."""
     _, shares = await read_orders(
         connection,
         {
@@ -173,7 +173,7 @@ async def read_order_shares(connection: AsyncConnection, space: Space, period: T
 
 
 async def read_reasons(connection: AsyncConnection, space_id: int) -> tuple[FindingPart, ...]:
-    """Return why rows could not be processed, the most frequent reasons first."""
+    """Return the most frequent reasons first."""
     values = {"space_id": space_id, "most": MOST_EVENTS, "examples": MOST_EXAMPLES}
     rows = await fetch_all(connection, queries["rejected"], values)
     return tuple(

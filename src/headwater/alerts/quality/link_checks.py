@@ -16,7 +16,7 @@ MAX_PAGES = 10
 
 
 async def check_own_links(connection: AsyncConnection, space_id: int, period: TimeRange) -> Finding:
-    """Return the pages that tagged internal links lead to, the most frequent first."""
+    """Return tagged internal links' pages, the most frequent first."""
     values = {
         "space_id": space_id,
         "start": period.start,

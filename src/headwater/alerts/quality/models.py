@@ -46,7 +46,7 @@ class FindingExample:
 
 @dataclass(frozen=True)
 class FindingPart:
-    """The rows of a finding with the same value, such as a host or a source."""
+    """Rows with the same value, such as a host or a source."""
 
     value: str
     count: int
@@ -100,8 +100,6 @@ class Sample:
 
 @dataclass(frozen=True)
 class OrderShares:
-    """Shares of the latest orders with a visit, and with an e-mail address."""
-
     orders: int
     with_visit: int
     with_email: int

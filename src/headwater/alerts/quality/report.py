@@ -27,7 +27,7 @@ _OF_ALERTS = {
 
 
 async def check_quality(connection: AsyncConnection, space: Space, period: TimeRange) -> QualityReport:
-    """Return the findings of a period, the most urgent first."""
+    """Return the most urgent findings first."""
     alerts = _convert_alerts(await list_problems(connection, space.id))
     events = await EventChecks(connection, space, period).run()
     touchpoints = await TouchpointChecks(connection, space, period).run()

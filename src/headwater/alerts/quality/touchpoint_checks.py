@@ -35,7 +35,6 @@ MOST_TOUCHPOINTS = 20_000
 MOST_ORDERS = 2_000
 MOST_GROUPS = 500
 MOST_PARTS = 10
-"""The values listed per finding."""
 FEWEST_RETURNS = 3
 """A payment page needs at least this many orders after a return from it."""
 
@@ -76,7 +75,7 @@ class TouchpointChecks:
         }
 
     async def run(self) -> TouchpointFindings:
-        """Return the findings, including those without rows."""
+        """Include findings without rows."""
         total_row, *rows = await fetch_all(self._connection, queries["groups"], self._values)
         _, _, count, _, since, looked_at = total_row
         groups: dict[str, list[_Group]] = defaultdict(list)
@@ -184,7 +183,7 @@ def suggest_source(value: str) -> str | None:
 
 
 def suggest_network(value: str) -> str | None:
-    """Return a name for a network whose links have this utm_source."""
+    """Name a network for links with this utm_source."""
     name = f"{normalize_platform(value)}_ads"
     return name if NAME.fullmatch(name) else None
 

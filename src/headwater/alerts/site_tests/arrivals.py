@@ -37,7 +37,7 @@ class _Known:
 async def read_arrivals(
     connection: AsyncConnection, space_id: int, origins: Sequence[str], test: SiteTest
 ) -> Arrivals:
-    """Return the data received from a site with these origins since its test began."""
+    """Return data received from these origins since the test began."""
     values: dict[str, Any] = {
         "space_id": space_id,
         "receipt_mark": test.receipt_mark,

@@ -29,7 +29,6 @@ LONGEST_QUOTE = 120
 
 
 def judge(evidence: SiteEvidence) -> SiteVerdict:
-    """Return the completed steps and the faults."""
     arrivals = evidence.arrivals
     done: set[StepName] = set()
     if arrivals.page_views:

@@ -15,8 +15,6 @@ LIFETIME = timedelta(minutes=30)
 
 
 class ScriptState(StrEnum):
-    """The state of the tracker address on a page."""
-
     OWN = "own"
     PASSED_ON = "passed_on"
     """Another address that serves the tracker, such as a path of the shop's."""
@@ -70,8 +68,6 @@ class SiteTest:
 
 @dataclass(frozen=True)
 class ArrivedOrder:
-    """An order received during the test."""
-
     event_id: int
     order_id: str | None
     sender: str | None

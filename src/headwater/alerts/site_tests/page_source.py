@@ -41,7 +41,7 @@ class PageSource:
 
 
 def read_page(html: str) -> PageSource:
-    """Return the tracker's parts of a page. Accepts any text."""
+    """Accept any text."""
     page = PageSource()
     for name, attributes in _tags(html):
         if name == "script" and attributes.get("src"):

@@ -48,7 +48,7 @@ class ProbeTarget:
 
 
 def with_click(url: str, click_id: str) -> str:
-    """Return the address that a click on an ad would open."""
+    """Return the address that an ad's click opens."""
     parts = urlsplit(url)
     pair = urlencode({CLICK_PARAMETER: click_id})
     query = f"{parts.query}&{pair}" if parts.query else pair

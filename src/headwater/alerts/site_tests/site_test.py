@@ -29,7 +29,7 @@ BEFORE = timedelta(minutes=1)
 
 
 def read_page_url(text: str, site: Site) -> str:
-    """Return the address of a page of the site. Raises Invalid with advice."""
+    """Accept a page of the site. Raises Invalid with advice."""
     pasted = text.strip()
     refusal = None
     try:
@@ -69,7 +69,7 @@ async def start_test(connection: AsyncConnection, space_id: int, site: Site, url
 async def write_probe(
     connection: AsyncConnection, space_id: int, site_id: int, click_id: str, probe: PageProbe
 ) -> None:
-    """Store a test's probe, unless a newer test has begun."""
+    """Store nothing if a newer test has begun."""
     values = {
         "space_id": space_id,
         "site_id": site_id,

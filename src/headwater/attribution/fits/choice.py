@@ -77,8 +77,6 @@ class FitCitation(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ChosenFit:
-    """The parts of a trained model that credit depends on."""
-
     id: int
     name: str
     event_name: str
@@ -92,7 +90,6 @@ class ChosenFit:
     """In billionths that add up to one billion; sources without a weight are left out."""
 
     network_numbers: dict[str, int] = field(default_factory=dict[str, int])
-    """The Space's custom networks."""
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -109,7 +106,7 @@ def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, A
 
 
 async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitChoice) -> ChosenFit:
-    """Return the chosen one. Raises Invalid without one, or with several."""
+    """Raises Invalid without a matching model, or with several."""
     return choose(choice, await _candidates(connection, space_id, choice))
 
 
@@ -129,7 +126,7 @@ async def _candidates(connection: AsyncConnection, space_id: int, choice: FitCho
 
 
 def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
-    """Return the only candidate. Raises Invalid with instructions otherwise."""
+    """Raises Invalid with instructions unless there is one candidate."""
     if len(candidates) == 1:
         return candidates[0]
     if choice.name is not None:

@@ -20,7 +20,7 @@ _START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 
 def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return everything the weights follow from, as JSON in a fixed order."""
+    """Return all that weights follow from, as JSON in a fixed order."""
     transitions = journeys.transitions(journeys.counts)
     names = _name_states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}
@@ -41,7 +41,7 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
 
 
 def make_digest(request: FitRequest, counts: Mapping[str, Any]) -> str:
-    """Return the digest of the request and the counts, which identifies a trained model."""
+    """Return the digest that identifies a trained model."""
     content = {
         "event_name": request.event_name,
         "window_days": request.window_days,
@@ -54,7 +54,7 @@ def make_digest(request: FitRequest, counts: Mapping[str, Any]) -> str:
 
 
 def compute_weights(counts: Mapping[str, Any]) -> dict[str, dict[str, Decimal]]:
-    """Return the weights by model and source, computed from counts alone: billionths that add up to 1."""
+    """Return weights by model and source: billionths that add up to 1."""
     sources = _list_sources(counts)
     states = {name: state for state, name in enumerate(_name_states(sources))}
     transitions = np.zeros((len(sources) + BESIDES_SOURCES,) * 2)

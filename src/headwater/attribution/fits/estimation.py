@@ -14,14 +14,12 @@ from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
 
 RESAMPLES = 500
 BOUNDS = (2.5, 97.5)
-"""The percentiles of a 95 % interval."""
+"""Percentiles of a 95 % interval."""
 Weigh = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A source's weight from 0 to 1, with its 95 % interval."""
-
     source: str
     weight: float
     low: float

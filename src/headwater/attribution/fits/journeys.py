@@ -21,16 +21,15 @@ START = 0
 CONVERSION, NULL = -2, -1
 """The last two states: converted and lost."""
 BESIDES_SOURCES = 3
-"""The number of states other than sources."""
 
 
 @dataclass(frozen=True)
 class Journey:
-    """The touches before a conversion, or all touches of a contact without conversion."""
+    """The touches before a conversion, or all of a contact without one."""
 
     contact_id: int
     source_ids: tuple[int, ...]
-    """The sources of its touches, in order; at least one."""
+    """In the order of touches; at least one."""
     converted: bool
 
 
@@ -55,13 +54,11 @@ class JourneyKinds:
     sources: tuple[int, ...]
     """Source numbers, ascending."""
     contacts: IntArray
-    """The index of each journey's contact, from 0."""
+    """Each journey's contact, from 0."""
     kinds: IntArray
-    """The kind of each journey."""
     step_kinds: IntArray
-    """The kind of each transition."""
     steps: IntArray
-    """Each transition: the state it leaves times the number of states, plus the state it enters."""
+    """The state left times the number of states, plus the state entered."""
     source_sets: NDArray[np.bool_]
     """By kind and source."""
     converted: NDArray[np.bool_]
@@ -69,11 +66,10 @@ class JourneyKinds:
 
     @cached_property
     def counts(self) -> FloatArray:
-        """Journeys by kind."""
         return self.counted(np.ones(int(self.contacts.max(initial=-1)) + 1))
 
     def counted(self, weights: FloatArray) -> FloatArray:
-        """Return journeys by kind, with contacts counted by weight."""
+        """Count journeys by kind, with contacts weighted."""
         size = len(self.converted)
         counts = np.bincount(self.kinds, weights[self.contacts], minlength=size)
         return counts.astype(np.float64)
@@ -87,7 +83,7 @@ class JourneyKinds:
         return int(self.counts[~self.converted].sum())
 
     def transitions(self, counts: FloatArray) -> FloatArray:
-        """Return a matrix of transitions between states, from the number of journeys by kind."""
+        """Return a matrix by state, from journeys by kind."""
         states = len(self.sources) + BESIDES_SOURCES
         flat = np.bincount(self.steps, counts[self.step_kinds], minlength=states * states)
         return flat.astype(np.float64).reshape(states, states)

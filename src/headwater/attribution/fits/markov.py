@@ -35,7 +35,6 @@ def removal_effects(transitions: FloatArray) -> FloatArray:
 
 
 def markov_weights(transitions: FloatArray) -> FloatArray:
-    """Return the removal effects, normalized to 1."""
     effects = removal_effects(transitions)
     total = effects.sum()
     return effects / total if total > 0 else effects

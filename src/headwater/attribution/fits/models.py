@@ -18,8 +18,6 @@ FEWEST_CONVERSIONS = 300
 
 @dataclass(frozen=True)
 class FitRequest:
-    """The journeys to train on."""
-
     event_name: str
     """The conversions."""
     time: TimeRange
@@ -29,8 +27,6 @@ class FitRequest:
 
 @dataclass(frozen=True)
 class FittedWeight:
-    """A source's weight under a trained model, with its 95 % interval."""
-
     model: str
     source: str
     weight: Decimal
@@ -41,7 +37,7 @@ class FittedWeight:
 
 @dataclass(frozen=True)
 class Fit:
-    """A training run: the counted journeys of a period, and the weights of sources by model."""
+    """Counted journeys of a period, and the sources' weights by model."""
 
     id: int
     name: str
@@ -51,11 +47,11 @@ class Fit:
     """Exclusive."""
     window_days: int
     conversions: int
-    """Conversions with a touchpoint."""
+    """With a touchpoint."""
     lost: int
-    """Contacts with touchpoints and no such conversion."""
+    """Contacts with touchpoints and no conversion."""
     untouched: int
-    """Conversions without a touchpoint, which are left out."""
+    """Conversions without a touchpoint, left out."""
     counts: dict[str, Any]
     """The basis of all weights: `transitions` from a source or `start` to a source, `conversion` or `null`,
     with counts; `source_sets`, the distinct sources before conversions, with counts.
@@ -64,4 +60,4 @@ class Fit:
     """The hexadecimal SHA-256 of the request and the counts."""
     made_at: datetime
     is_current: bool
-    """True if it is the default for its event name."""
+    """True if its event name's default."""

@@ -27,7 +27,7 @@ fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outc
 due_spaces = DueSpaces(queries["due"])
 
 MONTHS = 3
-"""Full months in a fit: recent, with enough conversions for most Spaces."""
+"""Full months: recent, with enough conversions for most Spaces."""
 WINDOW_DAYS = 30
 HOUR = 6
 """Local, on the first day of a month: late events of the month before have arrived."""
@@ -39,19 +39,19 @@ class MonthlyFit:
     event_name: str
     next_at: datetime
     error: str | None
-    """The reason the last attempt failed, if it did."""
+    """The last attempt's failure."""
 
 
 async def start_monthly(
     connection: AsyncConnection, space: Space, event_name: str, current_time: datetime
 ) -> None:
-    """Train monthly for an event name, from next month on."""
+    """Begin with next month."""
     values = {"event_name": event_name, "next_at": next_after(current_time, space.zone)}
     await connection.execute(queries["start"], {"space_id": space.id, **values})
 
 
 async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: str) -> None:
-    """Stop monthly training; existing fits stay."""
+    """Keep existing fits."""
     await connection.execute(queries["stop"], {"space_id": space_id, "event_name": event_name})
 
 
@@ -61,7 +61,6 @@ async def list_monthly(connection: AsyncConnection, space_id: int) -> list[Month
 
 
 def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
-    """Return the next due time after a moment."""
     day = moment.astimezone(zone).date().replace(day=1)
     while True:
         due = datetime.combine(day, time(HOUR), zone).astimezone(UTC)
@@ -71,7 +70,7 @@ def next_after(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def months_before(moment: datetime, zone: ZoneInfo) -> tuple[date, date]:
-    """Return the first and last day of the full months before a moment."""
+    """Return the first and last day of full months."""
     this_month = moment.astimezone(zone).date().replace(day=1)
     return months_after(this_month, -MONTHS), this_month - timedelta(days=1)
 
@@ -81,7 +80,7 @@ class MonthlyFitter:
         self._database = database
 
     async def run(self, space_id: int, current_time: datetime) -> int:
-        """Make a Space's due fits, and return their number."""
+        """Return the number of fits made."""
         number = 0
         while await self._run_next(space_id, current_time):
             number += 1

@@ -28,7 +28,7 @@ queries = Queries(__name__, "fits.sql")
 Rows = Sequence[tuple[Any, ...]]
 
 MAKING_SECONDS = 19.5
-"""A request that makes a fit needs its connection for this long."""
+"""A request that makes a fit holds its connection this long."""
 _SEED_DIGITS = 16
 _STEP = Decimal("1e-9")
 _TOLERANCE = Decimal("2e-9")
@@ -37,8 +37,6 @@ _TOLERANCE = Decimal("2e-9")
 
 @dataclass(frozen=True)
 class FitCheck:
-    """The result of making a fit again."""
-
     reproduced: bool
     """True if its weights follow from its counts."""
     same_data: bool
@@ -98,7 +96,7 @@ async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> 
 
 
 async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int:
-    """Return the id of a fit. Raises NotFound."""
+    """Raises NotFound."""
     row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
     if row is None:
         raise NotFound("Fit")
@@ -106,7 +104,7 @@ async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int
 
 
 async def fetch_weights(connection: AsyncConnection, space_id: int, fit_id: int) -> list[FittedWeight]:
-    """Return the weights by model, largest first."""
+    """Order weights by model, largest first."""
     cursor = connection.cursor(row_factory=class_row(FittedWeight))
     return await fetch_all(cursor, queries["weights"], {"space_id": space_id, "fit_id": fit_id})
 
@@ -130,13 +128,13 @@ async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> Fit
 
 
 async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
-    """Make a fit current for its event name. Raises NotFound."""
+    """Raises NotFound."""
     await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
     return await fetch_fit(connection, space_id, fit_id)
 
 
 async def remove_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> None:
-    """Delete a fit; its event name then has no current one if it was. Raises NotFound."""
+    """Leave the event name without a current fit if it was. Raises NotFound."""
     values = {"space_id": space_id, "fit_id": fit_id}
     cursor = await connection.execute(queries["remove"], values)
     if not cursor.rowcount:

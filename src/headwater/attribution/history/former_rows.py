@@ -35,7 +35,7 @@ _HEAD = 9
 
 
 def keep_replaced(connection: Connection[Any], space_id: int, replaced: Collection[object]) -> None:
-    """Store events before others replace them; items have `id` and the replacement's `event_id`."""
+    """Store events before their replacement; items have `id` and its `event_id`."""
     if replaced:
         values = {"space_id": space_id, "replaced": rows(replaced), "cause": ChangeCause.REPLACEMENTS}
         connection.execute(queries["keep_replaced"], values)
@@ -63,7 +63,6 @@ def forget_tag_sets(connection: Connection[Any], space_id: int, ids: Collection[
 def note_added(
     connection: Connection[Any], space_id: int, event_ids: Collection[int], touchpoint_ids: Collection[int]
 ) -> None:
-    """Store the ids of added events and touchpoints."""
     if event_ids or touchpoint_ids:
         values = {
             "space_id": space_id,

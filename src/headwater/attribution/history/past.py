@@ -38,9 +38,9 @@ class PastSpan:
     revision: int
     """Read only later changes."""
     taken_at: int
-    """The time of the revision in Unix microseconds: later events are new, earlier ones late."""
+    """The revision's time in Unix microseconds: later events are new, earlier ones late."""
     days: tuple[date, date]
-    """The first and last UTC day of the events."""
+    """UTC days of the events."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ lock on the Space.
 
 
 class ChangeCause(StrEnum):
-    """The causes of a changed figure, in their order within a revision."""
+    """In their order within a revision."""
 
     NEW_EVENTS = "new_events"
     """An event later than the earlier snapshot."""
@@ -57,9 +57,8 @@ OF_SPEND = (ChangeCause.SPEND_DELETIONS, ChangeCause.SPEND_REPLACEMENTS, ChangeC
 
 class Point(NamedTuple):
     revision: int
-    """The number of the latest change."""
     era: int
-    """Changes when the installation is restored: revisions of different eras can't be compared."""
+    """Changes with a restore: revisions of different eras can't be compared."""
 
 
 class Latest(NamedTuple):
@@ -70,19 +69,19 @@ class Latest(NamedTuple):
 
 
 async def fetch_latest(connection: AsyncConnection, space_id: int) -> Latest:
-    """Return the latest visible revision."""
+    """Return the latest visible revision's numbers."""
     row = await fetch_one(connection, queries["latest"], {"space_id": space_id})
     revision, era, known_from, taken_at = row
     return Latest(Point(revision, era), known_from, taken_at)
 
 
 async def fetch_revision_at(connection: AsyncConnection, space_id: int, moment: datetime) -> int | None:
-    """Return the revision at a moment; None if no longer stored."""
+    """Return None if no longer stored."""
     values = {"space_id": space_id, "moment": moment}
     row = await (await connection.execute(queries["at"], values)).fetchone()
     return row[0] if row is not None else None
 
 
 def begin_era(connection: Connection[Any]) -> None:
-    """Start a new era in all Spaces, so that earlier revisions can't be compared."""
+    """Make earlier revisions incomparable in all Spaces."""
     connection.execute(queries["begin_era"], {"era": secrets.randbelow(2**31 - 1) + 1})

@@ -92,7 +92,7 @@ class MergeSpan(NamedTuple):
 
 @dataclass
 class Family:
-    """Contacts that were ever one contact, with their events and touches."""
+    """Contacts that were ever one, with events and touches."""
 
     events: list[EventVersion] = field(default_factory=list[EventVersion])
     touches: list[TouchVersion] = field(default_factory=list[TouchVersion])
@@ -102,7 +102,7 @@ class Family:
 def gather_families(
     events: Iterable[EventVersion], touches: Iterable[TouchVersion], merges: Sequence[MergeSpan]
 ) -> list[Family]:
-    """Return the families with events."""
+    """Omit families without events."""
     merged: dict[int, int] = {}
     for merge in merges:
         one, another = _find_root(merge.merged_id, merged), _find_root(merge.survivor_id, merged)
@@ -129,7 +129,7 @@ def _find_root(contact_id: int, merged: dict[int, int]) -> int:
 
 
 def find_survivor(contact_id: int, survivors: Mapping[int, int]) -> int:
-    """Return the final contact after all merges."""
+    """Follow all merges."""
     while contact_id in survivors:
         contact_id = survivors[contact_id]
     return contact_id
@@ -142,7 +142,7 @@ class StateTouch(NamedTuple):
 
 
 class EventState(NamedTuple):
-    """Everything that a report reads of an event."""
+    """All that reports read of an event."""
 
     contact_id: int
     name: str
@@ -154,13 +154,13 @@ class EventState(NamedTuple):
     is_first: bool = False
     """A customer's first order; only if needed."""
     orders_until: int = 0
-    """The customer's orders up to the event's second, at most 2; only if needed."""
+    """Up to the event's second, at most 2; only if needed."""
     from_page: bool = False
     """True while only a page has reported the amount."""
 
 
 class Transition(NamedTuple):
-    """A change of an event's state; None is a missing event."""
+    """None is a missing event."""
 
     moment: int
     cause: ChangeCause
@@ -190,7 +190,7 @@ class FamilyHistory:
         """Touches and orders read so far."""
 
     def transitions(self, first: int = ALWAYS) -> Iterator[Transition]:
-        """Yield the transitions of each event from a time on, in order."""
+        """Yield each event's transitions from a time on."""
         versions: dict[int, list[EventVersion]] = {}
         events = (event for event in self._family.events if event.at >= first)
         for event in sorted(events, key=lambda event: event.start):

@@ -33,17 +33,17 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "builder.sql")
 
 MOST_CHANGES = 10_000
-"""The approximate number of events per step, because the worker has other jobs."""
+"""Approximate events per step: the worker has other jobs."""
 MOST_PARTS = 8
 """Segments written per step."""
 MOST_DAYS = 20
-"""Days per step: finding due days takes longer than building a small one."""
+"""Days per step: finding due days takes longer than a small build."""
 MAX_CANDIDATES = 100_000
-"""Changes from which those of a step are selected."""
+"""Changes to select a step's from."""
 MANY_CHANGES = 500
 """A day with this many changes per MOST_PARTS segments is due at once, others after a while."""
 MOST_COUNTED = 10_000
-"""The changes of a day are counted only up to here, for speed."""
+"""A day's changes are counted only up to here, for speed."""
 PATIENCE = timedelta(seconds=60)
 FEW_WAIT_FACTOR = 10
 """The factor of the wait if a Space has fewer than MANY_CHANGES: reports read those from the tables in
@@ -52,7 +52,7 @@ milliseconds, while a segment would be rewritten every minute for a few events.
 LOOK_SECONDS = 2.0
 
 NEW = -1
-"""The part of events that aren't in any segment yet."""
+"""The part of events in no segment yet."""
 _NO_IDS = np.array([], dtype=np.int64)
 
 log = structlog.get_logger()
@@ -60,7 +60,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class DueRule:
-    """The rule for due days: this many changes, or one after this long."""
+    """Days are due with this many changes, or one this old."""
 
     many: int = MANY_CHANGES
     patience: timedelta = PATIENCE
@@ -83,12 +83,8 @@ AT_ONCE = DueRule(patience=timedelta())
 
 @dataclass(frozen=True)
 class BuildResult:
-    """The result of one step."""
-
     changes: int
-    """Changes moved into segments."""
     parts: int
-    """Written segments."""
 
 
 NOTHING = BuildResult(0, 0)
@@ -115,7 +111,7 @@ class Builder:
     def __init__(self, due: DueRule = AT_ONCE) -> None:
         self._due = due
         self._due_days: dict[int, list[date]] = {}
-        """Remaining days by Space, the next one last."""
+        """By Space, the next day last."""
 
     def build_next(self, connection: Connection[Any], space_id: int) -> bool:
         """Move changes of the due days with most of them into segments, a transaction per day. Returns
@@ -138,7 +134,6 @@ class Builder:
 
 
 def build_next(connection: Connection[Any], space_id: int, due: DueRule = AT_ONCE) -> bool:
-    """Build with a new builder."""
     return Builder(due).build_next(connection, space_id)
 
 
@@ -204,7 +199,7 @@ class _Day:
     # longer a segment waits, the more changes one rewrite includes.
 
     def build(self) -> BuildResult:
-        """Move some changes into segments, if another worker has left any. Raises DamagedSegment."""
+        """Move some changes into segments, unless another worker did. Raises DamagedSegment."""
         changes_rows = self._connection.execute(
             queries["changes"], self._values | {"limit": MAX_CANDIDATES}
         ).fetchall()
@@ -237,7 +232,7 @@ class _Day:
         return max(len(parts), home + 1 if new.events else 0)
 
     def reset(self) -> BuildResult:
-        """Drop the day's segments, and record all its events as changed."""
+        """Drop the segments, and record all events as changed."""
         self._connection.execute(queries["delete_day"], self._values)
         self._connection.execute(segments.queries["write_day"], self._values | {"parts": 0})
         statement = changes.queries["every_event"].format(only=OF_DAY)

@@ -31,7 +31,7 @@ class Cache:
         self._entries: OrderedDict[Key, tuple[object, int]] = OrderedDict()
 
     def resize(self, max_bytes: int) -> None:
-        """Set the size in bytes; 0 disables the cache."""
+        """Set the bytes; 0 disables the cache."""
         self._max_bytes = max_bytes
         self._evict()
 
@@ -45,7 +45,7 @@ class Cache:
         return value
 
     def put(self, key: Key, value: object) -> None:
-        """Store a value, unless it is larger than half of the cache."""
+        """Reject values larger than half of the cache."""
         size = _OBJECT_BYTES + estimate_size(value)
         if size > self._max_bytes // 2:
             return

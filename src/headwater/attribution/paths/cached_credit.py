@@ -32,13 +32,12 @@ class CreditedEvents:
     seconds: IntArray
     """In Unix seconds."""
     touches: int
-    """The number of credited touches."""
     passed: int
-    """The number of postings or events read."""
+    """Postings or events read."""
 
     @classmethod
     def from_paths(cls, paths: PathData, touches: IntArray) -> CreditedEvents:
-        """Build from paths and the number of credited touches per event."""
+        """Build from credited touches per event."""
         events = np.flatnonzero(touches)
         event_ids, seconds = paths[Column.EVENT_IDS][events], paths[Column.SECONDS][events]
         return CreditedEvents(event_ids, seconds, int(touches.sum()), paths.events)
@@ -56,9 +55,7 @@ class CreditedEvents:
 def read_all_postings(
     postings: Iterable[tuple[int, date, int, bytes]], model: str, window_days: int
 ) -> dict[int, CreditedEvents]:
-    """Return the credited events by segment version, from postings with version, day and source. Raises
-    DamagedPostings.
-    """
+    """Group credited events by segment version, the first value of a posting. Raises DamagedPostings."""
     events_by_part: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
         ids, seconds, count = read_postings(data, source, model, window_days)
@@ -77,8 +74,6 @@ def read_all_postings(
 
 @dataclass(frozen=True)
 class EventChanges:
-    """Pending changes, unordered."""
-
     event_ids: IntArray
     numbers: IntArray
 
@@ -93,9 +88,9 @@ class CachedCredit:
     segments: Mapping[int, CreditedEvents] = field(default_factory=dict[int, CreditedEvents])
     """By segment version."""
     changes: IntArray = field(default_factory=lambda: _NONE)
-    """Changes of events with a single change, ascending."""
+    """Of events with a single change, ascending."""
     seconds: IntArray = field(default_factory=lambda: _NONE)
-    """The second of each change's event, or NO_CREDIT."""
+    """Each change's event second, or NO_CREDIT."""
 
     def find_seconds(self, changes: EventChanges) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the changed events, ascending, seconds or NO_CREDIT, and a mask of cached ones."""
@@ -114,7 +109,7 @@ class CachedCredit:
         return replace(self, segments=segments)
 
     def with_changes(self, changes: EventChanges, seconds: IntArray) -> Self:
-        """Add the seconds, or NO_CREDIT, of changed events, ascending. Only the latest changes are kept."""
+        """Keep only the latest changes. Events ascend; seconds may be NO_CREDIT."""
         _, numbers, single = changes.find_single()
         joined = np.concatenate([self.changes, numbers[single]])
         unique_ids, places = np.unique(joined, return_index=True)

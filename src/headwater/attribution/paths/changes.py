@@ -22,7 +22,7 @@ NOTE_CONTACTS = queries["contacts"]
 
 
 def note_new_events(connection: Connection[Any], space_id: int, events: Iterable[tuple[int, int]]) -> None:
-    """Record new events by id and time in Unix microseconds."""
+    """Record ids and times in Unix microseconds."""
     event_rows = [{"id": event_id, "event_time": event_time} for event_id, event_time in events]
     if event_rows:
         values = {"space_id": space_id, "events": rows(event_rows)}
@@ -30,7 +30,7 @@ def note_new_events(connection: Connection[Any], space_id: int, events: Iterable
 
 
 def note_events(connection: Connection[Any], space_id: int, event_ids: list[int]) -> None:
-    """Record stored events before they are deleted."""
+    """Call before the deletion."""
     if event_ids:
         connection.execute(NOTE_EVENTS, {"space_id": space_id, "event_ids": event_ids})
 

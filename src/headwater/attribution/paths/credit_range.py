@@ -18,15 +18,15 @@ class CreditRange:
     sources: Sequence[int] | None
     postings: Sequence[bytes] | None
     common: int
-    """Events in segments with a common source."""
+    """Of segments with a common source."""
     unread: int
-    """The number of such segments that aren't cached."""
+    """Uncached ones of these segments."""
     changed: bytes | None
     changes: bytes | None
     live_ids: bytes | None
     live_times: bytes | None
 
     def list_postings(self) -> list[tuple[int, date, int, bytes]]:
-        """Return the postings with version and day of their segment, and source."""
+        """Return each segment's version and day, source and postings."""
         columns = (self.stamps, self.days, self.sources, self.postings)
         return list(zip(*(column or () for column in columns), strict=True))

@@ -52,7 +52,7 @@ events skips few.
 _PASSED_FOR_SHARES, _PASSED_FOR_PICKS = 2, 20
 """Initially expected postings or events per credited event, for models that share credit and for others."""
 _MARGIN = 1.2
-"""The factor of extra events, to get enough rows."""
+"""Factor of extra events, to get enough rows."""
 _2000 = 946_684_800
 _1970 = date(1970, 1, 1).toordinal()
 _SECONDS_A_DAY = 86_400
@@ -170,7 +170,7 @@ class CreditScan:
         return min(rows, 1 + math.ceil(_MARGIN * rows * self._credited / self._touches))
 
     def stop(self) -> None:
-        """Leave all remaining events to a scan of all events."""
+        """Leave all remaining events to a full scan."""
         if len(self._seconds):
             self.stopped_at = int(self._seconds[0]) + (not self._backward)
             self._ids = self._seconds = _NONE

@@ -43,7 +43,7 @@ def live_values(space_id: int, **only: Any) -> dict[str, Any]:
 
 
 def assemble(record: Sequence[Any]) -> PathData:
-    """Return the paths in the row of `live_paths`, fetched in binary."""
+    """Assemble a binary row of `live_paths`."""
     events, ids, contacts, companies, times, amounts, owners, names, kinds, *touches = record
     event_times, event_owners = read_numbers(times), read_numbers(owners)
     touch_owners, touch_times = read_numbers(touches[0]), read_numbers(touches[1])
@@ -97,5 +97,5 @@ def _places(times: IntArray, stretches: tuple[IntArray, IntArray], moments: IntA
 
 
 def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
-    """Unpack big-endian numbers from PostgreSQL; empty for None."""
+    """Unpack big-endian numbers; empty for None."""
     return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

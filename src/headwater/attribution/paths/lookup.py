@@ -84,7 +84,6 @@ _DENSE = 16
 
 
 def distinct_values(values: IntArray) -> IntArray:
-    """Return distinct values, ascending."""
     least, greatest = _ends(values)
     if greatest - least >= _DENSE * len(values):
         ordered = np.sort(values)
@@ -95,7 +94,7 @@ def distinct_values(values: IntArray) -> IntArray:
 
 
 def distinct(*parts: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the distinct pairs of two columns, in order, from several parts."""
+    """Return ordered pairs of two columns from several parts."""
     # One part at a time and in place: new arrays for millions of pairs would cost more than the work.
     (least, greatest), (second_least, second_most) = (
         _find_ends([array[column] for array in parts]) for column in (0, 1)
@@ -143,7 +142,7 @@ def _marked(parts: Iterable[IntArray], size: int) -> IntArray:
 
 
 def firsts(*columns: IntArray) -> IntArray:
-    """Return the indexes of the rows that differ from the row before."""
+    """Return indexes of rows that differ from the row before."""
     return np.flatnonzero(_begins(*columns))
 
 

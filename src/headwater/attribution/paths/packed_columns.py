@@ -36,7 +36,7 @@ class PackedColumn:
 
 
 def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
-    """Return a stored column. Raises DamagedColumn for a wrong checksum."""
+    """Raises DamagedColumn for a wrong checksum."""
     column = PackedColumn(base, data)
     if column.checksum != checksum:
         raise DamagedColumn
@@ -59,7 +59,7 @@ def unpack(column: PackedColumn, count: int) -> IntArray:
 
 
 def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
-    """Return the values in the narrowest type, not for calculations."""
+    """Use the narrowest type, unfit for calculations."""
     numbers = _numbers(column, count)
     base, greatest = column.base, column.base + (0 if numbers is None else int(numbers.max()))
     if numbers is None or base < 0 or greatest >= _WIDE:

@@ -46,7 +46,7 @@ class Column(StrEnum):
     OLDER_30 = "older_30"
     OLDER_60 = "older_60"
     OLDER_90 = "older_90"
-    """The number of touches that are older than a window of this many days."""
+    """Touches older than a window of this many days."""
     TOUCH_SECONDS = "touch_seconds"
     SOURCES = "sources"
     TAG_SETS = "tag_sets"
@@ -75,7 +75,6 @@ ON_PATHS = frozenset(Column) - {
     Column.AMOUNTS,
     Column.KINDS,
 }
-"""The columns about touches."""
 OLDER = {
     1: Column.OLDER_1,
     7: Column.OLDER_7,
@@ -111,7 +110,7 @@ class PathData:
     first_orders: BoolArray | None = None
     """A mask of first orders, only for events in former states; for others it is looked up."""
     orders_until: IntArray | None = None
-    """The number of orders of each event's customer up to its second, at most 2; likewise."""
+    """Each customer's orders up to the event's second, at most 2; likewise."""
 
     def __getitem__(self, column: Column) -> IntArray:
         return self.columns[column]
@@ -154,7 +153,7 @@ class PathData:
         )
 
     def parts(self, count: int) -> list[PathData]:
-        """Split into parts with about equal numbers of events. Only the starts of paths are copied."""
+        """Split into about equal numbers of events, copying only path starts."""
         edges = [self.events * number // count for number in range(count + 1)]
         return [self._part(slice(*edge)) for edge in pairwise(edges)]
 
@@ -178,7 +177,6 @@ class PathData:
         )
 
     def only(self, columns: Iterable[Column]) -> PathData:
-        """Keep some columns."""
         column_values = {column: self[column] for column in dict.fromkeys(columns)}
         return PathData(column_values, self.event_names, self.events, self.touches)
 
@@ -212,7 +210,7 @@ class PathData:
         return PathData(columns, self.event_names, self.events, total)
 
     def touch_events(self) -> IntArray:
-        """Return the number of paths on which each touch is."""
+        """Count the paths of each touch."""
         starts, ends = self[Column.STARTS], self[Column.STARTS] + self[Column.LENGTHS]
         edges = np.bincount(starts, minlength=self.touches + 1)
         edges = edges - np.bincount(ends, minlength=self.touches + 1)

@@ -61,10 +61,8 @@ class DamagedPostings(Exception):
 
 @dataclass(frozen=True)
 class Postings:
-    """The postings of a segment, to be stored."""
-
     common_sources: int
-    """A bit mask of the source numbers that aren't rare."""
+    """A bit mask of sources that aren't rare."""
     sources: list[int]
     """Rare sources, ascending."""
     ends: list[int]
@@ -102,13 +100,13 @@ def read_postings(data: bytes, source: int, model: str, window_days: int) -> tup
 
 
 def list_columns(window_days: int) -> tuple[Column, ...]:
-    """Return the columns that `count_credited` reads, with event ids and seconds."""
+    """Return the columns for `count_credited`, event ids and seconds."""
     older = (OLDER[window_days],) if window_days else ()
     return (Column.EVENT_IDS, Column.SECONDS, Column.STARTS, Column.LENGTHS, *older, Column.SOURCES)
 
 
 def count_credited(paths: PathData, source_ids: Collection[int], model: str, window_days: int) -> IntArray:
-    """Return the number of credited touches of some sources per event."""
+    """Count touches per event."""
     starts, sources = paths[Column.STARTS], paths[Column.SOURCES]
     begins = starts + paths[OLDER[window_days]] if window_days else starts
     ends = starts + paths[Column.LENGTHS]

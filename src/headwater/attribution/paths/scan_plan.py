@@ -38,7 +38,7 @@ class SegmentedDay:
     size: int
     """The number of events and touches."""
     versions: bytes
-    """The versions of its segments. Equal versions mean equal paths."""
+    """Equal versions mean equal paths."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """The days of a Space in a range, in one snapshot."""
+    """A range of days in one snapshot."""
 
     first_day: date
     last_day: date
@@ -89,22 +89,22 @@ class ScanPlan:
         return [self._block(run) for run in self._runs()]
 
     def all_blocks(self) -> list[Block]:
-        """Return the blocks, and each day to read from the tables."""
+        """Return blocks, and days to read from tables."""
         return [*self.blocks(), *(Block(None, day, day) for day in sorted(self.unsegmented))]
 
     def days_in(self, block: Block) -> list[date]:
-        """Return the days with segments of a block, in order."""
+        """Return a block's days with segments."""
         start = bisect_left(self.days, block.first_day, key=_get_day)
         end = bisect_right(self.days, block.last_day, key=_get_day)
         return [segmented.day for segmented in self.days[start:end]]
 
     def pending_in(self, block: Block) -> IntArray:
-        """Return a block's pending events on days with segments, ascending."""
+        """Return events on days with segments, ascending."""
         days = [self.pending[day].event_ids for day in self.days_in(block) if day in self.pending]
         return np.unique(np.concatenate([np.array([], dtype=np.int64), *days]))
 
     def pending_days(self, damaged: Collection[date], max_events: int) -> Iterator[list[date]]:
-        """Yield the days with pending events and valid segments, in groups of up to `max_events`."""
+        """Group days with valid segments by up to `max_events`."""
         group: list[date] = []
         size = 0
         for day, pending in sorted(self.pending.items()):
@@ -119,17 +119,17 @@ class ScanPlan:
             yield group
 
     def pending_block(self, days: Sequence[date]) -> Block:
-        """Return the pending events of some days as a block."""
+        """Make a block of some days' pending events."""
         parts = [field for day in days for field in (str(day).encode(), self.pending[day].changes)]
         version = _digest([b"pending", *parts]) if self.has_versions else None
         return Block(version, days[0], days[-1])
 
     def unknown_block(self) -> Block:
-        """Return a block for events of any day with an unknown version."""
+        """Make a block for any day's events."""
         return Block(None, self.first_day, self.last_day)
 
     def history(self, last_day: date) -> bytes | None:
-        """Return the version of all paths up to a day, or None if unknown."""
+        """Return the version of all paths up to a day; None if unknown."""
         if any(day <= last_day for day in self.unsegmented):
             return None
         return self._version(date.min, last_day)

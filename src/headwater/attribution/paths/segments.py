@@ -41,8 +41,6 @@ class DamagedSegment(Exception):
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a day's events."""
-
     day: date
     """The UTC day of the events."""
     part: int
@@ -50,12 +48,12 @@ class Segment:
 
 
 def read_query(name: str, columns: Sequence[Column]) -> Composed:
-    """Return a query of segments with some columns, for `unpacked`."""
+    """Select columns, for `unpacked`."""
     return queries[name].format(columns=_COMMA.join(Identifier("s", column) for column in columns))
 
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
-    """Return the segment of a binary row of `read_query`. Raises DamagedSegment."""
+    """Unpack a binary row of `read_query`. Raises DamagedSegment."""
     day, part_number, events, touches, event_names, bases, checksums, *packed = record
     values: dict[Column, IntArray] = {}
     try:
@@ -73,7 +71,7 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
 
 
 def write_query() -> Composed:
-    """Return the statement that stores a segment; binds `write_values`."""
+    """Store a segment; binds `write_values`."""
     return queries["write"].format(
         names=_COMMA.join(Identifier(column) for column in Column),
         values=_COMMA.join(Placeholder(column) for column in Column),
@@ -82,7 +80,7 @@ def write_query() -> Composed:
 
 
 def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
-    """Return the values of `write_query`: packed columns and postings."""
+    """Return packed columns and postings for `write_query`."""
     paths = segment.paths
     packed = {
         column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column

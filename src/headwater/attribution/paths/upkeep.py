@@ -30,13 +30,11 @@ from headwater.attribution.paths.segments import (
 
 @dataclass(frozen=True)
 class DayReport:
-    """The result of checking one day."""
-
     day: date
     """In UTC."""
     events: int
     pending: int
-    """Existing or deleted events that reports read from the tables until they are built."""
+    """Existing or deleted events that reports read from tables until built."""
     wrong: int
     """Events that differ between segments and tables, or are in only one, without being pending: reports
     would be wrong.
@@ -78,7 +76,7 @@ def _unless_forestalled(
 
 
 def forget_space(connection: Connection[Any], space_id: int) -> bool:
-    """Drop all segments of a Space and record all its events as changed. Returns True."""
+    """Record all events as changed. Returns True."""
     values = {"space_id": space_id}
     with connection.transaction():
         for name in ("delete_all", "delete_days", "delete_pending"):

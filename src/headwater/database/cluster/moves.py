@@ -60,7 +60,7 @@ class MoveStep(NamedTuple):
     step: str
     node: Node
     neighbors: int = 0
-    """Other Spaces in its shard, which move with it."""
+    """Other Spaces in its shard move with it."""
 
 
 class _Place(NamedTuple):

@@ -25,7 +25,7 @@ _answers: WeakKeyDictionary[Connection[Any], bool] = WeakKeyDictionary()
 
 
 def is_cluster(connection: Connection[Any]) -> bool:
-    """Return whether the database belongs to a cluster. Each connection checks it once."""
+    """Check each connection once."""
     if connection not in _answers:
         _answers[connection] = connection.execute(queries["is_cluster"]).fetchall()[0][0]
     return _answers[connection]

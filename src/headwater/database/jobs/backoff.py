@@ -9,11 +9,11 @@ MOST_DOUBLINGS = 60
 
 
 def climb(ladder: Sequence[Step], failures: int) -> Step:
-    """Return the wait after this many failures; the ladder's last one for more."""
+    """Return the wait; the ladder's last for further failures."""
     return ladder[min(max(failures, 1), len(ladder)) - 1]
 
 
 def double_pause(first: float, longest: float, failures: int) -> float:
-    """Return `first` seconds after one failure, doubled by each further one, up to `longest`."""
+    """Return `first` seconds, doubled per further failure, up to `longest`."""
     doublings = min(max(failures, 1) - 1, MOST_DOUBLINGS)
     return min(longest, first * 2.0**doublings)

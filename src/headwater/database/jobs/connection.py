@@ -27,7 +27,7 @@ was in the way, or a cluster is moving the Space. Retry later instead of rejecti
 """
 
 MOST_ROWS_OF_PLANS = 1_000_000
-"""Plans are renewed after this many rows in any case, because other workers store rows too."""
+"""Renew plans after this many rows anyway, because other workers store rows too."""
 
 
 class WorkerConnection(Connection[TupleRow]):
@@ -40,11 +40,10 @@ class WorkerConnection(Connection[TupleRow]):
     space_role: str | None = None
 
     def confined(self, space_id: int) -> AbstractContextManager[None]:
-        """Confine the session to a Space for a block that begins and ends outside transactions."""
+        """Confine the session for a block outside transactions."""
         return confined(self, space_id, self.space_role)
 
     def count_rows(self, rows: int) -> None:
-        """Count stored rows, and renew plans when due."""
         self._rows += rows
         if self._rows >= self._rows_to_plan_anew:
             self.execute(queries["plan_anew"])

@@ -11,11 +11,11 @@ from psycopg import Connection
 Waiting = Callable[[Connection[Any]], list[int]]
 
 TURN_SECONDS = 0.25
-"""The approximate time of a duty in a worker's turn."""
+"""A duty's approximate time per turn."""
 INSTALLATION = 0
 """Passed instead of a Space id for work of the whole installation. No Space has this id."""
 SCARCE_SECONDS = 0.25
-"""The pause of duties with rare work that no page waits for."""
+"""Pause of rare work that no page waits for."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Duty:
     waiting: Waiting
     """Returns all or some Spaces with waiting work."""
     attend: Callable[[Connection[Any], int], bool]
-    """Does one unit of work for a Space; returns whether there was any."""
+    """Does one unit of work; returns whether there was any."""
     turn_seconds: float = TURN_SECONDS
     """After this time in a pass no further Space is started. The remaining ones come first in the next pass.
     """
@@ -35,4 +35,4 @@ class Duty:
     """
     name: str = ""
     channel: str | None = None
-    """Notifications on this channel start the next poll early."""
+    """Its notifications start the next poll early."""

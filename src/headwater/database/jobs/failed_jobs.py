@@ -14,7 +14,7 @@ queries = Queries(__name__, "failed_jobs.sql")
 RETRY_SECONDS = 300.0
 """A failed job is skipped for this long."""
 FORGOTTEN = timedelta(seconds=3 * RETRY_SECONDS)
-"""A failure that has not recurred for this long is over."""
+"""A failure that has not recurred this long is over."""
 
 NOTE, CLEAR = queries["note"], queries["clear"]
 

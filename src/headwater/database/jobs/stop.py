@@ -10,7 +10,7 @@ class StopRequested(BaseException):
 
 
 def stop_on_signals() -> None:
-    """Raise StopRequested in the main thread on a stop signal."""
+    """Raise StopRequested in the main thread."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
 

@@ -33,7 +33,7 @@ SWITCH_PAUSE_SECONDS = 0.4
 """The longest pause while a Space is being switched to another node."""
 
 LOOK = -1
-"""Passed instead of a Space id for a duty's poll. No Space has this id."""
+"""Replaces the Space id for a poll. No Space has this id."""
 
 log = structlog.get_logger()
 put_off = Counter("headwater_put_off_spaces", "Units of work postponed by a worker")
@@ -50,7 +50,7 @@ class PutOffs:
         self._failed: set[tuple[Duty, int]] = set()
 
     def put_off(self, duty: Duty, space_id: int, longest: float = LONGEST_PAUSE_SECONDS) -> float:
-        """Postpone a Space's work again, and return the delay."""
+        """Postpone again, and return the delay."""
         key = duty, space_id
         self._failures[key] = self._failures.get(key, 0) + 1
         pause = double_pause(FIRST_PAUSE_SECONDS, longest, self._failures[key])
@@ -90,7 +90,7 @@ class Look:
 
 
 class Worker:
-    """Runs its duties in turn until `stop` is set, and finishes the current unit of work."""
+    """Runs duties in turn until `stop`, finishing the current unit of work."""
 
     def __init__(self, url: str, stop: threading.Event, duties: Sequence[Duty]) -> None:
         self._url = url

@@ -67,7 +67,7 @@ async def tidy_attempts(connection: AsyncConnection) -> None:
 def seconds_to_wait(
     counted: Sequence[datetime], current_time: datetime, limit: int, window: timedelta, *, slowing: bool
 ) -> float:
-    """Return the seconds until the next attempt is allowed. `counted` is ordered oldest first."""
+    """Return the seconds until the next attempt; `counted` is oldest first."""
     if len(counted) >= limit:
         return max((counted[len(counted) - limit] + window - current_time).total_seconds(), 0.001)
     if slowing and len(counted) > FREE:

@@ -64,7 +64,7 @@ class NewCode:
 
 
 async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
-    """Create a code; returns None if this consent has created one before."""
+    """Return None if this consent has created one before."""
     code = PREFIX + secrets.token_urlsafe(32)
     values = {
         "space_id": new.space_id,
@@ -83,7 +83,7 @@ async def make_code(connection: AsyncConnection, new: NewCode) -> str | None:
 
 
 async def find_code(connection: AsyncConnection, code: str) -> tuple[int, str] | None:
-    """Return the Space and the client id of an unused code, without using it."""
+    """Return Space and client id, without using the code."""
     values = {"code_hash": hash_secret(code)}
     return await fetch_optional(connection, queries["find"], values)
 
@@ -99,7 +99,7 @@ async def use_code(connection: AsyncConnection, code: str) -> AuthorizationGrant
 
 
 async def note_token(connection: AsyncConnection, grant: AuthorizationGrant, token_id: int) -> None:
-    """Store the token issued for a code, in case the code is sent again."""
+    """Store the token, in case the code is sent again."""
     values = {"space_id": grant.space_id, "id": grant.id, "token_id": token_id}
     await connection.execute(queries["note_token"], values)
 

@@ -70,13 +70,13 @@ async def invite(
 
 
 async def list_invitations(connection: AsyncConnection, space_id: int) -> list[Invitation]:
-    """Return a Space's open invitations, oldest first."""
+    """Return open invitations, oldest first."""
     cursor = connection.cursor(row_factory=class_row(Invitation))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
 async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
-    """Return an open invitation. Raises NotFound."""
+    """Raises NotFound."""
     invitations = await list_invitations(connection, space_id)
     match = next((invitation for invitation in invitations if invitation.id == invitation_id), None)
     if match is None:
@@ -90,7 +90,7 @@ async def revoke_invitation(connection: AsyncConnection, space_id: int, invitati
 
 
 async def find_offer(connection: AsyncConnection, token: str) -> InvitationOffer | None:
-    """Return the offer of a link that is unused, not revoked and not expired."""
+    """Return None for a used, revoked or expired link."""
     cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
     return await fetch_optional(cursor, queries["find"], values)

@@ -40,7 +40,7 @@ async def remake_set_up_link(connection: AsyncConnection) -> str | None:
 
 
 async def make_reset_link(connection: AsyncConnection, user_id: int) -> str:
-    """Return the path of a new password link, and end earlier ones."""
+    """Return the path, and end earlier links."""
     token, values = _new(RESET_LIFETIME)
     values["user_id"] = user_id
     await connection.execute(queries["end_reset"], values)
@@ -61,14 +61,14 @@ async def use_set_up_link(connection: AsyncConnection, token: str) -> bool:
 
 
 async def find_reset_link(connection: AsyncConnection, token: str) -> int | None:
-    """Return the id of the user who may choose a password with this link."""
+    """Return the id of the link's user."""
     values = {"token_hash": hash_secret(token)}
     row = await fetch_optional(connection, queries["find_reset"], values)
     return None if row is None else row[0]
 
 
 async def use_reset_link(connection: AsyncConnection, token: str) -> int | None:
-    """Use the link, and return the id of its user."""
+    """Return the id of the link's user."""
     values = {"token_hash": hash_secret(token)}
     row = await fetch_optional(connection, queries["use_reset"], values)
     return None if row is None else row[0]

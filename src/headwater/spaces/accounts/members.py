@@ -65,7 +65,7 @@ class SpaceMembership:
 
 
 async def list_members(connection: AsyncConnection, space_id: int) -> list[Member]:
-    """Return a Space's members, oldest first."""
+    """Return the oldest first."""
     cursor = connection.cursor(row_factory=class_row(Member))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
@@ -82,7 +82,7 @@ async def fetch_member(connection: AsyncConnection, space_id: int, user_id: int)
 
 
 async def add_member(connection: AsyncConnection, space_id: int, user_id: int, role: Role) -> None:
-    """Add a user to a Space. Raises MemberRefused for a member."""
+    """Raises MemberRefused for a member."""
     values = {"space_id": space_id, "user_id": user_id, "role": role}
     if (await connection.execute(queries["add"], values)).rowcount == 0:
         raise MemberRefused(MemberReason.ALREADY_MEMBER)
@@ -107,7 +107,7 @@ async def change_role(connection: AsyncConnection, space_id: int, user_id: int, 
 
 
 async def remove_member(connection: AsyncConnection, space_id: int, user_id: int) -> None:
-    """Remove a member, with their tokens, codes and sent invitations for this Space. Raises NotFound,
+    """Remove the member's tokens, codes and sent invitations for this Space too. Raises NotFound,
     MemberRefused.
     """
     await _take(connection, space_id, user_id, keeps_owner=False)

@@ -39,7 +39,7 @@ class OpenSession:
 
 
 async def open_session(connection: AsyncConnection, user_id: int, device: str = "") -> tuple[str, Session]:
-    """Log a user in, and return the cookie's token and the session."""
+    """Return the cookie's token and the session."""
     token = secrets.token_urlsafe(32)
     values = {
         "token_hash": hash_secret(token),
@@ -55,7 +55,7 @@ async def open_session(connection: AsyncConnection, user_id: int, device: str = 
 
 
 async def fetch_session(connection: AsyncConnection, token: str) -> Session | None:
-    """Return the session of a token, unless it has ended or its user is disabled."""
+    """Return None if the session has ended or its user is disabled."""
     if not token or len(token) > 128:
         return None
     values = {"token_hash": hash_secret(token), "idle": IDLE}

@@ -138,13 +138,13 @@ async def list_tokens(connection: AsyncConnection, space_id: int) -> list[Stored
 
 
 async def list_own_tokens(connection: AsyncConnection, user_id: int) -> list[OwnToken]:
-    """Return the user's working tokens in all Spaces, by Space name."""
+    """Return working tokens in all Spaces, by Space name."""
     cursor = connection.cursor(row_factory=class_row(OwnToken))
     return await fetch_all(cursor, queries["list_of_user"], {"user_id": user_id})
 
 
 async def fetch_token(connection: AsyncConnection, space_id: int, token_id: int) -> StoredToken:
-    """Return a working token. Raises NotFound."""
+    """Raises NotFound."""
     for token in await list_tokens(connection, space_id):
         if token.id == token_id:
             return token

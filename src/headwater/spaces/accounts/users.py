@@ -41,7 +41,7 @@ class User:
 
 
 def read_email(text: str) -> str:
-    """Return an address in its stored form. Raises Invalid."""
+    """Return the stored form. Raises Invalid."""
     try:
         return parse_written_email(text)
     except ValueError as error:
@@ -63,7 +63,7 @@ def read_label(field: str, text: str) -> str:
 async def create_user(
     connection: AsyncConnection, email: str, password_hash: str | None, name: str = ""
 ) -> User:
-    """Create an account. Raises Invalid for an invalid address or name, EmailTaken."""
+    """Raises Invalid for address or name, EmailTaken."""
     values = {
         "email": read_email(email),
         "password_hash": password_hash,
@@ -78,7 +78,7 @@ async def create_user(
 
 
 async def find_user(connection: AsyncConnection, email: str) -> User | None:
-    """Return the account with this address, in any spelling; None for an unknown or invalid address."""
+    """Find any spelling; None for an unknown or invalid address."""
     try:
         values = {"email": read_email(email)}
     except Invalid:
@@ -101,7 +101,7 @@ async def any_user(connection: AsyncConnection) -> bool:
 
 
 async def change_name(connection: AsyncConnection, user_id: int, name: str) -> None:
-    """Change the name that other users see; without one they see the address. Raises Invalid."""
+    """Show the address without a name. Raises Invalid."""
     name = read_label("name", name) if name.strip() else ""
     await connection.execute(queries["change_name"], {"user_id": user_id, "name": name})
 
@@ -122,6 +122,6 @@ async def change_password(
 
 
 async def renew_hash(connection: AsyncConnection, user: User, password_hash: str) -> None:
-    """Store a hash with newer parameters, unless the password was changed meanwhile."""
+    """Keep a password that was changed meanwhile."""
     values = {"user_id": user.id, "before": user.password_hash, "password_hash": password_hash}
     await connection.execute(queries["renew_hash"], values)

@@ -39,8 +39,6 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 class RefusalReason(StrEnum):
-    """The reason to refuse a browser event or one of its items."""
-
     ORIGIN = "origin"
     KEY = "key"
     CLOCK = "clock"
@@ -115,7 +113,7 @@ class RefusalNotes:
         await self._task.stop()
 
     async def write(self) -> None:
-        """Write the notes not written within RENEWAL_SECONDS. Failed ones are dropped."""
+        """Omit notes written within RENEWAL_SECONDS; drop failed ones."""
         ago = time.monotonic() - RENEWAL_SECONDS
         self._tried = {note: tried for note, tried in self._tried.items() if tried > ago}
         due = {note: latest for note, latest in self._unwritten.items() if note not in self._tried}
@@ -143,7 +141,7 @@ class RefusalNotes:
 async def list_refusals(
     connection: AsyncConnection, space_id: int, site_id: int, since: datetime
 ) -> list[Refusal]:
-    """Return a site's refusals since a moment, newest first."""
+    """Return the newest first."""
     cursor = connection.cursor(row_factory=class_row(_Row))
     values = {"space_id": space_id, "site_id": site_id, "since": since}
     rows = await fetch_all(cursor, queries["list"], values)

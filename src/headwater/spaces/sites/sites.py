@@ -96,7 +96,7 @@ async def create_site(
 
 
 async def list_sites(connection: AsyncConnection, space_id: int) -> list[Site]:
-    """Return a Space's sites, including revoked ones, oldest first. Raises NotFound."""
+    """Include revoked sites, oldest first. Raises NotFound."""
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Site))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
@@ -121,7 +121,7 @@ class SiteChange:
 
 
 async def change_site(connection: AsyncConnection, space_id: int, site_id: int, change: SiteChange) -> Site:
-    """Change a site's settings when the transaction commits. Raises Invalid or NotFound."""
+    """Apply changes when the transaction commits. Raises Invalid or NotFound."""
     values = {
         "space_id": space_id,
         "site_id": site_id,
@@ -139,7 +139,7 @@ async def revoke_site(connection: AsyncConnection, space_id: int, site_id: int) 
 
 
 async def fetch_secret(connection: AsyncConnection, space_id: int, site_id: int, key: bytes) -> str | None:
-    """Return a site's signing secret; None for a site without one. Raises NotFound or Unsealable."""
+    """Return None for a site without a secret. Raises NotFound or Unsealable."""
     site_key, sealed = await _secret(connection, space_id, site_id)
     return None if sealed is None else unseal(key, sealed, site_key.encode()).decode()
 
@@ -200,7 +200,7 @@ class SiteCache(CredentialCache[str, ActiveSite]):
         self.refusals = RefusalNotes(database)
 
     async def site(self, key: str) -> ActiveSite:
-        """Return the site of a key. Raises Unauthorized, or one of UNAVAILABLE."""
+        """Raises Unauthorized, or one of UNAVAILABLE."""
         site = await self.find(key) if _KEY.fullmatch(key) else None
         if site is None:
             raise Unauthorized("Unknown or revoked site key.")
