@@ -73,7 +73,7 @@ async def read_figures(
 
 
 def first_hour(watch: SpaceWatch, until: datetime) -> datetime:
-    """Return a midnight, from which figures are recomputed."""
+    """Return the midnight where recomputing starts."""
     back = LATE if watch.has_counted else KEEP_COUNTS
     start = min(watch.judged_until, until) - back
     return start.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -24,7 +24,7 @@ _EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 @dataclass(frozen=True)
 class TouchAges:
-    """For models in which older touches get less credit."""
+    """For models that give older touches less credit."""
 
     seconds: IntArray
     """In Unix seconds, of every touch."""

@@ -73,7 +73,7 @@ class Settings:
     tracker_endpoint: str = "/t"
     """Path that the tracker reports to."""
     hosted_clients: bool = True
-    """Whether assistants may identify themselves by the URL of a metadata document."""
+    """True if assistants may identify themselves by the URL of a metadata document."""
     assistant_hosts: tuple[str, ...] = (
         "antigravity.google",
         "chatgpt.com",
@@ -94,7 +94,7 @@ class Settings:
     report_memory_mb: int = 40
     """Report cache of an API process, in megabytes; 0 disables it."""
     fetch_rates: bool = False
-    """Whether to fetch the European Central Bank's reference rates daily."""
+    """Fetches the European Central Bank's reference rates daily."""
     rates_url: str = "https://www.ecb.europa.eu"
     """Origin of the reference rates."""
     smtp_url: str | None = field(default=None, repr=False)

@@ -40,7 +40,7 @@ class TagFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 class PageProbe(msgspec.Struct, frozen=True, kw_only=True):
     failure: str = ""
-    """Why it could not be read, a sentence; "" on success."""
+    """A sentence; "" on success."""
     final_url: str = ""
     """The address after redirects."""
     lost_between: tuple[str, str] | None = None

@@ -223,7 +223,7 @@ class FamilyHistory:
             yield _Step(order.end, order.end_cause, second)
 
     def _find_steps(self, versions: list[EventVersion]) -> list[tuple[int, ChangeCause]]:
-        """Return the moments at which an event can change, in order."""
+        """Return the moments of possible changes, in order."""
         born, occurred_at = versions[0].start, versions[0].at
         first = bisect_left(self._steps, max(born, self._since + 1), key=lambda step: step.moment)
         steps = {step.moment: step.cause for step in self._steps[first:] if step.first_time <= occurred_at}

@@ -58,7 +58,7 @@ class DatabaseFacts:
     server: ServerFacts
     schema: SchemaState
     skew: timedelta
-    """How far this machine's clock is ahead of the database's, to within half the query's duration."""
+    """The lead of this machine's clock over the database's, to within half the query's duration."""
     confines: bool
     """True if row-level security can confine sessions to a Space."""
     open_tables: tuple[str, ...]

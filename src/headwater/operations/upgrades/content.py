@@ -16,7 +16,7 @@ from headwater.operations.safety.database_rules import judge_database
 from headwater.operations.upgrades.errors import UpgradeError
 
 FORM = "-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres -c bytea_output=hex"
-"""How values are written, regardless of the configuration files."""
+"""Formats of values, regardless of the configuration files."""
 PASSING = {"clock_off", "clock_set_back", "old_backup", "postgresql_behind"}
 """Risks that depend on the time or on Headwater's version, not on the cluster."""
 queries = Queries(__name__, "upgrades.sql")

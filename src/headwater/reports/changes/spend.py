@@ -338,7 +338,7 @@ class _Side:
     spent: LedgerByKey
     credit: _Credit
     paid: CreditByKeys
-    """By group key unless the group is of touches."""
+    """By group key, unless touches are grouped."""
     all_paid: Credit
     columns: tuple[str, ...]
     """A cause's part has no ratios."""

@@ -135,7 +135,7 @@ class Step:
 
     @property
     def timeless(self) -> Step:
-        """The dimension without period, if it is of events."""
+        """The dimension without period, if events are grouped."""
         return self if self.of_touch else Step(_NO_STARTS)
 
     def cut(self, seconds: range) -> tuple[int, tuple[int, ...]]:

@@ -190,7 +190,7 @@ class ReportReader:
             yield values
 
     async def cached(self, key: Key | None, make: Callable[[], Awaitable[T]]) -> T:
-        """Cache a value, unless its key is None."""
+        """Cache a value unless it has no key."""
         value: T | None = self.find_cached(key)
         return self.put_cached(key, await make()) if value is None else value
 
