@@ -49,7 +49,7 @@ async def post_create(visit: PageVisit) -> Response:
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))
 async def post_revoke(visit: PageVisit) -> FlashMessage:
-    """Let members without the token permission revoke only their own."""
+    """Revoke a token. Members without the token permission may revoke only their own."""
     token = await tokens.fetch_token(visit.connection, visit.space.id, visit.form.number("token"))
     is_own = token.owner.user_id == visit.user_id
     visit.inside.require(Permission.MAKE_TOKENS if is_own else Permission.MANAGE_TOKENS)

@@ -44,7 +44,7 @@ def check_new_account(form: PostedForm) -> Errors:
 
 
 async def show_set_up(request: Request) -> Response:
-    """Include the first Space if none exists."""
+    """Show the form for the first account, and for the first Space if none exists."""
     token = request.path_params["token"]
     async with services(request).database.connection() as connection:
         if not await links.set_up_link_works(connection, token):
@@ -134,7 +134,7 @@ async def show_reset(request: Request) -> Response:
 
 
 async def post_reset(request: Request) -> Response:
-    """Log out every browser of the account."""
+    """Change the password and log out every browser of the account."""
     form = await read_form(request, guest_key(request), "reset")
     user = await _find_reset_user(request)
     if user is None:

@@ -109,8 +109,8 @@ def render(
     fetches: bool = False,
     **values: Any,
 ) -> Response:
-    """Give the template the values and `brand, path, visitor, inside, flash, asset, token, guest_token, when,
-    clock`; `errors` holds form errors by field.
+    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset, token,
+    guest_token, when, clock`; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -183,8 +183,8 @@ def clock(moment: datetime, zone: str = "UTC") -> Markup:
 
 
 def pages_app(shared: Services, routes: Sequence[BaseRoute], opened: Collection[str] = ()) -> ASGIApp:
-    """Answer with pages, also for errors. Other sites may open `opened` paths in a window and communicate
-    with it.
+    """Return an application that answers with pages, errors included. Other sites may open `opened` paths in
+    a window and communicate with it.
     """
     app = Starlette(
         routes=list(routes),

@@ -66,7 +66,7 @@ ICON = "/favicon.ico"
 
 
 async def begin(request: Request) -> Response:
-    """Redirect the bare address."""
+    """Redirect the bare address to the console."""
     return redirect(request, HOME)
 
 

@@ -154,7 +154,9 @@ def read_id(request: Request, name: str) -> int:
 
 
 def guest_key(request: Request) -> bytes:
-    """Sign forms before the login. The cookie is set with the page, so other sites can't forge a form."""
+    """Return the key that signs forms before the login. The cookie is set with the page, so other sites can't
+    forge a form.
+    """
     token = request.cookies.get(cookie_name(request, "guest"), "")
     if len(token) != 43:
         token = getattr(request.state, "new_guest", None) or secrets.token_urlsafe(32)

@@ -190,7 +190,7 @@ async def read_sent_form(request: Request, form: SentForm) -> PostedForm:
 
 
 async def enter_space(request: Request, permission: Permission = Permission.READ) -> SpaceVisitor:
-    """Enter for handlers that open transactions themselves. Raises the errors of `enter`."""
+    """Return the visitor, for handlers that open transactions themselves. Raises the errors of `enter`."""
     async with _open_visit(request, permission) as visit:
         return visit.inside
 

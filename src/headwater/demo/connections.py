@@ -49,7 +49,7 @@ _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 
 async def connect_platforms(settings: Settings, space_id: int) -> None:
-    """Do nothing if there are destinations."""
+    """Create the destinations, unless there are any."""
     key = load_encryption_key(settings)
     async with transaction(settings) as connection:
         if not await destinations.list_destinations(connection, space_id):

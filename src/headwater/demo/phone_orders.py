@@ -34,7 +34,7 @@ _UNREADABLE = (
 
 
 def write_file(events: Sequence[Payload], current_time: datetime) -> str:
-    """Let customers who signed up earlier order again."""
+    """Return the file: customers who signed up earlier order again by phone."""
     before = f"{current_time - timedelta(days=ORDERS):%Y-%m-%dT%H:%M:%SZ}"
     customers = [event["email"] for event in events if "email" in event and event["event_time"] < before]
     emails = list(dict.fromkeys(customers))[-ORDERS:]

@@ -21,7 +21,7 @@ class SampleReport:
 
 
 def make_report(client: ApiClient, start: str, end: str) -> SampleReport:
-    """Expect bounds in the API's form."""
+    """Report a period, with bounds in the API's form."""
     base = [("start_date", start), ("end_date", end), ("measures", "credited_revenue")]
     base += [("measures", "revenue"), ("group_by", "source"), ("limit", "1000")]
     base += [("event_names", name) for name in ("purchase", "upsell_purchase")]

@@ -238,7 +238,7 @@ class _Filling:
         asyncio.run(connections.save_views(self._settings, sample.space.id, user_id, views))
 
     def _test_site(self, sample: SampleSpace) -> None:
-        """Test after everything else: a test counts only data received since it began."""
+        """Test the site after everything else: a test counts only data received since it began."""
         url = f"{sample.shop.origin}/"
         begun = asyncio.run(begin_test(self._settings, sample.space.id, sample.site, url))
         if begun is not None:

@@ -70,7 +70,7 @@ def walk_ins(shop: Shop, current_time: datetime) -> list[Payload]:
 
 
 def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Payload:
-    """Date an item one second early: a page is opened before any action on it."""
+    """Return an item dated one second early: a page is opened before any action on it."""
     ago = datetime.now(UTC) - moment + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
     given = {name: value for name, value in values.items() if value is not None}

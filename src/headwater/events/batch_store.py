@@ -190,7 +190,7 @@ def change_amounts(
 
 
 def delete_events(connection: Connection[Any], space_id: int, ids: Collection[int]) -> None:
-    """Leave withdrawing their deliveries to the caller."""
+    """Delete events. The caller withdraws their deliveries."""
     if ids:
         values = {"space_id": space_id, "event_ids": list(ids)}
         connection.execute(queries["delete_several"], values)

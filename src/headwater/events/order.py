@@ -58,7 +58,7 @@ def bound_key(key: tuple[int, ...], *, by_amount: bool) -> dict[str, Any]:
 
 
 def beyond(position: Position | None, event_key: Sequence[SQL], *, events: bool) -> list[Composable]:
-    """Restrict rows to those past a position, or events to those with such rows, including the position's
+    """Return the condition on rows past a position, or on events with such rows, including the position's
     event between two of its touches.
     """
     if position is None:

@@ -142,7 +142,7 @@ def read_list_events(query: Input, space: Space, cursors: Cursors, current_time:
 
 
 def is_by_amount(query: Input) -> bool:
-    """Detect the order by amount, which reads the whole time range before the first row."""
+    """Return whether a query sorts by amount, which reads its whole time range before the first row."""
     return ORDER_BY.read(query) == "amount"
 
 

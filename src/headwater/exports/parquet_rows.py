@@ -64,7 +64,7 @@ def _schema(columns: Sequence[LineColumn]) -> Schema:
 
 
 class _Stream:
-    """Read or written from beginning to end."""
+    """A file that arro3 reads or writes from beginning to end."""
 
     def seek(self, *_: int) -> int:
         """Refuse: arro3 requires the method, and does not call it."""

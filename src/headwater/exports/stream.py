@@ -101,7 +101,7 @@ _WRITERS: dict[Format, Callable[[Iterable[Sequence[str]], Sequence[LineColumn], 
 
 @contextmanager
 def _encoded(sink: Sink, form: FileForm) -> Generator[Sink]:
-    """Make equal files of equal lines."""
+    """Yield a stream into `sink`. Equal lines make equal files."""
     if not form.by_gzip:
         yield sink
         return

@@ -49,7 +49,7 @@ class PastErasure:
 
 
 async def request_erasure(connection: AsyncConnection, space_id: int, contact_id: int) -> None:
-    """Make it certain once the caller commits."""
+    """Request an erasure, certain once the caller commits."""
     await connection.execute(queries["request"], {"space_id": space_id, "contact_id": contact_id})
 
 

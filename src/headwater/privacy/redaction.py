@@ -44,7 +44,7 @@ class PayloadMatcher:
     """Finds a person in payloads by the person's identifiers."""
 
     def __init__(self, identifiers: Iterable[tuple[str, str]]) -> None:
-        """Take kinds and values of contact_identifiers."""
+        """Store kinds and values of contact_identifiers."""
         self._identifiers = frozenset(identifiers)
         self._encoded = [tuple(_encode(kind, value)) for kind, value in self._identifiers]
 

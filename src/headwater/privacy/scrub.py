@@ -25,7 +25,7 @@ WITHDRAWN = "The file contained a person who has since been erased. Request the 
 
 
 def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
-    """Clear every table. New code that stores personal data must be added here."""
+    """Erase a person from every table. New code that stores personal data must be added here."""
     values = {"space_id": space_id, "contact_id": contact_id}
     group = [row[0] for row in connection.execute(queries["group"], values)]
     values = {"space_id": space_id, "group": group}

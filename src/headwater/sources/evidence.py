@@ -109,7 +109,7 @@ def _excluded_name(name: str | None, landing: Address | None, exclusions: Exclus
 def _excluded_tag(
     parameters: dict[str, str], landing: Address | None, exclusions: Exclusions
 ) -> NoTouch | None:
-    """Exclude the host in utm_source, if the link has no other campaign parameter."""
+    """Return the exclusion of the host in utm_source, if the link has no other campaign parameter."""
     name = parameters.get("utm_source")
     if name is None or "." not in name or not _TAGS.isdisjoint(parameters):
         return None

@@ -86,7 +86,7 @@ class SourceNames:
 
 
 def normal_name(value: str) -> str:
-    """Trim and lower the case."""
+    """Return the stored form of a name, trimmed and lower-case."""
     return value.strip().lower()
 
 

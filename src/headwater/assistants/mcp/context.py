@@ -56,8 +56,8 @@ class ToolContext:
     async def transaction(
         self, seconds: float = DEADLINE_SECONDS, *, heavy: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """Take at most `seconds`, restricted to the Space. `heavy` work takes one of the few slots reserved
-        for it.
+        """Open a transaction of at most `seconds`, restricted to the Space. `heavy` work takes one of the few
+        slots reserved for it.
         """
         with serving(self.space_id):
             async with self.service.database.transaction(seconds, heavy=heavy) as connection:

@@ -116,8 +116,8 @@ class SpaceEndpoint:
         return context
 
     def _unauthorized(self, space_id: int, *, has_token: bool) -> Unauthorized:
-        """Lead a client to the authorization server: the metadata address, the scope, and for a request with
-        a token that it is invalid (RFC 6750 §3).
+        """Return the refusal that leads a client to the authorization server: the metadata address, the
+        scope, and for a request with a token that it is invalid (RFC 6750 §3).
         """
         _note(AccessRefusal.UNKNOWN_TOKEN if has_token else AccessRefusal.NO_TOKEN, space_id)
         url = f"{self._service.base_url}/.well-known/oauth-protected-resource"

@@ -21,7 +21,7 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, base_url: str) -> Self:
-        """Treat all names of the loopback interface as equivalent."""
+        """Return the accepted hosts. All names of the loopback interface are equivalent."""
         parts = urlsplit(base_url.lower())
         port = f":{parts.port}" if parts.port is not None else ""
         names = LOOPBACK if _is_loopback(base_url) else (parts.netloc.removesuffix(port),)

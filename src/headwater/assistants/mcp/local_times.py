@@ -16,7 +16,7 @@ Members = dict[str, Any]
 
 
 def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
-    """Follow members such as `event_time_utc` by `event_time`, in the Space's time zone with its offset."""
+    """Add `event_time` after members such as `event_time_utc`, in the Space's time zone with its offset."""
     if isinstance(answer, list):
         return [add_local_times(item, zone) for item in cast("list[Any]", answer)]
     if not isinstance(answer, dict):
@@ -25,7 +25,7 @@ def add_local_times(answer: Any, zone: ZoneInfo) -> Any:
 
 
 def has_utc_times(answer: Any) -> bool:
-    """Detect UTC times, which need the Space's time zone."""
+    """Return whether an answer has UTC times, which need the Space's time zone."""
     if isinstance(answer, list):
         return any(has_utc_times(item) for item in cast("list[Any]", answer))
     if not isinstance(answer, dict):

@@ -18,7 +18,7 @@ PAGING = (PER_PAGE, NEXT_PAGE)
 
 
 def paged(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Add the rows per page. Raise Invalid for too many."""
+    """Return arguments with the rows per page. Raise Invalid for too many."""
     query = JsonInput({PER_PAGE.name: arguments.get(PER_PAGE.name)})
     per_page = PER_PAGE.read(query)
     query.finish()

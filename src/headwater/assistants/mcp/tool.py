@@ -53,7 +53,7 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> Schema:
-        """Forbid additional arguments."""
+        """Return a schema that forbids additional arguments."""
         return short_arguments(
             {"type": "object", "properties": dict(self.arguments), "required": list(self.required)},
             with_null=self.clears,

@@ -54,7 +54,7 @@ class HostedClients:
         self._requests: Counter[str] = Counter()
 
     async def fetch(self, url: str) -> OAuthClient:
-        """Share one request among concurrent callers. Raise OAuthError."""
+        """Return the client at `url`. Concurrent callers share one request. Raise OAuthError."""
         if not is_document_url(url):
             raise OAuthError("invalid_client", "The client_id is not the URL of a document.", 401)
         cached = self._known.get(url)

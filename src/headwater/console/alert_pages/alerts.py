@@ -128,7 +128,7 @@ async def alerts_page(
     errors: Errors | None = None,
     test: tuple[int, str | None] | None = None,
 ) -> Response:
-    """Render `test`, a tested channel and its error."""
+    """Return the page; `test` is a tested channel and its error."""
     connection, space, current_time = visit.connection, visit.space, datetime.now(UTC)
     history = [
         await list_history(connection, space.id, is_open=is_open, limit=LISTED) for is_open in (True, False)

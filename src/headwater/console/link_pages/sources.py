@@ -97,7 +97,7 @@ async def _page(visit: PageVisit, errors: Errors, typed: dict[str, str]) -> Resp
 
 
 def _prefilled(request: Request) -> dict[str, str]:
-    """Include the network that the query suggests."""
+    """Return form values, with the network that the query suggests."""
     query = Query(request.scope["query_string"])
     network, spelling = query.single("network") or "", query.single("spelling") or ""
     return {

@@ -112,7 +112,7 @@ def _values(space: Space, snapshot: ArrivalsSnapshot, choice: str) -> dict[str, 
 
 
 def _heights(minute: Minute, highest: int) -> tuple[int, int]:
-    """Return stacked bars: page views, then events."""
+    """Return the heights of stacked bars: page views, then events."""
     if not highest:
         return 0, 0
     height = round(BAR_HEIGHT * minute.total / highest)

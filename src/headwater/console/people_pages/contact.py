@@ -146,7 +146,7 @@ async def contact_page(
     problem: str | None = None,
     errors: Errors | None = None,
 ) -> Response:
-    """Expect a canonical id."""
+    """Render a contact by canonical id."""
     shared, space = services(request), inside.space
     path = contact_path(space.id, contact_id)
     query = Query(request.scope["query_string"])

@@ -58,7 +58,7 @@ class OutcomeDays:
 
     @property
     def bars(self) -> list[Bar]:
-        """Make segments at least a unit high."""
+        """Return segments, at least a unit high."""
         scale = HEIGHT / self.highest if self.highest else 0.0
         bars: list[Bar] = []
         for index, day in enumerate(self.days):

@@ -64,7 +64,7 @@ def setting_fields(platform: Platform, values: Mapping[str, Any]) -> list[Settin
 
 
 def secret_fields(platform: Platform) -> list[SettingField]:
-    """Return always empty fields for tokens."""
+    """Return token fields, always empty."""
     return [
         SettingField(
             SECRET + name,
@@ -82,7 +82,7 @@ def secret_fields(platform: Platform) -> list[SettingField]:
 def read_settings(
     form: PostedForm, platform: Platform, stored: Mapping[str, Any], asks: Callable[[FieldGroup], bool]
 ) -> dict[str, Any]:
-    """Take typed values for the form's fields, stored values for others."""
+    """Return typed values for the form's fields, stored values for others."""
     settings = dict(stored)
     for field in setting_fields(platform, stored):
         if asks(field.group):

@@ -178,8 +178,8 @@ class CohortReports:
         )
 
     def _behind(self, cohort: Cohort, since: int, only: str = "", **made_of: str) -> str:
-        """Link to the events of a cohort's month; for cumulative figures, of the latest month. Companies
-        aren't filtered by `only`: a company has no first order.
+        """Return the link to the events of a cohort's month; for cumulative figures, of the latest month.
+        Companies aren't filtered by `only`: a company has no first order.
         """
         first = months_after(cohort.month, since)
         last = months_after(first, 1) - timedelta(days=1)

@@ -77,7 +77,7 @@ def _sentence(measure: Measure, completeness: Completeness) -> str:
 
 
 def estimate(measure: Measure, value: float) -> str:
-    """Round to a tenth, or to a cent for money."""
+    """Return an estimate, rounded to a tenth, or to a cent for money."""
     if measure is Measure.SHARE:
         return f"{100 * value:,.1f} %"
     return f"{value:,.{2 if measure in figures.MONEY else 1}f}"

@@ -92,7 +92,7 @@ class Course:
         return sparkline([None if line is None else float(line) for line in parts])
 
     def chart(self, view: ReportView, reports: Sequence[ReportResult]) -> CourseChart:
-        """Expect the reports of `queries`."""
+        """Draw the reports of `queries`."""
         by_step, by_channel = reports[:2]
         wholes = _by_key(by_step, self._basis.whole_column)
         bands = _bands(by_channel, self._basis.column)

@@ -62,7 +62,7 @@ class ListChoices:
 
     @classmethod
     def read(cls, query: Query) -> ListChoices:
-        """Leave validation to `read_credits_query`."""
+        """Read choices that `read_credits_query` validates."""
         names = ("credit", *_AMOUNTS, "acquired")
         values = {name: str(query.single(name) or "") for name in names}
         return cls(**values, acquired_by=tuple(query.several("acquired_by")))
@@ -88,7 +88,7 @@ class EventList:
 
 class EventLister:
     def __init__(self, page: ReportPage, choices: ListChoices, **paging: str) -> None:
-        """Take the API's page parameters as `paging`."""
+        """Prepare a list; `paging` has the API's page parameters."""
         self._page, self._choices = page, choices
         query = page.view.input(compare="", **choices.pairs, **paging)
         key = services(page.request).signing_key

@@ -102,7 +102,7 @@ def share(numerator: Figure, denominator: Figure) -> Fraction | None:
 
 
 def difference(total: Figure, parts: Iterable[Figure]) -> Figure:
-    """Subtract exactly."""
+    """Return the total minus its parts, exactly."""
     remainder = Fraction(total or 0) - sum((Fraction(figure or 0) for figure in parts), Fraction())
     return rounded(remainder) if isinstance(total, Decimal) else remainder
 

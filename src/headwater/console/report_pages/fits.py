@@ -47,7 +47,7 @@ async def show_fits(visit: PageVisit) -> Response:
 
 
 async def post_fit(request: Request) -> Response:
-    """Train in a long transaction of its own."""
+    """Train a model in a long transaction of its own."""
     form = await read_sent_form(request, _FORM)
     async with open_visit(request, _FORM, form) as visit:
         database = visit.services.database

@@ -126,7 +126,7 @@ def _amount(spend_part: SpendPart) -> Decimal:
 async def read_ledger_choice(
     connection: AsyncConnection, query: Input, inside: SpaceVisitor, *, is_whole: bool = True
 ) -> SpendChoice:
-    """Select by default the last 30 days. Raise Invalid."""
+    """Return the selected rows, by default of the last 30 days. Raise Invalid."""
     has_filter = any(query.single(name) for name in ("start_date", "end_date"))
     choice = read_choice(query, days_required=not is_whole)
     query.finish()

@@ -79,7 +79,7 @@ class ReportPage:
 
 
 async def open_page(request: Request) -> ReportPage:
-    """Check that the visitor may see the page."""
+    """Return the requested page, if the visitor may see it."""
     visitor = await require_visitor(request)
     async with services(request).database.transaction() as connection:
         inside = await enter(connection, request, visitor)

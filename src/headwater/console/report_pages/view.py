@@ -52,7 +52,7 @@ class ReportView:
 
     @classmethod
     def read(cls, query: Query) -> Self:
-        """Leave choices unvalidated. Values of the wrong type count as missing."""
+        """Read unvalidated choices. Values of the wrong type count as missing."""
         dated = any(query.single(name) for name in ("start_date", "end_date"))
         values: dict[str, Any] = {
             field.name: str(query.single(field.name) or "") or field.default
@@ -112,7 +112,7 @@ class ReportView:
         return read_report_query(query, space, current_time)
 
     def input(self, **changes: Any) -> JsonInput:
-        """Override the view's parameters by `changes`."""
+        """Return the choices as API input, overridden by `changes`."""
         values = {**self.parameters, **changes}
         query = JsonInput({name: value for name, value in values.items() if value})
         query.read("conversion", _CONVERSION, self.conversion)
@@ -140,7 +140,7 @@ class ReportView:
         return pairs
 
     def link(self, path: str, **more: str | Sequence[str]) -> str:
-        """Append the page's own parameters."""
+        """Return a page's link with this view and the page's own parameters."""
         if not self.leads:
             return ""
         pairs = self.pairs
@@ -163,8 +163,8 @@ class ReportView:
         made_of: Mapping[str, str | tuple[str, ...]],
         only: tuple[str, ...] | None = None,
     ) -> str:
-        """Link to the events behind a figure: the list at `path` for a kind of credit, narrowed by the
-        figure's parameters.
+        """Return the link to the events behind a figure: the list at `path` for a kind of credit, narrowed by
+        the figure's parameters.
         """
         conditions = self.only if only is None else only
         more = dict(made_of)

@@ -57,7 +57,7 @@ def build_sent_query(space: Space, scheduled: ScheduledReport, current_time: dat
 async def make_notice(
     connection: AsyncConnection, space: Space, scheduled: ScheduledReport, current_time: datetime
 ) -> Notice:
-    """Needs a new transaction. Raise Invalid and ReportTooLarge."""
+    """Return a report as a notice. Needs a new transaction. Raise Invalid and ReportTooLarge."""
     sent_query = build_sent_query(space, scheduled, current_time)
     report = await query_report(connection, space.id, sent_query.query)
     dates = figures.dates(report.span)

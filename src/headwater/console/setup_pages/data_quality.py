@@ -93,7 +93,9 @@ def _read_view(request: Request) -> ReportView:
 
 
 def _period(view: ReportView, space: Space) -> TimeRange:
-    """End now by default, because today's arrivals show whether a fix has worked. Raise Invalid."""
+    """Return the view's period. The default ends now, because today's arrivals show whether a fix has worked.
+    Raise Invalid.
+    """
     current_time = datetime.now(UTC)
     query = view.report(space, current_time, (Measure.EVENTS,))
     period = between(query.start, query.end, space.zone)

@@ -126,7 +126,7 @@ def write_visits(
     visits: Collection[StoredVisit],
     absorbed: Collection[AbsorbedVisit],
 ) -> None:
-    """Include the merging of absorbed visits."""
+    """Store visits, and merge absorbed ones."""
     if visits:
         connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
     if absorbed:

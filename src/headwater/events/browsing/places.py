@@ -22,7 +22,7 @@ NOWHERE = Place()
 
 
 class Places:
-    """Finds none without a database."""
+    """Looks up locations; finds none without a database."""
 
     def __init__(self, path: Path | None) -> None:
         """Open a database that the settings have checked."""

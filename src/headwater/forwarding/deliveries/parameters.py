@@ -51,7 +51,7 @@ REPLAY_MEMBERS = (STATUSES, REASONS, IDS)
 
 
 def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
-    """Collect errors in the query."""
+    """Read the filter; the query collects errors."""
     return DeliveryFilter(destination_id, EVENT_ID.read(query), STATUS.read(query), REASON.read(query))
 
 

@@ -69,7 +69,7 @@ class DestinationRow:
 async def create_destination(
     connection: AsyncConnection, space_id: int, new: tuple[Platform, DestinationChange], key: bytes
 ) -> DestinationRow:
-    """Seal the secrets with `key`. Raises NotFound, or Invalid at the limit."""
+    """Create a destination; `key` seals the secrets. Raises NotFound, or Invalid at the limit."""
     space = {"space_id": (await fetch_space(connection, space_id)).id}
     await lock_identities(connection, space_id)
     row = await fetch_one(connection, queries["count"], space)
@@ -126,7 +126,7 @@ async def change_destination(
 async def pause_destination(
     connection: AsyncConnection, space_id: int, destination_id: int
 ) -> DestinationRow:
-    """Skip new deliveries; queued ones wait. Raises NotFound."""
+    """Stop sending: new deliveries are skipped, queued ones wait. Raises NotFound."""
     return await _set_status(connection, space_id, destination_id, "pause")
 
 
@@ -138,7 +138,7 @@ async def resume_destination(
 
 
 async def end_destination(connection: AsyncConnection, space_id: int, destination_id: int) -> None:
-    """Remove its tokens. Raises NotFound."""
+    """Remove a destination and its tokens. Raises NotFound."""
     await lock_identities(connection, space_id)
     values = {"space_id": space_id, "destination_id": destination_id}
     if (await connection.execute(queries["remove"], values)).rowcount == 0:

@@ -45,8 +45,8 @@ def hash_in_form(text: str | None, form: Form) -> str | None:
 
 
 def plain_email(text: str) -> str | None:
-    """Trim and lower the case. International domains stay as written, because spellings have different
-    hashes.
+    """Return a trimmed, lower-case address, or None. International domains stay as written, because spellings
+    have different hashes.
     """
     try:
         return parse_written_email(text)

@@ -14,7 +14,7 @@ _RULE = "rule"
 
 
 def matching(pattern: str, rule: str, example: str) -> Meta:
-    """Complete `The setting …` by `rule`, followed by an example."""
+    """Return a rule for a pattern. `rule` completes `The setting …`, followed by an example."""
     words = f"{rule}, such as {example}."
     return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
 

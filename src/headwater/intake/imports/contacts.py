@@ -26,7 +26,9 @@ FIELDS = (*COLLECTIONS, *_SINGLE, *SLOT_NAMES)
 
 
 def read(values: dict[str, Any], _: float) -> ContactValues:
-    """Lists may be text separated by `;`; a single value goes first. Raises Invalid."""
+    """Read a row like POST /contacts. Lists may be text separated by `;`; a single value goes first. Raises
+    Invalid.
+    """
     body: dict[str, Any] = {}
     for single, name in _SINGLE.items():
         items = _split_items(values.get(name))

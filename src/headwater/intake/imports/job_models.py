@@ -75,7 +75,7 @@ class ImportJob:
 
     @property
     def stored(self) -> int:
-        """A check stores none."""
+        """Return the number of stored rows; a check stores none."""
         return 0 if self.status in ("uploaded", "checking", "checked") else self.taken
 
     @property

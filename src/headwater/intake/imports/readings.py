@@ -34,7 +34,7 @@ _IDENTIFIERS = {
 
 
 def guess_reading(kind: str, columns: Sequence[str], rows: Sequence[FileRow], space: Space) -> Reading:
-    """Guess from the header and first rows. Ambiguous decimals and dates stay empty for the user."""
+    """Guess the reading from the header and first rows. Ambiguous decimals and dates stay empty."""
     values = [row.values for row in rows]
     fields, constants = guess_fields(kind, columns, values)
     if kind == "events" and "event_name" not in fields.values():

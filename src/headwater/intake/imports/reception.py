@@ -27,7 +27,7 @@ ReadingChoice = Callable[[RowSource], Reading]
 
 @dataclass(frozen=True)
 class Upload:
-    """Its job already exists."""
+    """A file about to arrive; its job exists."""
 
     space_id: int
     job_id: int

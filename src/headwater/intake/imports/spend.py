@@ -74,7 +74,7 @@ class SpendTable:
 
 
 def map_fields(recognition: Recognition) -> dict[str, str]:
-    """Include a row's last day."""
+    """Map columns to fields, including a row's last day."""
     last = recognition.last_day
     return {**recognition.columns} | ({last: LAST_DAY} if last else {})
 

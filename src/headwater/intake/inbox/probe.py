@@ -12,7 +12,7 @@ BYTES = 1_000
 
 
 async def takes_writes(url: str) -> bool:
-    """Try to store an event.
+    """Return whether an event can be stored.
 
     Uses a connection outside the pool, which may be busy, and rolls back.
     """

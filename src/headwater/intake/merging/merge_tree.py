@@ -24,7 +24,7 @@ class MergeInForce:
 
 
 class MergeTree:
-    """In order."""
+    """The merges into a contact, in order."""
 
     def __init__(self, merges: Iterable[MergeInForce]) -> None:
         self.merge_by_contact: dict[int, MergeInForce] = {}

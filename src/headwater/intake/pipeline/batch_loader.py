@@ -94,7 +94,7 @@ def _company_names(batch: Batch) -> tuple[set[str], set[str]]:
 
 
 def request_numbers(connection: Connection[Any], batch: Batch) -> Callable[[], None]:
-    """Call the result to assign ids."""
+    """Request ids. Call the result to assign them."""
     assign_contact_ids = identity.request_ids(connection, batch.directory)
     assign_company_ids = companies.request_ids(connection, batch.companies)
 

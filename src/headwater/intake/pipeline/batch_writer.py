@@ -153,7 +153,7 @@ def forward_events(connection: Connection[Any], batch: Batch) -> None:
 
 
 def write_duplicates(connection: Connection[Any], batch: Batch) -> None:
-    """Include replaced events."""
+    """Record duplicates, including replaced events."""
     replace_events(connection, batch.space.id, batch.replaced)
     record_duplicates(connection, batch.space.id, batch.duplicates)
     failpoint("worker_after_events")

@@ -85,7 +85,7 @@ def _parse(connection: Connection[Any], space: SpaceRules, arrivals: list[InboxR
 
 
 def do_nothing() -> None:
-    """A ReadAhead that is off."""
+    """Read nothing ahead."""
 
 
 NOTHING_AHEAD = ReadAhead(max_spaces=0)

@@ -17,7 +17,7 @@ _turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
 
 async def make_draft(space_id: int, reader: ReadContext, message: WebhookRequest) -> Draft:
-    """Needs no connection, because it may wait."""
+    """Draft an event, or return an outcome without one. Needs no connection, because it may wait."""
     turn = _turns.get(space_id)
     if turn is None:
         turn = _turns[space_id] = asyncio.Lock()

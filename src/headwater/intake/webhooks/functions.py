@@ -102,7 +102,7 @@ def _url_host(value: Any) -> str | None:
 
 
 def _url_function(function: Callable[..., Any], steps: int, takes: tuple[ValueKind, ...]) -> Function:
-    """Count the cost of parsing URLs."""
+    """Return a function with the cost of parsing URLs."""
     return Function(_skip_blank(function), takes, steps=steps, characters_a_step=20)
 
 

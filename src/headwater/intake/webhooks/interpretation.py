@@ -102,7 +102,7 @@ def _ignore_tests(
 def _make_draft(
     reader: ReadContext, document: MappingInput, topic: str, message: WebhookRequest
 ) -> EventDraft | None:
-    """Return None for ignored topics. Raises Invalid."""
+    """Return the topic's draft; None for an ignored topic. Raises Invalid."""
     provider = PROVIDERS[reader.type]
     event_name = (dict(provider.events) | reader.settings.events).get(topic)
     if event_name == "":
@@ -147,7 +147,7 @@ def _explain_ignored(provider: Provider, topic: str) -> str:
 
 
 def finish(draft: EventDraft, buyer: dict[str, str], current_time: float) -> WebhookOutcome:
-    """`buyer` identifies the order's contact if the draft doesn't; empty if unknown."""
+    """Return the outcome. `buyer` identifies the order's contact if the draft doesn't; empty if unknown."""
     if draft.event_name is None:
         detail = f"{_quote(draft.topic)}: {MONEY_BACK}"
         return WebhookOutcome(Status.ACCEPTED, detail, refund=draft.refund)

@@ -178,7 +178,7 @@ def map_fields(document: MappingInput, expressions: Mapping[str, str]) -> Mapped
 
 
 def to_event(mapped: MappedPayload, default_key: str, current_time: float) -> AcceptedEvent:
-    """Add errors of omitted fields to `mapped.left_out`. Raises Invalid."""
+    """Return the event; add errors of omitted fields to `mapped.left_out`. Raises Invalid."""
     payload = mapped.payload
     payload.setdefault("idempotency_key", default_key)
     try:

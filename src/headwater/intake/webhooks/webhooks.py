@@ -113,14 +113,14 @@ async def change_webhook(
 async def pause_webhook(
     connection: AsyncConnection, space_id: int, webhook_id: int, *, paused: bool
 ) -> Webhook:
-    """Store deliveries without processing while paused. Raises NotFound."""
+    """Pause or resume. While paused, deliveries are stored but not processed. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id, "paused": paused, "now": datetime.now(UTC)}
     await connection.execute(queries["pause"], values)
     return await fetch_webhook(connection, space_id, webhook_id)
 
 
 async def revoke_webhook(connection: AsyncConnection, space_id: int, webhook_id: int) -> Webhook:
-    """Repeating it changes nothing. Raises NotFound."""
+    """Revoke a webhook; repeating it changes nothing. Raises NotFound."""
     values = {"space_id": space_id, "webhook_id": webhook_id}
     await connection.execute(queries["revoke"], values)
     return await fetch_webhook(connection, space_id, webhook_id)

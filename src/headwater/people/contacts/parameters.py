@@ -203,7 +203,7 @@ def read_get_contact(query: Input) -> GetContact:
 
 
 def read_email(query: Input, in_path: str = "") -> str:
-    """Trim and lower the address in a path or a query. The query records errors."""
+    """Return the trimmed, lower-case address in a path or a query. The query records errors."""
     if not in_path.strip():
         return EMAIL.read(query) or ""
     if not all(map(is_blank, query.several(EMAIL.name))):
@@ -212,8 +212,8 @@ def read_email(query: Input, in_path: str = "") -> str:
 
 
 def _addresses(query: Input) -> list[str]:
-    """Read commas and repeated parameters. Blank parameters are ignored; one of only commas is kept, to be
-    refused.
+    """Read addresses from commas and repeated parameters. Blank parameters are ignored; one of only commas is
+    kept, to be refused.
     """
     addresses: list[str] = []
     for value in query.several(EMAIL.name):

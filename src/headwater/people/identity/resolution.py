@@ -147,7 +147,7 @@ def _find_by_strong(directory: Directory, item: ItemIdentity) -> Contact | None:
 
 
 def _contradicts(item: ItemIdentity, holder: Contact) -> bool:
-    """Compare strong identifiers by kind."""
+    """Return whether the contact has a strong identifier of a kind that the item has."""
     return (item.email is not None and holder.has_email) or (
         item.tracking_id is not None and holder.has_tracking_id
     )

@@ -23,7 +23,7 @@ def check_link(
     names: SourceNames,
     campaigns: Collection[str] = (),
 ) -> list[str]:
-    """Expect `visit` to be the link's classification; `campaigns` exist already."""
+    """Return warnings. `visit` is the link's classification; `campaigns` exist already."""
     return [
         *_check_source(parts, visit, names),
         *_check_address(address),

@@ -49,7 +49,7 @@ def _judge_by_number(body: dict[str, Any], answer: EgressResponse, count: int) -
 
 
 def _read_events(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Search errors in their details, too."""
+    """Return the events' statuses; errors have them in their details."""
     events = objects(body.get("events")) or objects(get_nested(body, "details", "events"))
     return [event for event in events if "status" in event]
 
