@@ -70,7 +70,7 @@ UNSTATED = re.compile(
     r"|^The (?![a-z0-9_.]+ must).* must not be empty\.$"
     r"|^The company_id must be an integer of at most 18 digits\.$"
     r"|^The ads\.\d+\.id must be a string of at most 512 characters or an integer\.$"
-    r"|^The (settings|secrets)\..* (is none|is required\.|is not a value|must (not )?\w+ )"
+    r"|^The (settings|secrets)\..* (is not one of|is required\.|is not a value|must (not )?\w+ )"
     r"|^The event_names\.\w+ must be (the id of .*|null or a text of at most 255 characters\.)$"
     r"|^The name must be a text of 1 to 255 characters without control characters\.$"
     r"|^The secrets (must be entered again because HEADWATER_SECRET_KEY has changed|cannot be used): "
@@ -83,7 +83,7 @@ UNSTATED = re.compile(
     r"|^The spend\.\d+\.\w+ must "
     r"|^The as_of must "
     r"|^The (since|start_date|end_date) is required\.$"
-    r"|^The spend\.\d+ must have an? \w+ where there is an? \w+\.$"
+    r"|^The spend\.\d+ must have an? \w+, because it has an? \w+\.$"
     r"|^The .* holds (a NUL character|a key with NUL or text that is not Unicode)\.$",
     re.DOTALL,
 )

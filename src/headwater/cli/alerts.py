@@ -28,7 +28,7 @@ group = CommandGroup()
 @group.command(
     "list",
     "list open alerts",
-    Option("--ended", action="store_true", help="those that have ended instead"),
+    Option("--ended", action="store_true", help="list ended alerts instead"),
     SPACE,
     JSON,
 )

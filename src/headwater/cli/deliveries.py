@@ -76,7 +76,7 @@ async def show_delivery(settings: Settings, arguments: Namespace) -> Row:
 
 @group.command(
     "replay",
-    "queue finished deliveries once more",
+    "queue finished deliveries again",
     Option("--destination", type=row_id, required=True, metavar="ID"),
     Option("--status", action="append", metavar="S", help="repeatable"),
     Option("--reason", action="append", metavar="S", help="repeatable"),

@@ -44,7 +44,7 @@ DEFAULT_EVENT = Option(
     action="append",
     default=[],
     metavar="NAME",
-    help="give an event the platform's default name again; repeatable",
+    help="reset an event to the platform's default name; repeatable",
 )
 SETTINGS = (
     Option("--name", metavar="N"),
@@ -72,7 +72,7 @@ SETTINGS = (
     ),
 )
 EXISTING = (DESTINATION, SPACE, JSON)
-_ALL_EVENTS = "also events that no ad of the platform led to"
+_ALL_EVENTS = "include events not attributed to this platform"
 
 Action = Callable[[AsyncConnection, int, int], Awaitable[destinations.DestinationRow]]
 
@@ -213,7 +213,7 @@ def _change_names(
 ) -> dict[str, str | None]:
     for name in defaults:
         if name not in new_names or name in changes:
-            raise Failure(f"{name}: has no name of its own to be given up")
+            raise Failure(f"{name}: has no custom name to remove")
     return {name: new_names[name] for name in new_names if name not in defaults} | changes
 
 

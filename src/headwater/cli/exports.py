@@ -37,18 +37,18 @@ FILE = Option(
     "--output",
     required=True,
     metavar="FILE",
-    help="its name says what it holds: .ndjson, .csv or .parquet, and .gz for compressed",
+    help="the format follows the name: .ndjson, .csv or .parquet, with .gz for compression",
 )
-WHOLE_RANGE = Option("--whole-range", action="store_true", default=None, help="everything, instead of dates")
+WHOLE_RANGE = Option(
+    "--whole-range", action="store_true", default=None, help="export everything, without dates"
+)
 CREATED = (
     Option("--start-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
     Option("--end-date", metavar="T", help="YYYY-MM-DD HH:MM:SS"),
     WHOLE_RANGE,
 )
-FILE_FORMAT = Option("--format", choices=tuple(Format), help="if FILE's name says none")
-ROWS_PER_FILE = Option(
-    "--rows-per-file", metavar="N", help="several files, the second one FILE-0002 and so on"
-)
+FILE_FORMAT = Option("--format", choices=tuple(Format), help="if FILE's name has no format")
+ROWS_PER_FILE = Option("--rows-per-file", metavar="N", help="split into several files: FILE-0002 and so on")
 
 
 def export(kind: str, settings: Settings, arguments: Namespace) -> int:

@@ -38,7 +38,7 @@ group = CommandGroup()
 
 @group.command(
     "make",
-    "estimate the weights of sources, and keep them",
+    "train a model, and store it",
     SPACE,
     NAME,
     Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
@@ -102,7 +102,7 @@ async def monthly(settings: Settings, arguments: Namespace) -> Output:
         return [asdict(fit) for fit in await list_monthly(connection, space.id)]
 
 
-@group.command("check", "make a fit anew, and compare", SPACE, NAME, JSON)
+@group.command("check", "recalculate a fit, and compare", SPACE, NAME, JSON)
 @prints
 async def check(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:

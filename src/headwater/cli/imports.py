@@ -46,22 +46,22 @@ _FILE = (
     Option("--map", action="append", default=[], metavar="COLUMN=FIELD", help="repeatable"),
 )
 _WRITTEN = (
-    Option("--dates", choices=tuple(DATES), help="how days are written (found out)"),
-    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (found out)"),
-    Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (found out)"),
-    Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (found out)"),
-    Option("--dry-run", action="store_true", help="check all and store nothing"),
-    Option("--again", action="store_true", help="also if it was imported before"),
+    Option("--dates", choices=tuple(DATES), help="how days are written (detected)"),
+    Option("--decimals", choices=tuple(DECIMALS), help="how numbers are written (detected)"),
+    Option("--separator", choices=tuple(SEPARATORS), help="what separates cells (detected)"),
+    Option("--encoding", choices=tuple(ENCODINGS), metavar="E", help="the encoding (detected)"),
+    Option("--dry-run", action="store_true", help="check the file, and store nothing"),
+    Option("--again", action="store_true", help="import it even if it was imported before"),
     JSON,
 )
 OPTIONS = (
     *_FILE,
-    Option("--timezone", default="UTC", metavar="Z", help="of times without an offset (UTC)"),
+    Option("--timezone", default="UTC", metavar="Z", help="the time zone of times without an offset (UTC)"),
     *_WRITTEN,
 )
 SPEND_OPTIONS = (
     *_FILE,
-    Option("--layout", choices=tuple(BY_NAME), help="whose export it is (known by its header)"),
+    Option("--layout", choices=tuple(BY_NAME), help="the platform that wrote the export (detected)"),
     Option("--currency", metavar="C", help="default for rows without one"),
     Option("--platform", metavar="P", help="default for rows without one"),
     Option("--timezone", metavar="Z", help="the ad account's, which is stored"),

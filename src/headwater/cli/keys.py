@@ -28,7 +28,7 @@ group = CommandGroup()
     "create",
     "create an API key, shown this once",
     NAME,
-    Option("--scope", action="append", metavar="S", help="give this scope only; repeatable (all)"),
+    Option("--scope", action="append", metavar="S", help="limit the key to this scope; repeatable (all)"),
     SPACE,
     JSON,
 )
@@ -50,7 +50,9 @@ async def list_keys(settings: Settings, arguments: Namespace) -> Output:
     return [asdict(key) if arguments.json else _summarize(key) for key in rows]
 
 
-@group.command("revoke", "revoke a key at once", Option("key_id", type=row_id, metavar="KEY_ID"), SPACE, JSON)
+@group.command(
+    "revoke", "revoke a key immediately", Option("key_id", type=row_id, metavar="KEY_ID"), SPACE, JSON
+)
 @prints
 async def revoke_key(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:

@@ -54,7 +54,7 @@ async def list_all(settings: Settings, arguments: Namespace) -> Output:
         action="append",
         default=[],
         metavar="S",
-        help="a value of utm_source that means it; repeat for more",
+        help="a utm_source value of the network; repeatable",
     ),
     Option("--platform", metavar="P", help="its name in spend (the name without _ads)"),
     SPACE,

@@ -45,7 +45,7 @@ def check(settings: Settings, arguments: Namespace) -> int:
     return 1 if any(line["wrong"] for line in lines) else 0
 
 
-@group.command("rebuild", "make the data of reports anew from the events", SPACES, JSON)
+@group.command("rebuild", "rebuild the data of reports from the events", SPACES, JSON)
 def rebuild(settings: Settings, arguments: Namespace) -> int:
     """Rebuild all segments; reports stay right meanwhile."""
     lines: list[dict[str, object]] = []

@@ -115,13 +115,13 @@ async def show_secret(settings: Settings, arguments: Namespace) -> Row:
                 overlap = MAX_AGE if arguments.rotate == "in-a-day" else 0
                 secret = await sites.rotate_secret(connection, space_id, site_id, key, overlap=overlap)
     except Unsealable:
-        raise Failure(f"HEADWATER_SECRET_KEY is another one by now; {_MAKE_ONE}") from None
+        raise Failure(f"HEADWATER_SECRET_KEY has changed; {_MAKE_ONE}") from None
     if secret is None:
         raise Failure(f"the site has no signing secret yet; {_MAKE_ONE}")
     return {"site_id": site_id, "signing_secret": secret}
 
 
-@group.command("revoke", "end a site at once", SITE_ID, SPACE, JSON)
+@group.command("revoke", "end a site immediately", SITE_ID, SPACE, JSON)
 @prints
 async def revoke_site(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:

@@ -28,7 +28,7 @@ from headwater.spaces.settings_input import read_changes
 _SETTINGS = ("name", "timezone", "currency", "company_identity_mode")
 _COLUMNS = ("id", *_SETTINGS, "subscription")
 
-DRY_RUN = Option("--dry-run", action="store_true", help="only say which steps are left")
+DRY_RUN = Option("--dry-run", action="store_true", help="only list the remaining steps")
 
 group = CommandGroup()
 
@@ -84,7 +84,7 @@ async def list_spaces(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "move",
-    "bring a Space to a node of a cluster, while it is in use",
+    "move a Space to a node of the cluster, while it is in use",
     SPACE,
     Option(
         "--node",

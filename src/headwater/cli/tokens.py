@@ -50,7 +50,7 @@ async def list_tokens(settings: Settings, arguments: Namespace) -> Output:
 
 
 @group.command(
-    "revoke", "revoke a token at once", Option("token_id", type=row_id, metavar="TOKEN_ID"), SPACE, JSON
+    "revoke", "revoke a token immediately", Option("token_id", type=row_id, metavar="TOKEN_ID"), SPACE, JSON
 )
 @prints
 async def revoke_token(settings: Settings, arguments: Namespace) -> Row:

@@ -88,7 +88,7 @@ async def remove(settings: Settings, arguments: Namespace) -> Row:
     return _describe(user, arguments.space)
 
 
-@group.command("reset-link", "make a link for a new password", EMAIL, JSON)
+@group.command("reset-link", "create a link for a new password", EMAIL, JSON)
 @prints
 async def make_reset_link(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:

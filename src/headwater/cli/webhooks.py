@@ -85,7 +85,7 @@ async def list_webhooks(settings: Settings, arguments: Namespace) -> Output:
     return [_describe(webhook) for webhook in rows]
 
 
-@group.command("revoke", "end a webhook at once", WEBHOOK_ID, SPACE, JSON)
+@group.command("revoke", "end a webhook immediately", WEBHOOK_ID, SPACE, JSON)
 @prints
 async def revoke_webhook(settings: Settings, arguments: Namespace) -> Row:
     async with transaction(settings) as connection:
@@ -114,7 +114,7 @@ async def list_deliveries(settings: Settings, arguments: Namespace) -> Output:
 
 @group.command(
     "replay",
-    "read a delivery once more",
+    "process a delivery again",
     Option("delivery_id", type=row_id, metavar="DELIVERY_ID"),
     SPACE,
     JSON,

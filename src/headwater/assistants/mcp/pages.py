@@ -13,7 +13,7 @@ from headwater.http.inputs.parameters import JsonInput
 MOST_ROWS = 200
 
 PER_PAGE = page_size(MOST_ROWS, 50, f"Rows of a page, at most {MOST_ROWS}.")
-NEXT_PAGE = replace(CURSOR, description="The next_cursor of the page before.")
+NEXT_PAGE = replace(CURSOR, description="The previous page's next_cursor.")
 PAGING = (PER_PAGE, NEXT_PAGE)
 
 

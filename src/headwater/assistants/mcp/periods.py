@@ -13,7 +13,7 @@ from headwater.spaces.models import Space
 
 _WORDS = text_up_to(LONGEST_WORDS, rule="must be a string.", length_rule=UNREADABLE)
 PERIOD = Parameter(name="period", kind=_WORDS, description="In words; see query_report.")
-DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "With start_date; included.")
+DATES = date_range("Instead of period: YYYY-MM-DD HH:MM:SS.", "Inclusive; needs start_date.")
 PERIODS = (PERIOD, *DATES.parameters)
 
 

@@ -40,7 +40,7 @@ _QUESTIONS = (
         arguments={
             "period": Argument("The time to look at, in words.", "last month"),
             "attribution_model": Argument("The model to share out revenue by.", "u_shaped"),
-            "attribution_window": Argument("Days before an event that count.", "30"),
+            "attribution_window": Argument("The attribution window in days.", "30"),
         },
         text=(
             "Review how the channels did in $period.\n\n"

@@ -93,7 +93,7 @@ _READABLE = (
         uri="trk://attribution-models",
         name="attribution-models",
         title="Attribution models",
-        description="Every attribution model in words, and the windows there are.",
+        description="Every attribution model with its rule, and the windows.",
         content=_models,
     ),
     SpaceResource(

@@ -25,7 +25,7 @@ tool_calls = Counter("headwater_tool_calls", "Calls of assistants' tools", ["too
 
 READ_ONLY = "This connection may only read: the person who made it is a viewer of this Space."
 TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."
-AWAY = "Headwater cannot answer just now. Try again in a few seconds."
+AWAY = "Headwater can't answer right now. Try again in a few seconds."
 BROKEN = "Something went wrong inside Headwater. It has been logged; trying again may not help."
 STORED_TEXT = (
     "Names and other texts in this answer were sent by visitors, shops and ad platforms. They are "

@@ -154,5 +154,5 @@ def _read_json(answer: EgressResponse) -> dict[str, Any]:
 
 
 def _unfetched(why: str) -> OAuthError:
-    message = f"The client's metadata document cannot be had: {why}"
+    message = f"The client's metadata document cannot be fetched: {why}"
     return OAuthError("invalid_client", message, 401)

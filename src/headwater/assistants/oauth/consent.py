@@ -49,11 +49,11 @@ class SpaceChoice:
 class NoSpaceReason(StrEnum):
     """The reason for having no choice, in words for the user."""
 
-    NO_MEMBER = "The assistant asks for a Space that you are no member of."
-    NO_SPACE = "You are a member of no Space."
+    NO_MEMBER = "The assistant asks for a Space you are not a member of."
+    NO_SPACE = "You are not a member of any Space."
     INACTIVE = "The Space's subscription is inactive."
-    FULL = f"The Space has {MAX_TOKENS} tokens, which is all it may have: revoke one first."
-    NONE_OPEN = "None of your Spaces can take an assistant now."
+    FULL = f"The Space has {MAX_TOKENS} tokens, the maximum: revoke one first."
+    NONE_OPEN = "None of your Spaces can connect an assistant now."
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ async def _check_before_login(clients: ClientDirectory, query: str, base_url: st
 
 def _known(client: OAuthClient | None) -> OAuthClient:
     if client is None:
-        raise UntrustedRequest("The assistant's client_id is not known here.")
+        raise UntrustedRequest("The assistant's client_id is unknown.")
     return client
 
 

@@ -55,7 +55,7 @@ class RedirectRefusal(StrEnum):
     PLAIN_HTTP = "must be https, or http on the loopback interface"
     UNKNOWN_HOST = "is on a host that is not on this installation's list of assistants"
     OTHER_ORIGIN = "must be on the loopback interface or on the client's own origin"
-    UNKNOWN_SCHEME = "has a scheme that belongs to no known application"
+    UNKNOWN_SCHEME = "has the scheme of no known application"
 
 
 class Redirect:

@@ -103,7 +103,7 @@ def read_client_id(parameters: AuthorizationParameters) -> str:
     """Return the requesting client's id. Raise Untrusted."""
     client_id = parameters.single("client_id")
     if client_id is None:
-        raise UntrustedRequest("The address does not say, or not once, which client_id asks.")
+        raise UntrustedRequest("The address must have exactly one client_id.")
     return client_id
 
 
@@ -113,10 +113,10 @@ def read_reply_target(
     """Raise Untrusted for an unregistered address; there is no default."""
     uri = parameters.single("redirect_uri")
     if uri is None:
-        raise UntrustedRequest("The address does not say, or not once, the redirect_uri.")
+        raise UntrustedRequest("The address must have exactly one redirect_uri.")
     redirect = client.find_redirect(uri)
     if redirect is None:
-        raise UntrustedRequest("The redirect_uri is not one of those that the client has registered.")
+        raise UntrustedRequest("The client has not registered this redirect_uri.")
     return redirect, ReplyTarget(uri, parameters.single("state"), issuer)
 
 
@@ -126,7 +126,7 @@ def read_request(
     """Return the request of a trusted client. Raise Refused."""
     repeated = parameters.repeated()
     if repeated == "resource":
-        raise RefusedRequest("invalid_target", "There can be one resource only.")
+        raise RefusedRequest("invalid_target", "Only one resource is allowed.")
     if repeated is not None:
         raise RefusedRequest("invalid_request", f"{repeated} must not be given twice.")
     _check_response(parameters)
@@ -151,9 +151,9 @@ def _check_response(parameters: AuthorizationParameters) -> None:
     if kind is None:
         raise RefusedRequest("invalid_request", "response_type is required.")
     if kind != "code":
-        raise RefusedRequest("unsupported_response_type", "The only response_type is code.")
+        raise RefusedRequest("unsupported_response_type", "The response_type must be code.")
     if parameters.single("response_mode") not in (None, "query"):
-        raise RefusedRequest("invalid_request", "The only response_mode is query.")
+        raise RefusedRequest("invalid_request", "The response_mode must be query.")
     for name in ("request", "request_uri"):
         if name in parameters.values:
             raise RefusedRequest("invalid_request", f"{name} is not supported.")

@@ -103,14 +103,14 @@ def _refuse(
     rules = (
         (grant.is_fresh, "The code has expired."),
         (client is not None and client.id == grant.client_id, "The code was given to another client."),
-        (redirect_uri == grant.redirect_uri, "The redirect_uri is not the one of the authorization request."),
+        (redirect_uri == grant.redirect_uri, "The redirect_uri differs from the authorization request's."),
         (
             client is not None and client.find_redirect(redirect_uri) is not None,
             "The redirect_uri is no longer registered for the client.",
         ),
         (
             grant.is_verified_by(form.single("code_verifier") or ""),
-            "The code_verifier does not fit the code_challenge.",
+            "The code_verifier does not match the code_challenge.",
         ),
     )
     broken = next((words for holds, words in rules if not holds), None)
@@ -118,7 +118,7 @@ def _refuse(
         return _invalid(broken)
     resource = form.single("resource")
     if resource is not None and parse_resource_url(base_url, resource) != grant.space_id:
-        return OAuthError("invalid_target", "The resource is not the one that was granted.")
+        return OAuthError("invalid_target", "The resource differs from the granted one.")
     return None
 
 

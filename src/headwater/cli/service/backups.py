@@ -130,7 +130,7 @@ def _record(settings: Settings, manifest: Manifest, target: Path, size: int) -> 
         with autocommit_connection(settings) as connection:
             records.record_backup(connection, manifest, target, size)
     except psycopg.errors.ReadOnlySqlTransaction:
-        print_note("The database is read-only: the backup is not noted there.")
+        print_note("The database is read-only: the backup is not recorded there.")
 
 
 def _remove_older(settings: Settings, manifest: Manifest, folder: Path, keep: int | None) -> list[str]:
@@ -151,7 +151,7 @@ def _verify(settings: Settings, target: Path) -> dict[str, Any]:
         with autocommit_connection(settings) as connection:
             records.record_verification(connection, manifest.id)
     except (Failure, psycopg.Error):
-        print_note("The installation cannot be reached: that the backup is whole is not noted.")
+        print_note("The installation cannot be reached, so the verification is not recorded.")
     return {
         "file": str(target),
         "verified": True,
@@ -194,8 +194,8 @@ command = Command(
         help="the file to make, or a folder; `list` lists those made (HEADWATER_BACKUP_DIR)",
     ),
     Option("--keep", type=file_count, metavar="N", help="in a folder: keep only the latest N"),
-    Option("--verify", action="store_true", help="restore it for trial; a FILE that is there, too"),
-    Option("--force", action="store_true", help="replace a file that is there"),
-    Option("--with-secret-key", action="store_true", help="put the secret key into the file, too"),
+    Option("--verify", action="store_true", help="restore it as a test; also an existing FILE"),
+    Option("--force", action="store_true", help="replace an existing file"),
+    Option("--with-secret-key", action="store_true", help="include the secret key"),
     JSON,
 )

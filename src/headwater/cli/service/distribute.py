@@ -34,7 +34,7 @@ def distribute(settings: Settings, arguments: Namespace) -> int:
 
 command = Command(
     distribute,
-    Option("--check", action="store_true", help="only say which tables are not at their place"),
-    Option("--dry-run", action="store_true", help="only say which tables would move"),
+    Option("--check", action="store_true", help="only list misplaced tables"),
+    Option("--dry-run", action="store_true", help="only list the tables that would move"),
     JSON,
 )

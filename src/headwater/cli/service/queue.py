@@ -43,7 +43,7 @@ def list_rejected(settings: Settings, arguments: Namespace) -> int:
     return 0
 
 
-@group.command("replay", "process the rejected once more", JSON)
+@group.command("replay", "process rejected rows again", JSON)
 def replay(settings: Settings, arguments: Namespace) -> int:
     with autocommit_connection(settings) as connection:
         replayed = rejected.replay_rejected(connection)

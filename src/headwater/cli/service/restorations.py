@@ -150,7 +150,7 @@ def _notes(
 def _notes_on_erasures(restored: Restored, moment: datetime, until: datetime | None) -> list[str]:
     notes: list[str] = []
     if until is None:
-        notes.append(f"No erasures were carried out again: ask again for every one since {to_text(moment)}.")
+        notes.append(f"No erasures were repeated: request again every one since {to_text(moment)}.")
     else:
         notes.append(
             f"The journal of erasures was last known to be complete at {to_text(until)}: ask again"

@@ -266,7 +266,7 @@ WRITING = (
         name="create_contact",
         title="Create a contact",
         description=(
-            "Make a new contact, even when another has the same address: look with "
+            "Create a contact, even if another has the same address: check with "
             "find_contact_by_email first. The first item of a list is the primary one."
         ),
         arguments=_VALUES,
@@ -293,7 +293,7 @@ WRITING = (
     ),
     Tool(
         name="attach_contact_company",
-        title="Make a contact a company's",
+        title="Link a contact to a company",
         description="Make a contact a member of a company, in place of any other.",
         arguments=_CONTACT_ID
         | {"company_id": {**ID, "description": "The company's id, from list_companies."}},
@@ -307,7 +307,7 @@ WRITING = (
     ),
     Tool(
         name="detach_contact_company",
-        title="Take a contact out of its company",
+        title="Unlink a contact from its company",
         description="Take a contact out of its company, with all it has done.",
         arguments=_CONTACT_ID,
         required=("contact_id",),
