@@ -163,7 +163,7 @@ def test_every_example_works_and_is_answered_so(names: tuple[str, ...], tmp_path
 
 
 COMMAND = re.compile(r'aria-label="[^"]*, as a command"><code>(.*?)</code>', re.DOTALL)
-OF_TODAY = {"period", "first_event", "last_event", "reading"}
+OF_TODAY = {"period", "first_event", "last_event", "snapshot"}
 
 
 def try_first_calls(client: httpx.Client, data_dir: Path) -> None:
