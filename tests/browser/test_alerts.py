@@ -92,7 +92,7 @@ def test_it_works(
     hand.look()
     mailbox.refusal = ""
     hand.press(channel(hand, "Me").get_by_role("button", name="Test"))
-    expect(channel(hand, "Me").get_by_role("status")).to_contain_text("was taken")
+    expect(channel(hand, "Me").get_by_role("status")).to_contain_text("Test sent")
     assert mailbox.taken[taken]["To"] == user.email
     add(hand, "webhook", "Team", slack.url)
     slack.status = 404
@@ -100,7 +100,7 @@ def test_it_works(
     expect(channel(hand, "Team").get_by_role("alert")).to_contain_text("Make a new webhook")
     slack.status = 200
     hand.press(channel(hand, "Team").get_by_role("button", name="Test"))
-    expect(channel(hand, "Team").get_by_role("status")).to_contain_text("was taken")
+    expect(channel(hand, "Team").get_by_role("status")).to_contain_text("Test sent")
     assert slack.taken[-1]["text"].startswith("*Test of the channel Team*")
     assert "secret" not in page.content()
     hand.look(colours=True)

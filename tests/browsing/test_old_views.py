@@ -62,7 +62,7 @@ def test_a_visit_under_way_keeps_its_late_page_views(stage: Stage) -> None:
     settle(stage)
     assert views(stage) == 2
     assert len(stage.values("visits", "id")) == 1
-    settle(stage, current_time=NOW + timedelta(hours=1))
+    settle(stage, now=NOW + timedelta(hours=1))
     assert (views(stage), stage.values("visits", "id")) == (0, [])
 
 

@@ -128,12 +128,12 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     ("fields", "rule"),
     [
         ({"name": " "}, "must have 1 to 80 characters"),
-        ({"address": "hooks.example/x"}, "must be the whole address"),
-        ({"address": "https://" + "x" * 2000}, "must be the whole address"),
+        ({"address": "hooks.example/x"}, "must be the complete address"),
+        ({"address": "https://" + "x" * 2000}, "must be the complete address"),
         ({"kind": "email", "address": "nobody"}, "must be a valid e-mail address"),
         ({"kind": "email", "address": "a@b.example\nBcc: c@d.example"}, "valid e-mail address"),
         ({"kind": "pigeon"}, "must be email or webhook"),
-        ({"rules": "nothing"}, "must be some of those"),
+        ({"rules": "nothing"}, "must be existing alert rules"),
     ],
 )
 def test_what_is_no_channel(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
@@ -171,7 +171,7 @@ def test_somebody_elses_address_agrees_first(
     assert "waiting for the recipient" in text
     page = make_page(space_id)
     tested = owner.browser.fill(page, f"{page}/channels/test").text
-    assert "The address has not agreed yet" in tested
+    assert "The address is not confirmed yet" in tested
     ((link,),) = stage.connection.execute(
         "SELECT content ->> 'link' FROM messages WHERE space_id = %s", (space_id,)
     ).fetchall()

@@ -44,7 +44,7 @@ async def post_create(visit: PageVisit) -> Response:
     new = NewToken(visit.user_id, "personal", visit.form.text("name"))
     token, _ = await tokens.issue_token(visit.connection, visit.space.id, new)
     await visit.spend()
-    return await _page(visit, secret={"token": token, "name": new.name.strip()})
+    return await _page(visit, made={"token": token, "name": new.name.strip()})
 
 
 @ROUTES.action("/revoke", SentForm("revoke token", Permission.READ))

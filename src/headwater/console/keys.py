@@ -53,7 +53,7 @@ async def post_create(visit: PageVisit) -> Response:
         raise Invalid.of("scope", "must be selected, because a key without scopes can't do anything.")
     key, stored = await create_key(visit.connection, visit.space.id, name, scopes, visit.user_id)
     await visit.spend()
-    return await _page(visit, secret={"key": key, "name": stored.name})
+    return await _page(visit, made={"key": key, "name": stored.name})
 
 
 @ROUTES.action("/revoke", SentForm("revoke key", Permission.MANAGE_KEYS))

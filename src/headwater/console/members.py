@@ -62,7 +62,7 @@ async def post_invite(visit: PageVisit) -> Response:
         visit.connection, visit.space.id, visit.form.text("email"), role, visit.user_id
     )
     invitation = {"link": visit.services.base_url + link, "email": email, "role": role}
-    return await _page(visit, secret=invitation)
+    return await _page(visit, made=invitation)
 
 
 @ROUTES.action("/role", _managing_form("role"), conflict=_refuse_change)

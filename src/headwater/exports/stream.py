@@ -43,11 +43,11 @@ class LineReader:
     def is_at_end(self) -> bool:
         return not self._held
 
-    def read(self, max_bytes: int | None) -> Iterator[list[str]]:
-        """Yield at most `max_bytes` lines in batches. `progress` receives the number so far after each; its
+    def read(self, max_lines: int | None) -> Iterator[list[str]]:
+        """Yield at most `max_lines` lines in batches. `progress` receives the number so far after each; its
         exception ends the reading.
         """
-        end = None if max_bytes is None else self.done + max_bytes
+        end = None if max_lines is None else self.done + max_lines
         while self._held and self.done != end:
             room = None if end is None else end - self.done
             lines, self._held = self._held[:room], [] if room is None else self._held[room:]

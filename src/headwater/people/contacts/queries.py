@@ -67,7 +67,7 @@ async def count_contacts(
 def _find_statement(selection: ContactSelection) -> str:
     if selection.emails:
         return "of_emails"
-    return "parse_name" if selection.name else "of_time"
+    return "of_name" if selection.name else "of_time"
 
 
 def _spellings(name_part: str) -> list[str]:
