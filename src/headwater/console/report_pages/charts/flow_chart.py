@@ -54,22 +54,22 @@ def flow(pairs: Mapping[tuple[str, str], int], colours: Mapping[str, int]) -> Fl
     scale = (HEIGHT - _GAP * rows) / max(1, totals.total())
     sides = [Counter[int](), Counter[int]()]
     for pair, events in totals.items():
-        for side, index in zip(sides, pair, strict=True):
-            side[index] += events
+        for side, source in zip(sides, pair, strict=True):
+            side[source] += events
     starts = [_stacked_starts(side, scale, rows) for side in sides]
     bars = tuple(
-        FlowBar(x, digits(starts[index][index]), digits(side[index] * scale), _band(index, rows))
-        for index, (side, x) in enumerate(zip(sides, (0, WIDTH - _BAR), strict=True))
-        for index in sorted(side)
+        FlowBar(x, digits(side_starts[source]), digits(side[source] * scale), _band(source, rows))
+        for side, side_starts, x in zip(sides, starts, (0, WIDTH - _BAR), strict=True)
+        for source in sorted(side)
     )
-    left_starts, right = ({**column_starts} for column_starts in starts)
+    left_starts, right_starts = ({**side_starts} for side_starts in starts)
     ribbons: list[Ribbon] = []
     for (first, last), events in sorted(totals.items()):
         height = events * scale
-        path = _ribbon(left_starts[first], right[last], height)
+        path = _ribbon(left_starts[first], right_starts[last], height)
         ribbons.append(Ribbon(path, _band(first, rows)))
         left_starts[first] += height
-        right[last] += height
+        right_starts[last] += height
     return FlowChart(tuple(ribbons), bars, any(rows in pair for pair in totals))
 
 
