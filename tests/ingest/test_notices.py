@@ -41,13 +41,13 @@ def resting(
     for name in ("FIRST_REST_SECONDS", "LONGEST_REST_SECONDS"):
         monkeypatch.setattr(worker, name, 10 * PATIENCE_SECONDS)
     stop, rests = threading.Event(), threading.Event()
-    rest = Worker._rest
+    rest = Worker._wait
 
     def note(self: Worker, connection: object) -> None:
         rests.set()
         rest(self, connection)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Worker, "_rest", note)
+    monkeypatch.setattr(Worker, "_wait", note)
     thread = threading.Thread(target=Worker(database_url, stop, [make_pipeline_duty()]).run)
     thread.start()
     yield rests

@@ -10,7 +10,7 @@ from headwater.database.jobs.connection import WorkerConnection, connect
 from tests.support.pipeline import Accepted, event, new_stage
 
 SINGLE, MANY = 300, 1_500
-LOOKUP = "%Stored events with the same name and key%"
+LOOKUP = "%known.idempotency_key = k.key%"
 PREPARED = "SELECT p.name, cardinality(p.parameter_types) FROM pg_prepared_statements p"
 
 

@@ -145,12 +145,12 @@ def test_the_site_itself_is_no_source() -> None:
 def test_other_domains_of_the_space_are_no_source() -> None:
     blog = "https://blog.brand.example/"
     assert source("", blog) == "referral"
-    assert reason("", blog, own=["brand.example"]) is NothingReason.OWN_HOST
-    assert reason("", blog, own=["https://www.Brand.example/"]) is NothingReason.OWN_HOST
+    assert reason("", blog, own_hosts=["brand.example"]) is NothingReason.OWN_HOST
+    assert reason("", blog, own_hosts=["https://www.Brand.example/"]) is NothingReason.OWN_HOST
 
 
 def test_a_campaign_link_on_an_own_domain_still_counts() -> None:
-    assert source("gclid=1", "https://go.brand.example/", own=["brand.example"]) == "google_ads"
+    assert source("gclid=1", "https://go.brand.example/", own_hosts=["brand.example"]) == "google_ads"
 
 
 def test_a_space_adds_and_takes_away_excluded_hosts() -> None:
@@ -160,7 +160,7 @@ def test_a_space_adds_and_takes_away_excluded_hosts() -> None:
 
 
 def test_an_own_domain_that_ships_as_excluded_is_own() -> None:
-    assert reason("", "https://dashboard.stripe.com/", own=["stripe.com"]) == "own_host"
+    assert reason("", "https://dashboard.stripe.com/", own_hosts=["stripe.com"]) == "own_host"
 
 
 @pytest.mark.parametrize("host", ["", "no host", "mailto:a@b.example", "ftp://x.example"])
