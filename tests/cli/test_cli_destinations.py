@@ -159,7 +159,7 @@ def test_nothing_to_change(terminal: Terminal) -> None:
     made = terminal.json("destination", "create", *GIVEN)
     assert "at least one of name" in terminal.fails("destination", "set", *at(made))
     told = terminal.fails("destination", "set", *at(made), "--default-event", "contact")
-    assert "contact: has no name of its own" in told
+    assert "contact: has no custom name" in told
 
 
 def test_an_unknown_space(terminal: Terminal) -> None:

@@ -208,7 +208,7 @@ def test_a_call_that_waits_too_long_says_what_to_do(
     with psycopg.connect(database_url) as holding:
         holding.execute("SELECT FROM events WHERE space_id = %s FOR UPDATE", (stage.space_id,))
         told = assistant.refused("update_event_amount", event_id=event_id, amount=1)
-        assert re.fullmatch("Headwater cannot answer just now.*", told)
+        assert re.fullmatch("Headwater can't answer right now.*", told)
 
 
 ARGUMENTS = st.dictionaries(

@@ -86,7 +86,7 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
     with httpx.Client(base_url=installation.base_url) as stranger:
         for method in ("GET", "POST"):
             for client, changes, words in (
-                (assistant, {"client_id": "trk_client_unknown"}, "not known"),
+                (assistant, {"client_id": "trk_client_unknown"}, "is unknown"),
                 (assistant, {"client_id": None}, "client_id"),
                 (assistant, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
                 (hosted, {"redirect_uri": "https://evil.example/"}, "redirect_uri"),
@@ -102,8 +102,8 @@ def test_who_would_log_in_for_nothing_is_told_at_once(
     [
         ({"client_id": None}, "client_id"),
         ({"client_id": ""}, "client_id"),
-        ({"client_id": "trk_client_unknown"}, "not known"),
-        ({"client_id": "x" * 3000}, "not known"),
+        ({"client_id": "trk_client_unknown"}, "is unknown"),
+        ({"client_id": "x" * 3000}, "is unknown"),
         ({"client_id": "a\0b"}, "NUL"),
         ({"redirect_uri": None}, "redirect_uri"),
         ({"redirect_uri": ""}, "redirect_uri"),

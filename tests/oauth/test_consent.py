@@ -156,7 +156,7 @@ def test_of_a_space_that_is_not_theirs_nothing_is_told(
         assert answer.status_code == 422
         denied(installation, person.submit(shown, AUTHORIZE, decision="deny"))
     assert texts[0] == texts[1]
-    assert "you are no member of" in texts[0]
+    assert "you are not a member of" in texts[0]
     assert "Secret" not in texts[0]
 
 
@@ -172,7 +172,7 @@ def test_when_there_is_nothing_to_choose(
             "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
         )
     shown = person.look(assistant.request())
-    words = {"full": "25 tokens", "inactive": "subscription is inactive", "no Space": "no Space"}
+    words = {"full": "25 tokens", "inactive": "subscription is inactive", "no Space": "not a member of any Space"}
     assert words[why] in read_text(shown.text)
     assert (f'href="/console/spaces/{space_id}/mcp"' in shown.text) == (why == "full")
     assert "approve" not in read_form_to(shown.text, AUTHORIZE).options["decision"]
