@@ -172,7 +172,11 @@ def test_when_there_is_nothing_to_choose(
             "UPDATE spaces SET subscription = 'inactive' WHERE id = %s", (space_id,)
         )
     shown = person.look(assistant.request())
-    words = {"full": "25 tokens", "inactive": "subscription is inactive", "no Space": "not a member of any Space"}
+    words = {
+        "full": "25 tokens",
+        "inactive": "subscription is inactive",
+        "no Space": "not a member of any Space",
+    }
     assert words[why] in read_text(shown.text)
     assert (f'href="/console/spaces/{space_id}/mcp"' in shown.text) == (why == "full")
     assert "approve" not in read_form_to(shown.text, AUTHORIZE).options["decision"]
