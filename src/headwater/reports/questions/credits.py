@@ -205,7 +205,6 @@ class CreditList:
     span: DateTimeSpan
     timezone: str
     currency: str
-    """The Space's."""
     fit: ChosenFit | None = None
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """On all pages."""
