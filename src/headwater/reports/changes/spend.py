@@ -75,6 +75,7 @@ Names = Mapping[Keys, tuple[GroupKey, ...]]
 LedgerByKey = Mapping[Key, LedgerFigures]
 CreditByKeys = Mapping[tuple[Key, ...], Credit]
 CustomersByKeys = Mapping[tuple[Key, ...], int]
+FiguresByKeys = Mapping[tuple[Key, ...], ReportFigures]
 
 
 async def query_spend_changes(
@@ -91,10 +92,12 @@ async def query_spend_changes(
         snapshots = await find_snapshots(reader, query.start, query.end, plans[0])
         changed = await _load_changed_spend(reader, report, snapshots)
         counts = [customers_query(queries.of_all, platforms) for platforms in changed.platforms]
-        plans += await _make_plans(reader, [count for count in counts if count is not None])
+        needed = list(dict.fromkeys(count for count in counts if count is not None))
+        plans += await _make_plans(reader, needed)
         reports = await load_changes(reader, plans, snapshots)
         names = [await _name_groups(reader, changes) for changes in reports]
-        credit = await run_in_thread(_split_credit, reports, names, counts)
+        following = [None if count is None else len(queries.all) + needed.index(count) for count in counts]
+        credit = await run_in_thread(_split_credit, reports, names, following)
         ledger = await _load_ledger(reader, report, changed, reports[0].terms, _list_keys(credit))
         table = _Table(report, reader.space, ledger, credit)
         labels = {keys[0].value: keys[0].label for keys in names[0].values() if keys}
@@ -153,50 +156,41 @@ async def _name_groups(reader: ReportReader, changes: CreditChanges) -> Names:
 
 
 def _split_credit(
-    reports: Sequence[CreditChanges], names: Sequence[Names], counts: Sequence[ReportQuery | None]
+    reports: Sequence[CreditChanges], names: Sequence[Names], following: Sequence[int | None]
 ) -> ExplainedChange[_Credit]:
-    """Combine the reports of all and of first orders, without and with the platform. A report of several
-    platforms' new customers follows for each snapshot that needs it.
+    """Combine the reports of all and of first orders, without and with the platform. `following` has each
+    snapshot's place of a further report, of several platforms' new customers.
     """
-    of_credit = reports[:4]
-    credit = zip_changes([changes.sums for changes in of_credit]).map(
-        partial(_join_credit, of_credit, names[:4])
-    )
-    following = iter(zip(reports[4:], names[4:], strict=True))
+    credit = zip_changes([changes.sums for changes in reports[:4]]).map(partial(_join_credit, names[:4]))
 
-    def counted(side: _Credit, index: int) -> _Credit:
-        if counts[index] is None:
+    def with_customers(side: _Credit, index: int) -> _Credit:
+        position = following[index]
+        if position is None:
             return side
-        changes, group_names = next(following)
-        return replace(side, paid_customers=_count_customers(changes.sums.sides[index], group_names))
+        sums = reports[position].sums.sides[index]
+        return replace(side, paid_customers=_count_customers(sums, names[position]))
 
-    return ExplainedChange(counted(credit.start, 0), counted(credit.end, 1), credit.causes)
+    return ExplainedChange(with_customers(credit.start, 0), with_customers(credit.end, 1), credit.causes)
 
 
 def _count_customers(sums: PeriodSums, group_names: Names) -> CustomersByKeys:
     """Return the new customers of every row by its keys, with the total under no keys."""
-    rows = {
-        tuple(key.value for key in group_names[sums.keys(index)]): sums.at(index)
+    figures = {**_figures_by_keys(sums, group_names), (): _figures(sums.query, sums.total)}
+    return {keys: make_credit(row, {}).new_customers for keys, row in figures.items()}
+
+
+def _figures_by_keys(sums: PeriodSums, group_names: Names) -> FiguresByKeys:
+    return {
+        tuple(key.value for key in group_names[sums.keys(index)]): _figures(sums.query, sums.at(index))
         for index in range(sums.groups.groups)
     }
-    counted = {keys: _figures(sums.query, row) for keys, row in {**rows, (): sums.total}.items()}
-    return {keys: make_credit(figures, {}).new_customers for keys, figures in counted.items()}
 
 
-def _join_credit(
-    reports: Sequence[CreditChanges], names: Sequence[Names], sums: Sequence[PeriodSums]
-) -> _Credit:
-    totals: list[ReportFigures] = []
-    groups: list[dict[tuple[Key, ...], ReportFigures]] = []
-    for changes, group_names, of_report in zip(reports, names, sums, strict=True):
-        figures = partial(_figures, changes.planned.plan.query)
-        totals.append(figures(of_report.total))
-        groups.append(
-            {
-                tuple(key.value for key in group_names[of_report.keys(index)]): figures(of_report.at(index))
-                for index in range(of_report.groups.groups)
-            }
-        )
+def _join_credit(names: Sequence[Names], sums: Sequence[PeriodSums]) -> _Credit:
+    totals = [_figures(of_report.query, of_report.total) for of_report in sums]
+    groups = [
+        _figures_by_keys(of_report, group_names) for of_report, group_names in zip(sums, names, strict=True)
+    ]
     return _Credit(
         make_credit(totals[0], totals[1]), _join(groups[0], groups[1]), _join(groups[2], groups[3])
     )
@@ -206,9 +200,7 @@ def _figures(query: ReportQuery, sums: Sums) -> ReportFigures:
     return compute_figures(query, sums, sums)
 
 
-def _join(
-    of_all: Mapping[tuple[Key, ...], ReportFigures], of_new: Mapping[tuple[Key, ...], ReportFigures]
-) -> CreditByKeys:
+def _join(of_all: FiguresByKeys, of_new: FiguresByKeys) -> CreditByKeys:
     return {keys: make_credit(of_all.get(keys, {}), of_new.get(keys, {})) for keys in {**of_all, **of_new}}
 
 
@@ -262,12 +254,15 @@ async def _load_changed_spend(
         raise ReportTooLarge from None
     await reader.bound_time()
     names = await fetch_part_names(connection, space_id, list(split.pieces))
-    only = query.filters.only
-    start, end = (
-        [spend_part for spend_part in parts if meets_filters(spend_part, only, names)]
-        for parts in (split.start, split.end)
-    )
+    start, end = (_select(parts, query, names) for parts in (split.start, split.end))
     return _ChangedSpend(start, end, split, names)
+
+
+def _select(
+    parts: Iterable[SpendPart], query: ReportQuery, names: Mapping[Group, Mapping[str, str]]
+) -> list[SpendPart]:
+    """Return the parts that meet the query's filters."""
+    return [spend_part for spend_part in parts if meets_filters(spend_part, query.filters.only, names)]
 
 
 async def _load_ledger(
@@ -292,11 +287,8 @@ def _add_up_ledger(
     listed_keys: Collection[Key],
 ) -> _Ledger:
     split, names, start, end = changed.split, changed.names, changed.start, changed.end
-    group, only = query.group_by[0] if query.group_by else None, query.filters.only
+    group = query.group_by[0] if query.group_by else None
     first, last = exchanges
-
-    def choose(parts: Iterable[SpendPart]) -> list[SpendPart]:
-        return [value for value in parts if meets_filters(value, only, names)]
 
     def by_key(parts: Iterable[SpendPart], exchange: SpendExchange) -> LedgerByKey:
         return PeriodSpend([exchange.convert(spend_part) for spend_part in parts], names).by_key(
@@ -306,8 +298,11 @@ def _add_up_ledger(
     causes: dict[ChangeCause, LedgerByKey] = {}
     rows: dict[ChangeCause, tuple[int, tuple[ChangedSpend, ...]]] = {}
     for cause, share in split.causes.items():
-        causes[cause] = _subtract(by_key(choose(share.new), last), by_key(choose(share.gone), last))
-        moved = [row for row in share.rows if meets_filters(SpendPart(row.row, False), only, names)]
+        new, gone = (by_key(_select(parts, query, names), last) for parts in (share.new, share.gone))
+        causes[cause] = _subtract(new, gone)
+        moved = [
+            row for row in share.rows if meets_filters(SpendPart(row.row, False), query.filters.only, names)
+        ]
         rows[cause] = len(moved), tuple(nlargest(MAX_LARGEST, moved, partial(_weight, last)))
     if first != last:
         causes[ChangeCause.RATES] = _subtract(by_key(start, last), by_key(start, first))

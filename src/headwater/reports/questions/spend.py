@@ -163,13 +163,19 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     if any(report.left_out for report in reports):
         raise ReportTooLarge
     space = await fetch_space(connection, space_id)
+    currency, only = reports[0].currency, query.filters.only
+    spending = [
+        await load_period_spend(
+            connection, space_id, (period.start.date(), period.end.date()), currency, only
+        )
+        for period in periods
+    ]
+    platforms = [spent.platforms for spent in spending]
+    customers = await _load_customers(connection, space_id, queries, platforms)
     period_reports: list[CostReport] = []
-    for period, period_queries in zip(periods, queries, strict=True):
+    for period, period_queries, spent in zip(periods, queries, spending, strict=True):
         answers = [reports.pop(0) for _ in period_queries.all]
-        days = (period.start.date(), period.end.date())
-        only = query.filters.only
-        spent = await load_period_spend(connection, space_id, days, answers[0].currency, only)
-        credit = await _load_credit(connection, space_id, period_queries, answers, spent.platforms)
+        credit = CreditByKey(period_queries, answers, spent.platforms, customers.pop(0))
         report = _join(period, answers[0], credit, spent, space.sources)
         period_reports.append(report.at_cost_rate(space.cost_rate))
     current, *before = period_reports
@@ -180,17 +186,20 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     )
 
 
-async def _load_credit(
+async def _load_customers(
     connection: AsyncConnection,
     space_id: int,
-    queries: CreditQueries,
-    answers: Sequence[ReportResult],
-    platforms: Collection[Key],
-) -> CreditByKey:
-    """Load a period's credit, with another report of new customers if needed."""
-    query = customers_query(queries.of_all, platforms)
-    customers = await query_reports(connection, space_id, [query]) if query else [None]
-    return CreditByKey(queries, answers, platforms, customers[0])
+    queries: Sequence[CreditQueries],
+    platforms: Sequence[Collection[Key]],
+) -> list[ReportResult | None]:
+    """Load the report of new customers of each period that needs one."""
+    counts = [
+        customers_query(period_queries.of_all, paid)
+        for period_queries, paid in zip(queries, platforms, strict=True)
+    ]
+    needed = [count for count in counts if count is not None]
+    reports = iter(await query_reports(connection, space_id, needed) if needed else ())
+    return [None if count is None else next(reports) for count in counts]
 
 
 def check_only(query: ReportQuery) -> None:
