@@ -77,7 +77,7 @@ UNCHECKED = "-c session_replication_role=replica -c work_mem=512MB -c maintenanc
 """Rows that are written to be read need no foreign keys looked up: millions of look-ups."""
 HURRIED = {"full_page_writes": "off", "max_wal_size": "8GB"}
 INDEXES_LATER = 2_000_000
-"""From so many events on, indexes are made when the rows are there, in a third of the time."""
+"""With this many events or more, indexes are created after the rows, which takes a third of the time."""
 INDEXES = """
 SELECT x.indexname, x.indexdef FROM pg_indexes x
 WHERE x.tablename IN ('touchpoints', 'events') AND x.indexname NOT LIKE '%pkey'

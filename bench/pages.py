@@ -78,7 +78,7 @@ def _open(client: httpx.Client, path: str) -> tuple[float, httpx.Response]:
 
 
 def _visitor(stage: Stage, space_id: int) -> httpx.Client:
-    """Somebody who has logged in, and may see the Space."""
+    """A logged-in user who may see the Space."""
     subprocess.run(
         [sys.executable, "-m", "headwater", "user", "create", "--data-dir", str(stage.data_dir),
          "--email", EMAIL, "--role", "owner", "--space", str(space_id), "--password-stdin"],

@@ -22,11 +22,15 @@ CREDITED = {
     "attribution_window": "0",
 }
 
-MOST_PAGES = 200
+MOST_ROWS = 25
+MOST_PAGES = MOST_ROWS**2 // 4
+"""Every event with every touchpoint before it, one row a page."""
 
 # Few instants, so that most rows tie with others on some of the sort key.
 minutes = st.integers(0, 2)
-journeys = st.lists(st.tuples(st.booleans(), minutes, st.sampled_from(CREDITED["sources[]"])), max_size=25)
+journeys = st.lists(
+    st.tuples(st.booleans(), minutes, st.sampled_from(CREDITED["sources[]"])), max_size=MOST_ROWS
+)
 
 
 def key(row: dict[str, Any]) -> tuple[int, int | None]:

@@ -24,7 +24,7 @@ _EQUAL = np.ones(1 + LAST_NUMBER, dtype=np.int64)
 
 @dataclass(frozen=True)
 class TouchAges:
-    """For models that give older touches less credit."""
+    """The ages of touches, for models that give older ones less credit."""
 
     seconds: IntArray
     """In Unix seconds, of every touch."""
@@ -33,7 +33,7 @@ class TouchAges:
 
 @dataclass(frozen=True)
 class SourceWeights:
-    """For models that share credit by source."""
+    """The weights of sources, for models that share credit by source."""
 
     sources: IntArray
     """The source number of every touch."""

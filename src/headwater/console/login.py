@@ -42,7 +42,7 @@ _WRONG = "The e-mail address or the password is wrong."
 
 
 async def show_login(request: Request) -> Response:
-    """Explain how to create an account if there is none."""
+    """Explain how to create the first account."""
     next_path = local_path(request.query_params.get("next"))
     if await find_visitor(request) is not None:
         return redirect(request, next_path)

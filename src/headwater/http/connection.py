@@ -282,7 +282,7 @@ class Protocol(HttpToolsProtocol):
         self.unsent, self.taken_at = self.transport.get_write_buffer_size(), current_time
 
     def _refuse(self, status: HTTPStatus) -> NoReturn:
-        """From a parser callback: stop it with `status`."""
+        """Stop the parser from one of its callbacks, and answer with `status`."""
         self.fault = status
         raise ValueError(status.phrase)
 

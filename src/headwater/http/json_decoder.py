@@ -59,7 +59,7 @@ def decode_typed(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool 
 
 
 def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool = True) -> T:
-    """Like decode_typed, for a part of a text whose brackets have been counted."""
+    """Decode a part of a text whose brackets have been counted, like decode_typed."""
     try:
         if not raw.isascii():
             raw.decode()  # the decoder doesn't check what it skips
@@ -73,7 +73,7 @@ def decode_part(raw: bytes, decode: Callable[[bytes], T], *, name_fields: bool =
 
 
 def decode_storable(raw: bytes) -> Any:
-    """Like decode_json, for text to be stored: raises Invalid with the fields that contain a NUL."""
+    """Decode text to be stored, like decode_json. Raises Invalid with the fields that contain a NUL."""
     value = decode_json(raw)
     if b"\\u0000" in raw:  # other unstorable text has failed to decode
         refuse_bad_text(value)

@@ -20,7 +20,7 @@ from headwater.people.contacts.filters import Condition
 
 
 class Measure(StrEnum):
-    """See docs/reports.md."""
+    """A figure of a report; docs/reports.md defines them."""
 
     EVENTS = "events"
     CONVERSIONS = "conversions"

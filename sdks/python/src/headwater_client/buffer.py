@@ -44,7 +44,7 @@ class Rejection:
 class EventBuffer:
     """A buffer of events and the thread that sends them. `with` closes it."""
 
-    def __init__(  # noqa: PLR0913 # all but the first have defaults
+    def __init__(  # noqa: PLR0913 # only the first is required
         self,
         client: Client,
         *,

@@ -263,7 +263,7 @@ def _check_orders(evidence: SiteEvidence) -> Iterator[SiteFault]:
         yield SiteFault(
             FaultKind.ORDER_REPEATED,
             "An order number arrived twice",
-            f"The order number {number} had arrived before, so it counts once, as event {latest.event_id}.",
+            f"The order number {number} had arrived before. The order counts once: event {latest.event_id}.",
             "Test with a new number. If the shop restarts its numbers, or two shops share numbers, add"
             " a prefix that distinguishes them.",
         )

@@ -20,7 +20,7 @@ _START, _CONVERSION, _NULL = "start", "conversion", "null"
 
 
 def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dict[str, Any]:
-    """Return all that weights follow from, as JSON in a fixed order."""
+    """Return the counts that determine the weights: JSON in a fixed order."""
     transitions = journeys.transitions(journeys.counts)
     names = _name_states([name_of(number) for number in journeys.sources])
     sets: dict[int, int] = {}

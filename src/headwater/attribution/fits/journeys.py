@@ -1,4 +1,4 @@
-"""Journeys: contacts' sources in order until conversion or loss, as numpy columns. Equal journeys are one
+"""Journeys: numpy columns of contacts' sources in order, until conversion or loss. Equal journeys are one
 kind. Pure.
 """
 

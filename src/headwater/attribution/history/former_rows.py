@@ -20,7 +20,7 @@ from headwater.database.queries import Queries
 queries = Queries(__name__, "former_rows.sql")
 
 KEPT = timedelta(days=400)
-"""The age up to which report snapshots can be compared."""
+"""Report snapshots of at most this age can be compared."""
 LOOK_SECONDS = 3600.0
 
 # Statements, not functions: the pipeline's connection is synchronous, the API's asynchronous.

@@ -22,7 +22,7 @@ lock on the Space.
 
 
 class ChangeCause(StrEnum):
-    """In their order within a revision."""
+    """The cause of a change, in the order of causes within a revision."""
 
     NEW_EVENTS = "new_events"
     """An event later than the earlier snapshot."""

@@ -184,7 +184,7 @@ class PathReader:
 
 
 def _split(parts: Sequence[IntArray], paths: PathData) -> list[PathData]:
-    """Split paths by groups of event ids; deleted events have none."""
+    """Split paths by groups of event ids. Deleted events have no path."""
     event_ids = np.concatenate(parts)
     order = np.argsort(event_ids)
     numbers = np.repeat(np.arange(len(parts)), [len(section) for section in parts])[order]

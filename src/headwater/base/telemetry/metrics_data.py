@@ -35,7 +35,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class _Period:
-    """In nanoseconds since 1970."""
+    """The time that a metric covers, in nanoseconds since 1970."""
 
     began: int
     ended: int

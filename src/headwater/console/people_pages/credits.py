@@ -17,7 +17,7 @@ from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
-_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "it needs a trained model, and these events have none"}
+_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "no model has been trained for these events"}
 _AD = (
     ("campaign", "campaign_name", "campaign_id"),
     ("ad set", "adset_name", "adset_id"),

@@ -122,7 +122,7 @@ class ReportView:
         return replace(self, **changes)
 
     def narrowed(self, *filters: str) -> Self:
-        """Add filters, replacing those of their group."""
+        """Add filters, and drop the previous ones on their groups."""
         replaced = tuple(f"{text.partition(':')[0]}:" for text in filters)
         other_filters = (text for text in self.only if not text.startswith(replaced))
         return self.changed(only=(*other_filters, *filters))

@@ -14,7 +14,9 @@ GRACE_SECONDS = 10.0
 
 
 def hold(arguments: Namespace) -> None:
-    """With `--leash`, end this process when standard input ends: cleanly, or by force after a while."""
+    """End this process when standard input ends, if started with `--leash`: cleanly, or by force after a
+    while.
+    """
     if arguments.leash:
         threading.Thread(target=_watch, name="leash", daemon=True).start()
 

@@ -31,7 +31,7 @@ class TagSets:
 
     @property
     def digests(self) -> Collection[str]:
-        """In the order of their indexes."""
+        """The digests of the tag sets, in the order of their indexes."""
         return self._indexes
 
     def add(self, touch: Touch) -> int | None:

@@ -48,7 +48,7 @@ class Click(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConvertedPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """In plain text; platforms normalize and hash it."""
+    """The person of a conversion in plain text; platforms normalize and hash it."""
 
     email: str | None = None
     """Trimmed and lower-case."""

@@ -71,13 +71,13 @@ class PlatformSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class ConsentSettings(PlatformSettings, frozen=True, kw_only=True):
-    """For platforms with a consent field."""
+    """Settings of platforms with a consent field."""
 
     consent_denied: ConsentDenied = "limit"
 
 
 class LimitedDataUseSettings(ConsentSettings, frozen=True, kw_only=True):
-    """For platforms with limited data use, which can be set for all events."""
+    """Settings of platforms with limited data use, which can be set for all events."""
 
     limited_data_use: LimitedDataUse = "denied"
 

@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class FormerImport:
-    """Of the same file and settings."""
+    """An earlier import of the same file with the same settings."""
 
     rows_done: int
     taken: int

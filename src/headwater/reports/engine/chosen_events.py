@@ -91,7 +91,7 @@ class ChosenEvents:
 
     @cached_property
     def amounts(self) -> IntArray:
-        """In ten-thousandths; 0 if missing or without revenue."""
+        """The events' amounts in ten-thousandths; 0 if missing or without revenue."""
         return self.scope.kinds.converting_amounts(self.paths, select_amounts_of_paths(self.paths))
 
     @cached_property

@@ -86,7 +86,7 @@ class Completeness:
 
 @dataclass(frozen=True)
 class ArrivedFigures:
-    """By day, and by its age on arrival."""
+    """Figures by day and by age on arrival."""
 
     days: Sequence[date]
     """Until yesterday, earliest first."""

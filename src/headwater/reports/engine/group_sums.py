@@ -261,7 +261,7 @@ def cross_groupings(first: Grouping, second: Grouping) -> Grouping:
 
 
 def _combine_groupings(groupings: Sequence[Grouping], count: int) -> Grouping:
-    """Without groupings, all rows form one group."""
+    """Combine groupings of the same rows. Without any, all rows form one group."""
     return (
         reduce(cross_groupings, groupings) if groupings else Grouping(np.zeros(count, dtype=np.uint8), 1, {})
     )

@@ -55,7 +55,7 @@ class PeriodSums:
 
     @cached_property
     def contacts(self) -> IntArray:
-        """By group."""
+        """The number of contacts in each group."""
         return self.groups.contact_counts()
 
     @cached_property

@@ -221,7 +221,7 @@ def customers_query(query: ReportQuery, platforms: Collection[Key]) -> ReportQue
 
 
 class CreditByKey:
-    """By group key and platform."""
+    """A period's credit by group key and by platform."""
 
     def __init__(
         self,
