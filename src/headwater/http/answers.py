@@ -97,6 +97,6 @@ def _inline(value: Any, components: dict[str, Schema]) -> Any:
     if isinstance(reference, str):
         component = components[reference.removeprefix(COMPONENTS)]
         # A struct's docstring describes the struct, not the member that holds it.
-        members = {name: value for name, value in component.items() if name != "description"} | members
+        members = {name: member for name, member in component.items() if name != "description"} | members
         del members["$ref"]
     return {name: _inline(member, components) for name, member in members.items()}

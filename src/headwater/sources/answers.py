@@ -97,7 +97,7 @@ def fold_accents(text: str) -> str:
     # First resolve variants, such as a mathematical A, which have no case.
     letters = unicodedata.normalize("NFKD", text).casefold()
     parts = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
-    return "".join(text for text in parts if not unicodedata.combining(text))
+    return "".join(character for character in parts if not unicodedata.combining(character))
 
 
 def fold_case(text: str) -> str:

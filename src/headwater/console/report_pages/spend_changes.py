@@ -73,7 +73,7 @@ class SpendChangesPage:
 
     def ratio(self, column: CostColumn) -> str:
         """Return the numerator and denominator in words; empty for a sum."""
-        titles = {column.figure: column.title.lower() for column in self.columns}
+        titles = {choice.figure: choice.title.lower() for choice in self.columns}
         if column.figure not in RATIOS:
             return ""
         return " over ".join(titles[name] for name in RATIOS[column.figure])

@@ -104,10 +104,10 @@ class Page:
 
 
 def make_page(
-    rows: Sequence[tuple[Any, ...]], per_page: int, position: Position | None, name_key: KeyOf
+    rows: Sequence[tuple[Any, ...]], per_page: int, position: Position | None, make_key: KeyOf
 ) -> Page:
     """Return a page of up to `per_page` rows. `rows` has one more, starting at a position in reading order,
-    each a line followed by its sort values. `name_key` turns those into a key.
+    each a line followed by its sort values. `make_key` turns those into a key.
 
     The extra row, the last in the direction of travel, only shows that more rows follow.
     """
@@ -116,8 +116,8 @@ def make_page(
     page_rows = rows[-per_page:] if backward else rows[:per_page]
     if not page_rows:
         return _empty(position)
-    older = Position(backward=False, key=name_key(page_rows[-1][1:]))
-    newer = Position(backward=True, key=name_key(page_rows[0][1:]))
+    older = Position(backward=False, key=make_key(page_rows[-1][1:]))
+    newer = Position(backward=True, key=make_key(page_rows[0][1:]))
     return Page(
         [row[0] for row in page_rows],
         next=older if more or backward else None,

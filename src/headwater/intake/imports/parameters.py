@@ -24,7 +24,7 @@ LONGEST_COLUMN = 1000
 
 
 def _read_column(text: str) -> tuple[str, str]:
-    column, colon, name = (text.strip() for text in text.rpartition(":"))
+    column, colon, name = map(str.strip, text.rpartition(":"))
     if not column or not colon:
         raise ValueError("must be given as columns[]=COLUMN:FIELD.")
     return column, name
