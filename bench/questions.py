@@ -57,7 +57,7 @@ COMPARABLE = tuple(
 
 ANOTHER = _ask("linear", 14, "source")
 """None of the questions."""
-OF_NO_FIT = tuple(name for name, model in MODELS.items() if not model.is_fitted)
+WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
 """The models that go by a rule alone."""
 QUESTIONS = (
     *COMPARABLE,
@@ -80,7 +80,7 @@ QUESTIONS = (
     _ask("last_touch", 30, "day", of=WHOLE, recent=True),
     _ask("last_touch", 30, "weekday", "hour", of=("revenue",)),
     _ask("last_touch", 30, "contact", of=("revenue",)),
-    _ask("all models", 90, "source", attribution_models=OF_NO_FIT),
+    _ask("all models", 90, "source", attribution_models=WITHOUT_TRAINING),
     _ask("three models", 30, "campaign", of=("credited_revenue",), recent=True,
          attribution_models=("last_touch", "linear", "u_shaped")),
     _ask("u_shaped", 90, "source", recent=True, **BEFORE),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from headwater.assistants.oauth.clients import check_client_name
-from headwater.attribution.fits.choice import PLAIN_NAME
+from headwater.attribution.training.choice import PLAIN_NAME
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.users import read_label
 from headwater.spaces.settings_input import read_name
@@ -16,7 +16,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "token": lambda text: read_label("name", text),
     "client": lambda text: check_client_name(text, "Headwater"),
     "space": read_name,
-    "fit": PLAIN_NAME.read,
+    "trained_model": PLAIN_NAME.read,
 }
 FORBIDDEN = [*range(0x20), 0x7F]
 

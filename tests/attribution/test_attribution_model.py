@@ -33,8 +33,8 @@ from tests.support.factories import Stage, make_stage
 
 LATEST = datetime(2026, 5, 13, 12, tzinfo=UTC)
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
-FIT = {"facebook_ads": Fraction(3, 10), "google_ads": Fraction(1, 10), "email": Fraction(6, 10)}
-WEIGHTS = tuple(int(FIT.get(name, 0) * 10**9) for name in SOURCES)
+TRAINED_MODEL = {"facebook_ads": Fraction(3, 10), "google_ads": Fraction(1, 10), "email": Fraction(6, 10)}
+WEIGHTS = tuple(int(TRAINED_MODEL.get(name, 0) * 10**9) for name in SOURCES)
 
 # Few instants, so that ties are common; each window's edge, and a millisecond to either side.
 MILLISECOND = timedelta(milliseconds=1)
@@ -101,7 +101,12 @@ def test_sql_agrees_with_the_model(
             journeys.add_event(*event)
         for model, days, by_company in product(MODELS, WINDOWS, (False, True)):
             expected = credits_of(
-                journeys.events, journeys.touches, model, days=days, by_company=by_company, fit=FIT
+                journeys.events,
+                journeys.touches,
+                model,
+                days=days,
+                by_company=by_company,
+                trained_model=TRAINED_MODEL,
             )
             assert_credits_add_up(expected)
             ids = tuple(SOURCE_IDS[name] for name in wanted)
@@ -164,7 +169,7 @@ def test_narrowing_loses_no_credit(
                 )
                 expected = credits_of(
                     journeys.events, journeys.touches, model, days=days, by_company=by_company,
-                    fit=FIT,
+                    trained_model=TRAINED_MODEL,
                 )  # fmt: skip
                 found = [json.loads(line) for line in page.lines]
                 assert [(row["id"], row["touchpoint_id"], row["source"]) for row in found] == [

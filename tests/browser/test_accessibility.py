@@ -32,7 +32,7 @@ SPACE_PAGES = (
     "/links?address=shop.example%3Fgclid%3D1&source=email&campaign=1", "/links?address=x",
     "/links/many",
     "/live",
-    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/fits", "/mcp",
+    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/trained-models", "/mcp",
     "/settings",
     "/platforms",
 )  # fmt: skip

@@ -35,10 +35,10 @@ from tests.reports.cohort_court import faults_of, lines_of
 from tests.reports.spend_worlds import Rates, World, some_names, some_row, some_sales, written_rates
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
-from tests.support.fits import plant_fit
 from tests.support.former_networks import put_spend
 from tests.support.report_model.counting import rounded
 from tests.support.report_model.spend import Spending
+from tests.support.trained_models import plant_trained_model
 
 REPORTS = campaign_size("HEADWATER_COHORT_REPORTS", 12, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_COHORT_REPORT", "0"))
@@ -51,7 +51,7 @@ ZONES = ("UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo")
 PARTLY = ("source:google_ads", "source:facebook_ads", "campaign:1", "campaign:Spring", "adset:2")
 
 
-FITS = {"May": {"google_ads": 3, "email": 1}, "June": {"facebook_ads": 1, "direct": 2}}
+TRAINED_MODELS = {"May": {"google_ads": 3, "email": 1}, "June": {"facebook_ads": 1, "direct": 2}}
 
 
 def make_world(stage: Stage, client: httpx.Client, number: int) -> World:
@@ -108,15 +108,15 @@ def some_question(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.3:
         question["only"] = dice.sample(PARTLY, dice.randint(1, 2))
     if question["attribution_model"] == "markov" and dice.random() < 0.5:
-        question["fit"] = "June"
+        question["trained_model"] = "June"
     return question
 
 
 def test_page_csv_api_assistant_and_model(
     owner: Person, stage: Stage, client: httpx.Client, assistant: Assistant
 ) -> None:
-    for name, worth in FITS.items():
-        plant_fit(
+    for name, worth in TRAINED_MODELS.items():
+        plant_trained_model(
             stage.connection, stage.space_id, name, proportions=worth, current=name == "May"
         )  # fmt: skip
     for number in range(FIRST, FIRST + REPORTS):

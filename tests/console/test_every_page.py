@@ -22,7 +22,7 @@ IN_SPACE = (
     "/links", "/links/many", "/links?address=shop.example&source=email&campaign=1",
     "/live", "/live?kind=problems&reload=on",
     "/sites", "/orders", "/members", "/keys", "/alerts", "/share-links", "/notes", "/rates",
-    "/fits", "/mcp",
+    "/trained-models", "/mcp",
     "/settings",
     "/platforms",
 )  # fmt: skip

@@ -32,7 +32,7 @@ from tests.console.test_revenue import NOON
 from tests.mcp.assistants import Assistant, connect
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
-from tests.support.fits import plant_fit
+from tests.support.trained_models import plant_trained_model
 
 PAGES = campaign_size("HEADWATER_PAGES", 20, 1000)
 PART = 10
@@ -67,7 +67,7 @@ def fill(stage: Stage, draw: random.Random) -> None:
 def stage(connection: psycopg.Connection, space_id: int, make_key: Any) -> Stage:
     stage = Stage(connection, space_id, make_key(space_id))
     fill(stage, random.Random("figures"))
-    plant_fit(connection, space_id, proportions={"google_ads": 5, "email": 3, "direct": 1})
+    plant_trained_model(connection, space_id, proportions={"google_ads": 5, "email": 3, "direct": 1})
     while build_next(connection, space_id):
         pass
     return stage
@@ -92,7 +92,7 @@ def drawn_page(draw: random.Random) -> str:
         "only": ["", "", "channel:paid", "source:direct", "campaign:c1", "campaign:", "company:"],
     }
     pairs = {name: draw.choice(values) for name, values in choices.items()}
-    pairs |= {"fit": "May"} if pairs["attribution_model"] == "markov" else {}
+    pairs |= {"trained_model": "May"} if pairs["attribution_model"] == "markov" else {}
     return str(httpx.QueryParams({name: value for name, value in pairs.items() if value}))
 
 

@@ -17,8 +17,8 @@ from headwater.spaces.accounts.roles import Permission, Role
 from tests.console.browsing import Browser, without_tokens
 from tests.console.conftest import Person
 from tests.support.factories import Stage
-from tests.support.fits import plant_fit
 from tests.support.sites import make_site
+from tests.support.trained_models import plant_trained_model
 from tests.support.two_spaces import tenant_tables
 
 IN_SPACE = "/console/spaces/{space_id}"
@@ -61,7 +61,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/spend/delete": ("spend deletion", "", Permission.WRITE_DATA),
-    **dict.fromkeys(("/fits/make", "/fits/{fit_id}/choose"), ("fit", "", Permission.WRITE_DATA)),
+    "/trained-models/make": ("trained_model", "", Permission.WRITE_DATA),
+    "/trained-models/{trained_model_id}/choose": ("trained_model", "", Permission.WRITE_DATA),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
     "/self-reported/add": ("self-reported", "", Permission.CHANGE_SETTINGS),
     "/self-reported/remove": ("self-reported", "", Permission.CHANGE_SETTINGS),
@@ -128,7 +129,8 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
     stage = Stage(connection, space_id, "")
     contact, company = stage.contact(), stage.company()
     ids = {"contact_id": contact, "company_id": company, "site_id": make_site(stage, "").id,
-           "event_id": stage.event(contact), "fit_id": plant_fit(connection, space_id)}  # fmt: skip
+           "event_id": stage.event(contact),
+           "trained_model_id": plant_trained_model(connection, space_id)}  # fmt: skip
 
     def fill(end: str) -> str:
         destination = stage.destination()  # each time another, as one of the actions removes it

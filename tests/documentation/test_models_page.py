@@ -12,7 +12,9 @@ from tests.support.sizes import ROOT
 
 PAGE = (ROOT / "docs" / "attribution.md").read_text()
 SOURCES = ["google_ads", "email", "facebook_ads", "direct"]
-FIT = dict(zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True))
+TRAINED_MODEL = dict(
+    zip(SOURCES, (Fraction(4, 10), Fraction(2, 10), Fraction(3, 10), Fraction(1, 10)), strict=True)
+)
 DAYS = [1, 15, 20, 21]
 NUMBERS = {"eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13}
 FIRST = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -29,7 +31,7 @@ def test_it_works() -> None:
     for model, cells in rows:
         drawn = [re.fullmatch(r"(?:([█▌]+) (\d+)|·)", cell) for cell in re.split(r" {2,}", cells)]
         credit = dict.fromkeys(range(len(SOURCES)), 0)
-        credit |= {touch.id: round(part * 100) for touch, part in weights(model, path, FIT)}
+        credit |= {touch.id: round(part * 100) for touch, part in weights(model, path, TRAINED_MODEL)}
         assert [int(cell[2] or 0) for cell in drawn if cell] == list(credit.values()), model
         bars = [(cell[1] or "") for cell in drawn if cell]
         lengths = [bar.count("█") * 10 + bar.count("▌") * 5 for bar in bars]

@@ -209,7 +209,7 @@ def test_nothing_crosses_spaces(api: Api, stage: Stage, connection: psycopg.Conn
         ({"event_names[]": [f"custom_event_{n}" for n in range(1, 12)]}, ["event_names"]),
         ({"sources[]": "email"}, ["attribution_model", "attribution_window"]),
         ({**CREDITED, "sources[]": "radio"}, ["sources"]),
-        ({**CREDITED, "attribution_model": "markov"}, ["fit"]),
+        ({**CREDITED, "attribution_model": "markov"}, ["trained_model"]),
         ({**CREDITED, "attribution_model": "first"}, ["attribution_model"]),
         ({**CREDITED, "attribution_window": "2"}, ["attribution_window"]),
         ({**CREDITED, "attribution_window": "07"}, ["attribution_window"]),
@@ -277,7 +277,7 @@ def test_the_description_names_every_parameter(client: httpx.Client) -> None:
     operation = client.get("/openapi.json").json()["paths"][f"{API}/events"]["get"]
     assert [each["name"] for each in operation["parameters"]] == [
         "start_date", "end_date", "query_mode", "event_names[]", "sources[]", "attribution_model",
-        "attribution_window", "fit", "fields[]", "amount_min", "amount_max", "order_by", "per_page",
+        "attribution_window", "trained_model", "fields[]", "amount_min", "amount_max", "order_by", "per_page",
         "cursor", "custom_field_filters[0]",
     ]  # fmt: skip
     assert set(operation["responses"]) == {

@@ -18,14 +18,14 @@ from headwater.attribution.models import MODELS
 from headwater.events import space_amounts
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage
-from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.report_model.credit import credits_of
 from tests.support.report_model.facts import Event, Touchpoint
+from tests.support.trained_models import plant_trained_model
 
 MONEY = ["amount", "currency", "amount_in_space_currency"]
 USED = ["google_ads", "facebook_ads", "email", "direct", "referral"]
-FITTED = {"google_ads": 5, "email": 2, "direct": 1}
+TRAINED = {"google_ads": 5, "email": 2, "direct": 1}
 CURRENCIES = ["EUR", "USD", "JPY", "KWD"]
 DAYS = [date(2026, 5, 1) + timedelta(days=number) for number in range(31)]
 
@@ -228,8 +228,8 @@ def test_lists_and_exports_equal_the_plain_model(
     monkeypatch.setattr(space_amounts, "EXPORT_CHUNK_EVENTS", 3)
     world = make_world(space, seed, gaps=True)
     store_rates(api, world)
-    plant_fit(space.connection, space.space_id, "May", "purchase", FITTED)
-    weights = {source: Fraction(part, sum(FITTED.values())) for source, part in FITTED.items()}
+    plant_trained_model(space.connection, space.space_id, "May", "purchase", TRAINED)
+    weights = {source: Fraction(part, sum(TRAINED.values())) for source, part in TRAINED.items()}
     expected = {
         event.id: (event.amount, currency, world.worth(event, currency)) for event, currency in world.events
     }
@@ -261,7 +261,7 @@ def test_the_sum_over_a_list_is_that_of_the_report(api: Api, space: Stage, seed:
     revenue = sum(Decimal(row["amount_in_space_currency"] or 0) for row in rows)
     told = report(api, measures="revenue")
     assert revenue == told["totals"]["revenue"]
-    for model in (name for name, model in MODELS.items() if not model.is_fitted):
+    for model in (name for name, model in MODELS.items() if not model.needs_training):
         credit = {"attribution_model": model, "attribution_window": 30}
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for row in decimal_rows(api, **credit, sources=USED, fields=[*MONEY, "source"]):

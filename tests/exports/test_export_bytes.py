@@ -17,7 +17,7 @@ from headwater.attribution.models import MODELS
 from headwater.events.fields import FIELDS
 from tests.support.exports import Exports
 from tests.support.factories import Stage
-from tests.support.fits import plant_fit
+from tests.support.trained_models import plant_trained_model
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ ADS: tuple[dict[str, str], ...] = (
 
 def test_it_works(stage: Stage, exports: Exports) -> None:
     _fill(stage)
-    plant_fit(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 2})
+    plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 2})
     files = "".join(
         f"{json.dumps([kind, body])}\n{_lines(exports, kind, body)}" for kind, body in _requests()
     ).replace(f'"space_id":"{stage.space_id}"', '"space_id":"1"')

@@ -16,8 +16,8 @@ import psycopg
 
 from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.quality.report import check_quality
-from headwater.attribution.fits.monthly_fits import MonthlyFitter, start_monthly
 from headwater.attribution.paths.builder import build_next
+from headwater.attribution.training.monthly_training import MonthlyTrainer, start_monthly
 from headwater.base.storage import LocalFolder
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
@@ -177,7 +177,7 @@ class Shop:
             for day in (2, 1, 0):
                 watch = AlertWatch(database, tell, at_once=True)
                 await watch.look(self.space_id, now - timedelta(days=day))
-            await MonthlyFitter(database).run(self.space_id, now)
+            await MonthlyTrainer(database).run(self.space_id, now)
             async with database.transaction(PATIENCE_SECONDS) as connection:
                 await check_quality(connection, space, EVER)
             async with database.transaction(PATIENCE_SECONDS) as connection:

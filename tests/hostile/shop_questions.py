@@ -31,7 +31,7 @@ PAGES = (
     "", "/campaigns", "/campaigns.csv", "/paths", "/cohorts", "/cohorts.csv",
     "/models", "/events", "/events.csv", "/report.csv", "/completeness", "/alerts",
     "/self-reported", "/data-quality", "/live", "/people", "/people?q=hostile", "/orders", "/setup",
-    "/spend", "/rates", "/sources", "/links", "/notes", "/fits", "/settings",
+    "/spend", "/rates", "/sources", "/links", "/notes", "/trained-models", "/settings",
 )  # fmt: skip
 PERIODS = ("start_date=2000-01-01&end_date=2029-12-31", "period=last+30+days", "period=today")
 ABOUT_TIME = ("", "/campaigns", "/campaigns.csv", "/paths", "/models", "/events",

@@ -29,7 +29,7 @@ TRUSTED: Mapping[str, str] = {
     "base/egress/client.py _is_address": "an address as the resolver writes it",
     "events/journey_amounts.py": "rows that we wrote",
     "events/space_amounts.py": "rows that we wrote",
-    "attribution/fits/": "figures of ours, and rows that we wrote",
+    "attribution/training/": "figures of ours, and rows that we wrote",
     "forwarding/platforms/amounts.py": "a number",
     "forwarding/platforms/origins.py": "settings of the operator",
     "forwarding/deliveries/outbox.py": "a column that we wrote",

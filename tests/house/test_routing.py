@@ -42,7 +42,7 @@ COPIED: dict[str, str] = {"privacy/erasures.sql::request_again": "once, when a b
 NUMBERED = frozenset((
     "ad_names", "alert_steps", "alerts", "channels", "chart_notes", "companies", "contacts",
     "deliveries", "delivery_attempts", "destinations", "erasures", "export_schedules", "exports",
-    "fits", "import_jobs", "merges", "messages", "pending_paths", "rates", "saved_views",
+    "trained_models", "import_jobs", "merges", "messages", "pending_paths", "rates", "saved_views",
     "scheduled_reports", "spend", "webhook_deliveries",
 ))  # fmt: skip
 """Distributed tables whose rows PostgreSQL numbers, as `id` or `number`, where nobody else does."""

@@ -36,7 +36,7 @@ DESTINATION = {
     "platform": "tiktok", "settings": {"pixel_code": "PIXEL1"}, "secrets": {"access_token": "t"},
 }  # fmt: skip
 
-FIT = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
+TRAINED_MODEL = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
        "end_date": "2026-05-31"}  # fmt: skip
 
 IMPORTS = ("events", "contacts", "touchpoints", "spend", "ads")
@@ -63,7 +63,7 @@ UNKNOWN: dict[str, Any] = {
             "destination",
             "held_destination",
             "delivery",
-            "fit",
+            "trained_model",
         ),
         999999999999999999,
     ),
@@ -93,7 +93,7 @@ IN_PATHS = {
     "/contacts/{id}": "contact",
     "/contacts/by-email/{email}": "email",
     "/companies/{id}": "company",
-    "/fits/{fit_id}": "fit",
+    "/trained-models/{trained_model_id}": "trained_model",
     "/destinations/{destination_id}": "destination",
     "/deliveries/{delivery_id}": "delivery",
     "/events/exports/{export_id}": "export",
@@ -155,7 +155,7 @@ OWN = {
     "put_network": Row(body={"name": "taboola_ads", "platform": "taboola"}),
     "put_rates": Row(body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}),
     "delete_spend": Row(views=({"start_date": "2026-05-13", "end_date": "2026-05-13"},)),
-    "create_fit": Row(body=FIT),
+    "create_trained_model": Row(body=TRAINED_MODEL),
     "create_destination": Row(body=DESTINATION),
     "update_destination": Row(body={"name": "Eve"}),
     "resume_destination": Row(names={"path.destination_id": ("held_destination", 404)}),
@@ -196,7 +196,7 @@ NAMES_NOTHING = {
         "include_browsing_session_data", "status", "reason", "amount_min", "amount_max", "order_by",
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
-        "completeness", "fit", "acquired", "acquired_by",
+        "completeness", "trained_model", "acquired", "acquired_by",
         "since", "until",
         "name", "columns", "event_name", "timezone", "decimals", "dates", "separator", "encoding",
     },
@@ -205,7 +205,7 @@ NAMES_NOTHING = {
         "custom_fields", "name", "domain", "external_id", "date", "start_date", "end_date",
         "query_mode", "event_names", "sources", "attribution_model", "attribution_window", "fields",
         "include_trk_tokens", "platform", "settings", "secrets", "all_events", "status", "reason",
-        "spend", "as_of", "rates", "fit", "event_name", "current", "format", "compression",
+        "spend", "as_of", "rates", "trained_model", "event_name", "current", "format", "compression",
         "rows_per_file", "whole_range", "table", "cadence", "rewritten_days",
         "spellings",
     },

@@ -21,7 +21,7 @@ import psycopg
 import pytest
 
 from headwater.api.operations import OPERATIONS, PREFIX, describe_api
-from headwater.attribution.fits import store
+from headwater.attribution.training import store
 from headwater.intake.ingest.payload import TrackPayload
 from tests.conftest import Running, client_for
 from tests.http.isolation_matrix import MATRIX, NAMES_NOTHING, OWN, UNKNOWN, Row
@@ -87,8 +87,8 @@ class Side:
 
 
 @pytest.fixture(autouse=True)
-def _small_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a Space has here is enough for a fit."""
+def _small_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a Space has here is enough for a trained model."""
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", 1)
 
 

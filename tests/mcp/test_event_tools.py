@@ -16,8 +16,8 @@ from headwater.spaces.currencies import AMOUNT_FIELDS
 from tests.conftest import Running
 from tests.mcp.assistants import Assistant, connect, filled, localized
 from tests.support.factories import NOON, Stage
-from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
+from tests.support.trained_models import plant_trained_model
 
 CREDITED = {"sources": ["google_ads", "direct", "facebook_ads"], "attribution_model": "linear",
             "attribution_window": 30}  # fmt: skip
@@ -244,9 +244,9 @@ def test_a_deleted_event_is_not_forwarded(assistant: Assistant, stage: Stage, ap
 
 def test_an_explanation_agrees_with_every_list(assistant: Assistant, stage: Stage, api: Api) -> None:
     _, event_id = journey(stage)
-    plant_fit(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "direct": 1})
+    plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "direct": 1})
     told = assistant.call("explain_attribution", event_id=event_id, attribution_window=30)
-    assert told["fit"]["name"] == "May"
+    assert told["trained_model"]["name"] == "May"
     assert [touch["source"] for touch in told["path"]] == ["google_ads", "facebook_ads", "direct"]
     assert told["event"]["amount"] == 10
     assert [each["model"] for each in told["models"]] == list(MODELS)

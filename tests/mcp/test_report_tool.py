@@ -18,8 +18,8 @@ from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline
 from tests.support.factories import NOON, Stage
-from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
+from tests.support.trained_models import plant_trained_model
 
 MAY = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 
@@ -34,7 +34,7 @@ def journeys(stage: Stage) -> Stage:
     stage.event(someone, amount=Decimal(100))
     stage.event(someone, event_name="custom_event_1")
     stage.event(other, amount=Decimal("20.5"))
-    plant_fit(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 1})
+    plant_trained_model(stage.connection, stage.space_id, "May", "purchase", {"google_ads": 3, "email": 1})
     return stage
 
 
@@ -74,7 +74,7 @@ def test_it_works(assistant: Assistant) -> None:
         "left_out_money": [],
         "compared_left_out_money": None,
         "completeness": None,
-        "fit": None,
+        "trained_model": None,
     }
 
 
@@ -235,7 +235,9 @@ def test_why_figures_have_changed(assistant: Assistant, stage: Stage) -> None:
         ("list_events", {"sources": ["email"], "attribution_window": 30}),
     ],
 )  # fmt: skip
-def test_markov_without_a_fit_says_what_to_do(assistant: Assistant, tool: str, asked: dict[str, Any]) -> None:
+def test_markov_without_a_trained_model_says_what_to_do(
+    assistant: Assistant, tool: str, asked: dict[str, Any]
+) -> None:
     problem = assistant.refused(tool, attribution_model="markov", **asked)
-    assert "The model markov needs a fit: make one of any event first" in problem
+    assert "The model markov needs a trained model: train one for any event" in problem
     assert "300 conversions" in problem

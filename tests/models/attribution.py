@@ -49,18 +49,18 @@ class Credit:
     amount: Decimal | None
 
 
-NO_FIT: Mapping[str, Fraction] = MappingProxyType({})
+NO_TRAINED_MODEL: Mapping[str, Fraction] = MappingProxyType({})
 
 
 def weights(
-    model: str, path: list[Touch], fit: Mapping[str, Fraction] = NO_FIT
+    model: str, path: list[Touch], trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL
 ) -> list[tuple[Touch, Fraction]]:
-    """Each credited touch of a path, oldest first, with its part of the whole. `fit` has the
+    """Each credited touch of a path, oldest first, with its part of the whole. `trained_model` has the
     weights of sources that markov goes by.
     """
     if model in BY_SOURCE:
         equal = dict.fromkeys((touch.source for touch in path), Fraction(1))
-        return by_source(path, fit if model == "markov" else equal)
+        return by_source(path, trained_model if model == "markov" else equal)
     if model in ("first_platform_touch", "last_platform_touch", "linear_paid"):
         path = [touch for touch in path if touch.is_paid]
     if model == "last_non_direct_touch":
@@ -146,13 +146,13 @@ def list_path(event: Event, touches: list[Touch], *, days: int, by_company: bool
 
 def credits_of(
     events: list[Event], touches: list[Touch], model: str, *, days: int, by_company: bool,
-    fit: Mapping[str, Fraction] = NO_FIT,
+    trained_model: Mapping[str, Fraction] = NO_TRAINED_MODEL,
 ) -> list[Credit]:  # fmt: skip
     """Every credited row, in the order they are listed."""
     found: list[Credit] = []
     for event in events:
         path = list_path(event, touches, days=days, by_company=by_company)
-        credited = weights(model, path, fit)
+        credited = weights(model, path, trained_model)
         if model in BY_SOURCE:
             amounts = shares_of_sources(event.amount, credited)
         else:

@@ -27,8 +27,8 @@ from headwater.sources.catalogue import SOURCE_IDS, source_mask
 from tests.models.attribution import Touch, weights
 
 SOME_SOURCES = ("facebook_ads", "google_ads", "google_organic", "email", "direct")
-FIT = dict.fromkeys(SOME_SOURCES, Fraction(1))
-"""Every source counts, as which have a weight depends on the fit."""
+TRAINED_MODEL = dict.fromkeys(SOME_SOURCES, Fraction(1))
+"""Every source counts, as which have a weight depends on the trained model."""
 MIDNIGHT = datetime(2026, 5, 13, tzinfo=UTC)
 DAY = 86_400
 AGES = sorted({days * DAY + nudge for days in WINDOWS for nudge in (-1, 0, 1) if days or nudge >= 0})
@@ -108,7 +108,7 @@ def test_every_model_and_window(persons: list[Person]) -> None:
         right = {
             (event_id, second, SOURCE_IDS[touch.source])
             for event_id, (person, second) in events.items()
-            for touch, _ in weights(model, list_path(person[0], second, window), FIT)
+            for touch, _ in weights(model, list_path(person[0], second, window), TRAINED_MODEL)
         }
         found = credited_by(postings, model, window)
         if model == "linear_paid":  # the bit of linear, which is read for paid sources only

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from headwater.api.reference.examples import EXAMPLES, Example
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.training.models import FEWEST_CONVERSIONS
 from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater
@@ -49,7 +49,7 @@ def send_all(client: httpx.Client, data_dir: Path, send: Send) -> Iterator[tuple
     """Every example's operation and what is answered, in order."""
     job_id = ""
     for name, example in EXAMPLES.items():
-        if name == "create_fit":
+        if name == "create_trained_model":
             _sell(client)
             _wait(data_dir)
         own = {key: job_id if key in JOBS.values() else text for key, text in example.path.items()}
@@ -91,7 +91,7 @@ def plainly(client: httpx.Client) -> Send:
 
 
 def _sell(client: httpx.Client) -> None:
-    """Report a summer's visits and purchases, as many as a fit needs."""
+    """Report a summer's visits and purchases, as many as training needs."""
     paths = (("google_ads", "email"), ("facebook_ads", "direct"), ("google_ads",))
     touchpoints: list[dict[str, str]] = []
     events: list[dict[str, str]] = []

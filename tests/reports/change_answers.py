@@ -126,7 +126,7 @@ def causes_of_one_change(
 ) -> list[str]:
     """Return what is put down to another cause than the lists would have it, of a single change."""
     before, question = questions
-    stages = [("fits", first.facts), *_stages(first, last, taken_at)]
+    stages = [("trained_models", first.facts), *_stages(first, last, taken_at)]
     sums = [model_sums(first.facts, before), *(model_sums(facts, question) for _, facts in stages)]
     wrong: list[str] = []
     hidden = _born_and_replaced(first, last)

@@ -45,7 +45,7 @@ from tests.reports.change_histories import groups_of, some_history, split_questi
 from tests.reports.court import MEANWHILE
 from tests.reports.histories import Arrive, Change, Crash, History, Step, described
 from tests.reports.playing import World, carry_out, new_world
-from tests.reports.questions import FIT_NAMES
+from tests.reports.questions import TRAINED_MODEL_NAMES
 from tests.support.campaigns import campaign_size
 from tests.support.report_model import loading
 from tests.support.report_model.groups import sells
@@ -189,7 +189,7 @@ class ChangeCourt:
         erased = any("erase" in described(each.step) for each in self.moments[places[0] : places[1] + 1])
         if erased and not TAG_GROUPS.isdisjoint(groups_of(asked)):
             return  # an erasure leaves no tag sets of touches that are gone
-        before = _by_another_fit(asked, dice)
+        before = _by_another_model(asked, dice)
         told = self._ask(world, (before, asked), first, last, taken_at)
         self.seen.update(told["events"].keys())
         present = sells(self.moments[-1].facts)
@@ -262,8 +262,8 @@ class ChangeCourt:
             return make_snapshot(Present(moment.latest, 0), scope, space, space.currency, None)
 
 
-def _by_another_fit(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
-    """Return a question as it may have been asked at the earlier snapshot: often by another fit."""
+def _by_another_model(asked: dict[str, Any], dice: Random) -> dict[str, Any]:
+    """Return a question as it may have been asked at the earlier snapshot: often by another trained model."""
     if "markov" in asked["attribution_models"] and dice.random() < 0.7:
-        return asked | {"fit": dice.choice(FIT_NAMES)}
+        return asked | {"trained_model": dice.choice(TRAINED_MODEL_NAMES)}
     return asked

@@ -20,7 +20,13 @@ from headwater.reports.questions.cohorts import query_cohorts, read_cohort_query
 from headwater.reports.questions.credits import query_credits, read_credits_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import NAMES
-from tests.reports.questions import FIT_NAMES, KEYS_OF_TOUCHES, PERIODS, names_no_fit, some_keys
+from tests.reports.questions import (
+    KEYS_OF_TOUCHES,
+    PERIODS,
+    TRAINED_MODEL_NAMES,
+    names_no_trained_model,
+    some_keys,
+)
 from tests.support.report_model import cohorts as model
 from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import TOUCH_GROUPS, read_question
@@ -51,8 +57,10 @@ def some_question(dice: Random) -> dict[str, Any]:
         question["event_names"] = sorted(set(dice.sample(NAMES, 2)))
     if dice.random() < 0.3:
         question["only"] = some_keys(dice, _ONLY)
-    if question["attribution_model"] == "markov" and (names_no_fit(question) or dice.random() < 0.5):
-        question["fit"] = dice.choice(FIT_NAMES)
+    if question["attribution_model"] == "markov" and (
+        names_no_trained_model(question) or dice.random() < 0.5
+    ):
+        question["trained_model"] = dice.choice(TRAINED_MODEL_NAMES)
     return question
 
 
@@ -71,7 +79,7 @@ async def answer(connection: AsyncConnection, space_id: int, question: dict[str,
         "start_date": f"{whole} 00:00:00",
         "end_date": f"{months_after(whole, 1) - timedelta(days=1)} 23:59:59",
     }
-    kept = ("attribution_model", "attribution_window", "query_mode", "event_names", "fit")
+    kept = ("attribution_model", "attribution_window", "query_mode", "event_names", "trained_model")
     list_query = JsonInput({
         **{name: asked[name] for name in kept if name in asked}, **dates, "credit": "all",
         "acquired": f"{month:%Y-%m}", **({"acquired_by": by} if by else {}),

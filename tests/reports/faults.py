@@ -62,8 +62,8 @@ def _cents(patch: pytest.MonkeyPatch) -> None:
 def _sources_first(patch: pytest.MonkeyPatch) -> None:
     def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
         found = selection.conversions_of(facts, question, period)
-        fitted = "markov" in question.models
-        worth = facts.weights(question.fit, question.event_names) if fitted else {}
+        trained = "markov" in question.models
+        worth = facts.weights(question.trained_model, question.event_names) if trained else {}
         for each in found:
             kept = [t for t in each.window if selection.keeps(t, facts, question, period)]
             each.credits = {m: credit.credits_of(m, each.event, kept, worth) for m in question.models}

@@ -15,14 +15,14 @@ from psycopg import AsyncConnection
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths import credit_scan
 from headwater.events import page_walk
-from headwater.events.fitted_selection import load_listing
 from headwater.events.parameters import cursors, read_list_events
 from headwater.events.queries import list_events
+from headwater.events.trained_selection import load_listing
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.parameters import JsonInput
 from headwater.spaces.spaces import fetch_space
 from tests.reports.histories import SOURCES
-from tests.reports.questions import FIT_NAMES, PERIODS, names_no_fit, some_event_filters
+from tests.reports.questions import PERIODS, TRAINED_MODEL_NAMES, names_no_trained_model, some_event_filters
 from tests.support.report_model import selection
 from tests.support.report_model.clock import Period
 from tests.support.report_model.facts import Facts
@@ -51,8 +51,8 @@ def some_question(dice: Random) -> dict[str, Any]:
         "most_candidates": dice.choice((1, 3, 5000)),
         **filters,
     }  # fmt: skip
-    if question["attribution_model"] == "markov" and names_no_fit(question):
-        question["fit"] = dice.choice(FIT_NAMES)
+    if question["attribution_model"] == "markov" and names_no_trained_model(question):
+        question["trained_model"] = dice.choice(TRAINED_MODEL_NAMES)
     return question
 
 

@@ -28,14 +28,14 @@ from headwater.spaces.settings_input import read_changes as read_settings
 from headwater.spaces.spaces import change_space, fetch_space
 from headwater.spend.ads.catalogue import AdName, put_names
 from tests.reports.histories import NETWORKS, SOURCE_NAMES, Arrive, Change, Crash, History, Reject, Step
-from tests.support.fits import plant_fit
 from tests.support.pipeline import Stage, new_stage
+from tests.support.trained_models import plant_trained_model
 
-FITS = (
+TRAINED_MODELS = (
     ("one", "purchase", {"google_ads": 600, "email": 300, "direct": 99, "referral": 1}),
     ("two", "sign_up", {"google_ads": 1, "facebook_ads": 1, "ai_chat_gpt": 1}),
 )
-"""The fits of every Space: their names, of which events, and the weights by markov, of which only
+"""The trained models of every Space: their names, of which events, and the weights by markov, of which only
 the proportions matter.
 """
 
@@ -84,8 +84,8 @@ def new_world(
             "INSERT INTO field_labels (space_id, field, label) VALUES (%s, %s, 'Label')",
             (stage.space_id, f"profile_field_{number}"),
         )
-    for name, event_name, weights in FITS:
-        plant_fit(connection, stage.space_id, name, event_name, weights)
+    for name, event_name, weights in TRAINED_MODELS:
+        plant_trained_model(connection, stage.space_id, name, event_name, weights)
     for number, network in enumerate(NETWORKS, start=70):
         connection.execute(
             "INSERT INTO paid_networks (space_id, number, name, spellings, platform)"

@@ -8,10 +8,10 @@ from typing import Any
 
 from headwater.attribution.models import MODELS, WINDOWS
 from tests.reports.histories import NAMES, SOURCES
-from tests.reports.playing import FITS
+from tests.reports.playing import TRAINED_MODELS
 from tests.support.report_model.question import GROUPS, MEASURES, NOT_ADDING_UP, read_question
 
-FIT_NAMES = tuple(name for name, *_ in FITS)
+TRAINED_MODEL_NAMES = tuple(name for name, *_ in TRAINED_MODELS)
 PERIODS = (
     *[("2026-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
     *[("2025-01-01 00:00:00", "2026-12-31 23:59:59")] * 3,
@@ -59,22 +59,22 @@ def _any_question(dice: Random) -> dict[str, Any]:
     if dice.random() < 0.3:
         question["order_by"] = dice.choice([*measures, *groups])
     question |= _some_filters(dice)
-    if "markov" in models and (names_no_fit(question) or dice.random() < 0.5):
-        question["fit"] = dice.choice(FIT_NAMES)
+    if "markov" in models and (names_no_trained_model(question) or dice.random() < 0.5):
+        question["trained_model"] = dice.choice(TRAINED_MODEL_NAMES)
     return question
 
 
 def with_one_model(question: dict[str, Any]) -> dict[str, Any]:
-    """The question of the first of its models, and of its fit if it goes by one."""
+    """The question of the first of its models, and of its trained model if it goes by one."""
     models = question["attribution_models"][:1]
-    kept = {name: value for name, value in question.items() if name != "fit" or "markov" in models}
+    kept = {name: value for name, value in question.items() if name != "trained_model" or "markov" in models}
     return {**kept, "attribution_models": models}
 
 
-def names_no_fit(question: dict[str, Any]) -> bool:
-    """True when a question is not of the events of just one current fit."""
+def names_no_trained_model(question: dict[str, Any]) -> bool:
+    """True when a question is not of the events of just one current trained model."""
     names = question.get("event_names", ())
-    return sum(event_name in names for _, event_name, _ in FITS) != 1
+    return sum(event_name in names for _, event_name, _ in TRAINED_MODELS) != 1
 
 
 def _some_filters(dice: Random) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from tests.reports import answers, cohort_answers, list_answers, path_answers
 from tests.reports.court import Court, build_all
 from tests.reports.histories import Change, History
 from tests.reports.playing import World, carry_out, new_world
-from tests.support.fits import plant_fit
 from tests.support.pipeline import event, person, touch
+from tests.support.trained_models import plant_trained_model
 
 MODULES = (block_sums, cached_credit, reader, report_reader)
 """The modules that use the cache."""
@@ -138,7 +138,7 @@ CHANGES: tuple[tuple[str, Callable[[World], None]], ...] = (
 
 
 def plant(world: World, weights: dict[str, int]) -> None:
-    plant_fit(world.connection, world.space_id, "new", "purchase", weights)
+    plant_trained_model(world.connection, world.space_id, "new", "purchase", weights)
 
 
 def ask_all(court: Court, space_id: int, cache: Cache) -> list[Any]:

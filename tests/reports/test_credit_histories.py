@@ -124,7 +124,7 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
 def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:
     listed = CreditsQuery(
         query.start, query.end, query.models[0], query.window_days, query.by_company,
-        query.filters, query.date_basis, fit=query.fit,
+        query.filters, query.date_basis, trained_model=query.trained_model,
     )  # fmt: skip
     return replace(listed, **changes)
 

@@ -81,7 +81,7 @@ def test_why_there_is_no_credit(api: Api, stage: Stage) -> None:
     within = reasons(attribution(api, event_id, attribution_window=30))
     of_paid = {"first_platform_touch", "last_platform_touch", "linear_paid"}
     expected = {model: "not_counted" if model in of_paid else None for model in MODELS}
-    assert within == expected | {"markov": "not_fitted"}
+    assert within == expected | {"markov": "not_trained"}
 
 
 def test_the_path_of_a_company(api: Api, stage: Stage) -> None:

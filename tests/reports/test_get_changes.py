@@ -19,9 +19,9 @@ from headwater.attribution.history.revisions import begin_era
 from headwater.intake.merging.unmerge import unmerge
 from headwater.spend.rates.store import ReferenceRate, put_reference_rates
 from tests.support.factories import Stage as SpaceStage
-from tests.support.fits import plant_fit
 from tests.support.pipeline import DAY, T0, Stage, event, touch
 from tests.support.reading_fixtures import Api
+from tests.support.trained_models import plant_trained_model
 
 OCTOBER = {"start_date": "2025-10-01 00:00:00", "end_date": "2025-10-31 23:59:59"}
 ADA = {"email": "ada@example.com"}
@@ -137,26 +137,28 @@ def undo(database_url: str, space_id: int, contact_id: int) -> None:
     asyncio.run(run())
 
 
-def test_another_fit(api: Api, shop: Stage) -> None:
-    """What happened to events is by the later fit; what the fit did, by both."""
-    by_fit = {"attribution_model": "markov"}
+def test_another_trained_model(api: Api, shop: Stage) -> None:
+    """What happened to events is by the later trained model; what the trained model did, by both."""
+    by_trained_model = {"attribution_model": "markov"}
     shop.run(touch(**ADA, occurred_at=T0 - DAY, source="email"))
-    one = plant_fit(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
-    first = read(api, **by_fit)
-    two = plant_fit(shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3})
+    one = plant_trained_model(shop.connection, shop.space_id, "one", proportions={"google_ads": 1})
+    first = read(api, **by_trained_model)
+    two = plant_trained_model(
+        shop.connection, shop.space_id, "two", proportions={"google_ads": 1, "email": 3}
+    )
     shop.run(event(**ADA, amount="20"))
-    answer = changes(api, first, **by_fit)
-    assert [answer[name]["fit"]["id"] for name in ("since", "until")] == [one, two]
+    answer = changes(api, first, **by_trained_model)
+    assert [answer[name]["trained_model"]["id"] for name in ("since", "until")] == [one, two]
     assert {row["source"]: row["causes"] for row in answer["rows"]} == {
-        "email": {"late_events": {"credited_revenue": 15}, "fits": {"credited_revenue": 75}},
-        "google_ads": {"late_events": {"credited_revenue": 5}, "fits": {"credited_revenue": -75}},
+        "email": {"late_events": {"credited_revenue": 15}, "trained_models": {"credited_revenue": 75}},
+        "google_ads": {"late_events": {"credited_revenue": 5}, "trained_models": {"credited_revenue": -75}},
     }
-    assert answer["causes"]["fits"] == {"events": None, "largest": []}
+    assert answer["causes"]["trained_models"] == {"events": None, "largest": []}
     assert answer["unexplained"] == {"credited_revenue": 0}
-    delete = "DELETE FROM fits WHERE space_id = %s AND name = 'one'"
+    delete = "DELETE FROM trained_models WHERE space_id = %s AND name = 'one'"
     shop.connection.execute(delete, (shop.space_id,))
-    status, refused = refusal(api, first, by_fit)
-    assert (status, refused["reason"]) == (422, "fit_deleted")
+    status, refused = refusal(api, first, by_trained_model)
+    assert (status, refused["reason"]) == (422, "trained_model_deleted")
 
 
 def test_another_half_life(api: Api, shop: Stage) -> None:

@@ -32,7 +32,7 @@ PLATFORM_OF = {
     "facebook_ads": "meta", "instagram_ads": "meta", "google_ads": "google",
     "youtube_ads": "google", "bing_ads": "microsoft",
 }  # fmt: skip
-WITHOUT_FIT = tuple(name for name, model in MODELS.items() if not model.is_fitted)
+WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
 WINDOWS = (30, 0)
 FIGURES = (
     "spend", "credited_revenue", "credited_conversions", "new_customers", "new_customer_revenue",
@@ -118,7 +118,7 @@ def test_it_works(database_url: str, space_id: int) -> None:
     assert by_source.without_place.spend == by_source.total.spend - rows["tiktok"].spend
 
 
-@pytest.mark.parametrize("model", WITHOUT_FIT)
+@pytest.mark.parametrize("model", WITHOUT_TRAINING)
 def test_totals_are_equal_under_every_grouping(database_url: str, space_id: int, model: str) -> None:
     for window in WINDOWS:
         groups = (None, *GROUPS)

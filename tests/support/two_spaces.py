@@ -10,7 +10,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.support.factories import Stage
-from tests.support.fits import plant_fit
+from tests.support.trained_models import plant_trained_model
 
 CLAIMS = {"domain": "claimed-x.com", "external_id": "claimed"}
 """What a company of every Space has."""
@@ -97,7 +97,9 @@ def add_journey(stage: Stage, client: httpx.Client) -> dict[str, list[Any]]:
         "email": [primary, second, inherited, shared],
         "network": [_add_network(stage)],
         **_add_exports(stage, tag),
-        "fit": [plant_fit(stage.connection, stage.space_id, tag, "purchase", {"email": 1})],
+        "trained_model": [
+            plant_trained_model(stage.connection, stage.space_id, tag, "purchase", {"email": 1})
+        ],
         **_add_forwarding(stage, contact_id, events, tag),
     }
 

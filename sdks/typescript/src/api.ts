@@ -673,7 +673,7 @@ export type ListedEvent = {
   amount_in_space_currency?: number | null;
 };
 
-export type FitCitation = {
+export type TrainedModelCitation = {
   id: number;
   name: string;
   event_name: string;
@@ -696,8 +696,8 @@ export type EventPage = {
   next_page_url: string | null;
   prev_cursor: string | null;
   prev_page_url: string | null;
-  /** The fit that markov uses; with that model alone. */
-  fit?: FitCitation;
+  /** The trained model used for credit; only with markov. */
+  trained_model?: TrainedModelCitation;
 };
 
 export type EventName2 = "add_payment_info" | "add_to_cart" | "complete_registration" | "contact" | "custom_event_1" | "custom_event_10" | "custom_event_11" | "custom_event_12" | "custom_event_13" | "custom_event_14" | "custom_event_15" | "custom_event_16" | "custom_event_17" | "custom_event_18" | "custom_event_19" | "custom_event_2" | "custom_event_20" | "custom_event_21" | "custom_event_22" | "custom_event_23" | "custom_event_24" | "custom_event_25" | "custom_event_26" | "custom_event_27" | "custom_event_28" | "custom_event_29" | "custom_event_3" | "custom_event_30" | "custom_event_31" | "custom_event_32" | "custom_event_33" | "custom_event_34" | "custom_event_35" | "custom_event_36" | "custom_event_37" | "custom_event_38" | "custom_event_39" | "custom_event_4" | "custom_event_40" | "custom_event_41" | "custom_event_42" | "custom_event_43" | "custom_event_44" | "custom_event_45" | "custom_event_46" | "custom_event_47" | "custom_event_48" | "custom_event_49" | "custom_event_5" | "custom_event_50" | "custom_event_6" | "custom_event_7" | "custom_event_8" | "custom_event_9" | "initiate_checkout" | "lead_generated" | "purchase" | "schedule" | "sign_up" | "start_trial" | "submit_application" | "subscribe" | "upsell_purchase" | "view_content" | "webinar_registration";
@@ -840,8 +840,8 @@ export type CreateEventExportBody = {
   attribution_model?: AttributionModel | null;
   /** How many days before the event to look for touchpoints; 0 for no limit. */
   attribution_window?: AttributionWindow | null;
-  /** markov's fit, by name; the current one if left out. */
-  fit?: string | null;
+  /** The trained model for markov, by name; default the current one. */
+  trained_model?: string | null;
   /** Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`. */
   fields?: Array<Field> | null;
   /** In place of dates: everything from the first on, until now. */
@@ -929,7 +929,7 @@ export type ExplainedTouchpoint = {
   keyword: string | null;
 };
 
-export type UnattributedReason = "no_touch" | "outside_window" | "not_counted" | "not_fitted";
+export type UnattributedReason = "no_touch" | "outside_window" | "not_counted" | "not_trained";
 
 export type TouchpointCredit = {
   touchpoint_id: number;
@@ -941,7 +941,7 @@ export type TouchpointCredit = {
 export type ModelCredits = {
   model: AttributionModel;
   unattributed: boolean;
-  /** no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no trained model for the event. */
+  /** no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_trained: no trained model for the event. */
   unattributed_reason: UnattributedReason | null;
   /** Credited touchpoints that are not listed. */
   left_out: number;
@@ -959,7 +959,7 @@ export type AttributionExplanation = {
   /** Touchpoints of the path that are not listed. */
   left_out: number;
   models: Array<ModelCredits>;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
 };
 
 export type DeliveryList = {
@@ -1021,8 +1021,8 @@ export type CreateExportScheduleBody = {
   attribution_model?: AttributionModel | null;
   /** How many days before the event to look for touchpoints; 0 for no limit. */
   attribution_window?: AttributionWindow | null;
-  /** markov's fit, by name; the current one if left out. */
-  fit?: string | null;
+  /** The trained model for markov, by name; default the current one. */
+  trained_model?: string | null;
   /** Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`. */
   fields?: Array<Field> | null;
   /** Whether lines have `trk_tokens`, the last five, most recent first. */
@@ -1053,62 +1053,6 @@ export type CreateExportRunsBody = {
   start_date: string;
   /** The last one, included. */
   end_date: string;
-};
-
-export type Model = "markov" | "shapley_distinct";
-
-export type FitWeight = {
-  model: Model;
-  source: string;
-  /** The weights of a model add up to 1. */
-  weight: number;
-  /** The lower end of the 95 % interval. */
-  low: number;
-  /** The upper end of the 95 % interval. */
-  high: number;
-};
-
-export type Fit = {
-  id: number;
-  name: string;
-  event_name: string;
-  start_at: string;
-  /** The first instant after it. */
-  end_at: string;
-  /** In days. */
-  attribution_window: number;
-  /** Conversions with a touchpoint; at least 300. */
-  conversions: number;
-  /** Contacts with touchpoints and no such conversion. */
-  lost: number;
-  /** Conversions without a touchpoint, left out. */
-  untouched: number;
-  /** SHA-256 of everything the weights are made from. */
-  digest: string;
-  made_at: string;
-  /** True when credit uses it, unless a request names another. */
-  current: boolean;
-  /** The weights of both models, largest first; absent in lists. */
-  weights?: Array<FitWeight>;
-};
-
-export type FitList = {
-  data: Array<Fit>;
-};
-
-export type CreateFitBody = {
-  /** What it is called; no other fit is. */
-  name: string;
-  /** The events that are conversions. */
-  event_name: string;
-  /** The first day, on the Space's clock. */
-  start_date: string;
-  /** The last day. */
-  end_date: string;
-  /** Days before a conversion that touchpoints count; 30 by default. */
-  attribution_window?: AttributionWindow;
-  /** True to use it from now on; the first fit of an event name is current anyway. */
-  current?: boolean;
 };
 
 export type SecretField = {
@@ -1264,14 +1208,14 @@ export type Report = {
   compared_left_out_money: Array<UncountedMoney> | null;
   snapshot: string;
   completeness: ReportCompleteness | null;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
   hints?: Array<Hint>;
 };
 
 export type ReportVersion = {
   snapshot: string;
   taken_at: string | null;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
   half_life_days: number | null;
 };
 
@@ -1279,7 +1223,7 @@ export type ChangedFigures = {
   before: Record<string, number | null>;
   after: Record<string, number | null>;
   difference: Record<string, number | null>;
-  /** The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life. */
+  /** The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, trained_models, half_life. */
   causes: Record<string, Record<string, number | null>>;
 };
 
@@ -1393,7 +1337,7 @@ export type CohortReport = {
   attribution_model: string;
   attribution_window: number;
   query_mode: string;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
   hints?: Array<Hint>;
 };
 
@@ -1471,7 +1415,7 @@ export type CreditPage = {
   attribution_window: number;
   query_mode: string;
   date_basis: string;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
   hints?: Array<Hint>;
 };
 
@@ -1542,7 +1486,7 @@ export type AdSpendReport = {
   attribution_model: string | null;
   attribution_window: number;
   date_basis: string;
-  fit: FitCitation | null;
+  trained_model: TrainedModelCitation | null;
   snapshot: string;
   hints?: Array<Hint>;
 };
@@ -1721,6 +1665,62 @@ export type TouchpointPayload = {
 export type TouchpointBatch = {
   /** Items are validated separately: valid ones are queued even if others are not. */
   touchpoints: Array<TouchpointPayload>;
+};
+
+export type Model = "markov" | "shapley_distinct";
+
+export type TrainedModelWeight = {
+  model: Model;
+  source: string;
+  /** The weights of a model add up to 1. */
+  weight: number;
+  /** The lower end of the 95 % interval. */
+  low: number;
+  /** The upper end of the 95 % interval. */
+  high: number;
+};
+
+export type TrainedModel = {
+  id: number;
+  name: string;
+  event_name: string;
+  start_at: string;
+  /** The first instant after it. */
+  end_at: string;
+  /** In days. */
+  attribution_window: number;
+  /** Conversions with a touchpoint; at least 300. */
+  conversions: number;
+  /** Contacts with touchpoints and no such conversion. */
+  lost: number;
+  /** Conversions without a touchpoint, left out. */
+  untouched: number;
+  /** SHA-256 of everything the weights are made from. */
+  digest: string;
+  made_at: string;
+  /** True when credit uses it, unless a request names another. */
+  current: boolean;
+  /** The weights of both models, largest first; absent in lists. */
+  weights?: Array<TrainedModelWeight>;
+};
+
+export type TrainedModelList = {
+  data: Array<TrainedModel>;
+};
+
+export type CreateTrainedModelBody = {
+  /** Unique in the Space. */
+  name: string;
+  /** The events that are conversions. */
+  event_name: string;
+  /** The first day, on the Space's clock. */
+  start_date: string;
+  /** The last day. */
+  end_date: string;
+  /** Days before a conversion that touchpoints count; 30 by default. */
+  attribution_window?: AttributionWindow;
+  /** True to use it from now on; the first trained model of an event name is current anyway. */
+  current?: boolean;
 };
 
 /** A file to send unchanged. In Node, `fs.openAsBlob` returns a Blob of a file. */
@@ -1947,13 +1947,13 @@ export abstract class Api {
   }
 
   /** List events in a time range, or with `sources` their credited sources, newest first. */
-  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<EventPage> {
-    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
+  async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; trained_model?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<EventPage> {
+    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
   }
 
   /** Yields every row of `listEvents`, asking for one page after another. */
-  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; fit?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListedEvent, void, undefined> {
-    return this.pages<ListedEvent>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "fit": query.fit, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; trained_model?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListedEvent, void, undefined> {
+    return this.pages<ListedEvent>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Create up to 1,000 events */
@@ -2002,8 +2002,8 @@ export abstract class Api {
   }
 
   /** Get the path to an event with the rule behind each source, and each touchpoint's credit under every attribution model. */
-  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; fit?: string } = {}): Promise<AttributionExplanation> {
-    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "fit": query.fit })) as AttributionExplanation;
+  async getEventAttribution(event_id: string, query: { attribution_window?: AttributionWindow; query_mode?: QueryMode; trained_model?: string } = {}): Promise<AttributionExplanation> {
+    return (await this.call("GET", `/events/${encodeURIComponent(event_id)}/attribution`, { "attribution_window": query.attribution_window, "query_mode": query.query_mode, "trained_model": query.trained_model })) as AttributionExplanation;
   }
 
   /** List an event's deliveries to all destinations, even if the event is deleted. */
@@ -2036,26 +2036,6 @@ export abstract class Api {
     return (await this.call("POST", `/exports/schedules/${encodeURIComponent(schedule_id)}/runs`, {}, body)) as Message;
   }
 
-  /** List the Space's trained models without their weights, newest first. */
-  async listFits(): Promise<FitList> {
-    return (await this.call("GET", "/fits", {})) as FitList;
-  }
-
-  /** Train a model: estimate the weights of sources from the journeys of a period, and store them under a name. Needs at least 300 conversions with a touchpoint. */
-  async createFit(body: CreateFitBody): Promise<Fit> {
-    return (await this.call("POST", "/fits", {}, body)) as Fit;
-  }
-
-  /** Get a trained model, with each source's weight and interval. */
-  async getFit(fit_id: number): Promise<Fit> {
-    return (await this.call("GET", `/fits/${encodeURIComponent(fit_id)}`, {})) as Fit;
-  }
-
-  /** Make a trained model the current one of its event name. */
-  async chooseFit(fit_id: number): Promise<Fit> {
-    return (await this.call("POST", `/fits/${encodeURIComponent(fit_id)}/choose`, {})) as Fit;
-  }
-
   /** List the ad platforms that can receive events, and their settings. */
   async listPlatforms(): Promise<PlatformList> {
     return (await this.call("GET", "/platforms", {})) as PlatformList;
@@ -2082,28 +2062,28 @@ export abstract class Api {
   }
 
   /** Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV. */
-  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; completeness?: IncludeTrkTokens; fit?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "completeness": query.completeness, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as Report;
+  async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; completeness?: IncludeTrkTokens; trained_model?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
+    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "completeness": query.completeness, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
   /** Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
-  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; fit?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ReportChanges> {
-    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "fit": query.fit, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
+  async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; trained_model?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ReportChanges> {
+    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
   }
 
   /** Follow customers from the month of their first order: their value by month, source or another group, and the payback of their cost. With `Accept: text/csv`, one line per cohort and later month. */
-  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; fit?: string } = {}): Promise<CohortReport> {
-    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as CohortReport;
+  async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; trained_model?: string } = {}): Promise<CohortReport> {
+    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as CohortReport;
   }
 
   /** List the events behind a report's figure with their touchpoints' credit, newest first. With `Accept: text/csv`, the page's events as CSV. */
-  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
-    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
+  async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; trained_model?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
+    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
-  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; fit?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
-    return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "fit": query.fit, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+  iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; trained_model?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
+    return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
@@ -2112,13 +2092,13 @@ export abstract class Api {
   }
 
   /** Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV. */
-  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; fit?: string } = {}): Promise<AdSpendReport> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as AdSpendReport;
+  async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; trained_model?: string } = {}): Promise<AdSpendReport> {
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as AdSpendReport;
   }
 
   /** Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
-  async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; fit?: string }): Promise<SpendReportChanges> {
-    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "fit": query.fit })) as SpendReportChanges;
+  async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; trained_model?: string }): Promise<SpendReportChanges> {
+    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as SpendReportChanges;
   }
 
   /** List the Space's own paid networks, in addition to the listed sources, by name. */
@@ -2179,5 +2159,25 @@ export abstract class Api {
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getTouchpointImport(import_id: number): Promise<Import> {
     return (await this.call("GET", `/touchpoints/imports/${encodeURIComponent(import_id)}`, {})) as Import;
+  }
+
+  /** List the Space's trained models without their weights, newest first. */
+  async listTrainedModels(): Promise<TrainedModelList> {
+    return (await this.call("GET", "/trained-models", {})) as TrainedModelList;
+  }
+
+  /** Train a model: estimate the weights of sources from the journeys of a period, and store them under a name. Needs at least 300 conversions with a touchpoint. */
+  async createTrainedModel(body: CreateTrainedModelBody): Promise<TrainedModel> {
+    return (await this.call("POST", "/trained-models", {}, body)) as TrainedModel;
+  }
+
+  /** Get a trained model, with each source's weight and interval. */
+  async getTrainedModel(trained_model_id: number): Promise<TrainedModel> {
+    return (await this.call("GET", `/trained-models/${encodeURIComponent(trained_model_id)}`, {})) as TrainedModel;
+  }
+
+  /** Make a trained model the current one of its event name. */
+  async chooseTrainedModel(trained_model_id: number): Promise<TrainedModel> {
+    return (await this.call("POST", `/trained-models/${encodeURIComponent(trained_model_id)}/choose`, {})) as TrainedModel;
   }
 }

@@ -29,10 +29,15 @@ async def get_event_attribution(call: Call) -> AttributionExplanation:
     attribution model.
     """
     event_id = call.path_id("event_id")
-    window_days, by_company, fit = read_path(call.query)
+    window_days, by_company, trained_model = read_path(call.query)
     async with call.services.database.transaction() as connection:
         explanation = await explain_event(
-            connection, call.space_id, event_id, window_days, by_company=by_company, fit=fit
+            connection,
+            call.space_id,
+            event_id,
+            window_days,
+            by_company=by_company,
+            trained_model=trained_model,
         )
     return describe_explanation(explanation, window_days)
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 from msgspec import UNSET
 
-from headwater.attribution.fits.choice import cite
+from headwater.attribution.training.choice import cite
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.events import parameters
 from headwater.events.answers import EventAnswer, EventDeleted, EventPage
-from headwater.events.fitted_selection import load_listing
 from headwater.events.queries import fetch_event, list_events, queries
+from headwater.events.trained_selection import load_listing
 from headwater.events.updates import CHANGE, read_change, update_event
 from headwater.forwarding.deliveries.removal import remove_event
 from headwater.http.answers import Message
@@ -31,10 +31,10 @@ async def list_stored_events(call: Call) -> EventPage:
         await connection.execute(queries["snapshot"])
         space = await fetch_space(connection, call.space_id)
         listing = parameters.read_list_events(call.query, space, cursors, datetime.now(UTC))
-        listing, fit = await load_listing(connection, call.space_id, listing)
+        listing, trained_model = await load_listing(connection, call.space_id, listing)
         page = await list_events(connection, call.space_id, listing)
-    cited = UNSET if fit is None else cite(fit)
-    return answer_page(EventPage, page, listing.per_page, call.page_link(cursors), fit=cited)
+    cited = UNSET if trained_model is None else cite(trained_model)
+    return answer_page(EventPage, page, listing.per_page, call.page_link(cursors), trained_model=cited)
 
 
 async def get_stored_event(call: Call) -> str:

@@ -13,7 +13,7 @@ from headwater.endpoints.operations import Handler, Operation, PathParameter
 from headwater.endpoints.services import Services
 from headwater.exports.answers import Export, ExportFile, QueuedExport
 from headwater.exports.jobs import create_job, fetch_job
-from headwater.exports.kinds import KINDS, name_fit
+from headwater.exports.kinds import KINDS, name_trained_model
 from headwater.exports.links import Download
 from headwater.exports.models import ExportJob, download_name
 from headwater.exports.schemas import describe_body
@@ -31,7 +31,7 @@ def creates(kind: str) -> Handler:
         async with call.services.database.transaction() as connection:
             space = await fetch_space(connection, call.space_id)
             export = KINDS[kind].read(kind, body, space)
-            export = await name_fit(connection, call.space_id, export)
+            export = await name_trained_model(connection, call.space_id, export)
             export_id = await create_job(connection, call.space_id, export)
         message = "The export is queued. Ask for its status until it is completed."
         return QueuedExport(export_id, "queued", message)

@@ -17,13 +17,13 @@ from headwater.api.erasures import OPERATIONS as PRIVACY
 from headwater.api.events import OPERATIONS as EVENTS
 from headwater.api.export_schedules import OPERATIONS as EXPORT_SCHEDULES
 from headwater.api.exports import OPERATIONS as EXPORTS
-from headwater.api.fits import OPERATIONS as FITS
 from headwater.api.imports import OPERATIONS as IMPORTS
 from headwater.api.ingest import OPERATIONS as INGEST
 from headwater.api.networks import OPERATIONS as NETWORKS
 from headwater.api.rates import OPERATIONS as RATES
 from headwater.api.reports import OPERATIONS as REPORTS
 from headwater.api.spend import OPERATIONS as SPEND
+from headwater.api.trained_models import OPERATIONS as TRAINED_MODELS
 from headwater.assistants.mcp.context import CALLING
 from headwater.endpoints.document import build_document
 from headwater.endpoints.operations import Operation, Schema, limits_by_bucket
@@ -44,7 +44,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *COMPANIES,
     *REPORTS,
     *ATTRIBUTION,
-    *FITS,
+    *TRAINED_MODELS,
     *ADS,
     *SPEND,
     *RATES,

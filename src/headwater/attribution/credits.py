@@ -107,13 +107,13 @@ class Crediting:
         paths: TouchSlices,
         sources: IntArray,
         ages: TouchAges | None = None,
-        fitted: Mapping[str, IntArray] | None = None,
+        trained: Mapping[str, IntArray] | None = None,
     ) -> None:
         """`sources` belong to all touches. Models by age need `ages`, trained models `fitted` weights by
         source number.
         """
         self._paths, self._sources, self._ages = paths, sources, ages
-        self._fitted = fitted or {}
+        self._trained = trained or {}
         self._counting: dict[frozenset[int], tuple[TouchSlices, IntArray | None]] = {}
         self._each: dict[frozenset[int], Credited] = {}
 
@@ -132,8 +132,8 @@ class Crediting:
     def _credit_each(self, model: str) -> Credited:
         """Return every touch that counts for a model, with the values that shares depend on."""
         rule = MODELS[model]
-        if rule.is_fitted:
-            weights = self._fitted[model]
+        if rule.needs_training:
+            weights = self._trained[model]
             touches = self.select_touches(frozenset(np.flatnonzero(weights).tolist()))
             return replace(touches, worth=SourceWeights(self._sources, weights))
         (counting,) = rule.counting

@@ -33,9 +33,9 @@ PAID = CountingTouches(
     frozenset(PAID_IDS),
 )
 NOT_DIRECT = CountingTouches(SQL("t.source_id <> {}").format(DIRECT_ID), _EVERY_ID - {DIRECT_ID})
-FITTED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
+TRAINED_WEIGHT = SQL("(%(source_weights)s::bigint[])[t.source_id]")
 """The trained weight of a touch's source."""
-WEIGHTED = CountingTouches(SQL("{} > 0").format(FITTED_WEIGHT), _EVERY_ID)
+WEIGHTED = CountingTouches(SQL("{} > 0").format(TRAINED_WEIGHT), _EVERY_ID)
 
 
 # Three page views, two from campaigns, and a purchase of 100.00 with its credits. G and M are paid, D is
@@ -120,7 +120,7 @@ class Model:
     share: CreditShare
     counting: tuple[CountingTouches, ...] = (ANY,)
     """Each applies only if earlier ones find no touch."""
-    is_fitted: bool = False
+    needs_training: bool = False
     """True if it uses trained weights of sources."""
 
     @property
@@ -185,12 +185,12 @@ MODELS = {
     ),
     "markov": Model(
         "Markov",
-        "Each distinct source gets credit by its weight in a fit: the share of the Space's conversions that "
-        "would be lost without it. Needs a fit.",
+        "Each distinct source gets credit by its weight: the share of the Space's conversions that would be "
+        "lost without it. Needs a trained model.",
         CreditedTouches.EACH,
         BY_SOURCE,
         (WEIGHTED,),
-        is_fitted=True,
+        needs_training=True,
     ),
     "shapley_distinct": Model(
         "Shapley distinct",

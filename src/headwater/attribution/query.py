@@ -14,9 +14,9 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Composed
 
 from headwater.attribution.models import (
-    FITTED_WEIGHT,
     MODELS,
     PAID,
+    TRAINED_WEIGHT,
     CreditedTouches,
     Model,
     SharedAmount,
@@ -66,7 +66,7 @@ class Attribution:
     def parameters(self) -> dict[str, Any]:
         """The values of `credited_rows`, besides `space_id`."""
         bound: dict[str, Any] = {"source_ids": list(self.source_ids), "lookback": self.window_days * 86_400}
-        if MODELS[self.model].is_fitted:
+        if MODELS[self.model].needs_training:
             bound["source_weights"] = array(self.weights)
         return bound
 
@@ -194,7 +194,7 @@ def _select_touches(model: Model, owner: SQL, window: SQL, amounts: Sequence[Sha
     ]
     if model.take is CreditedTouches.EACH:
         (path,) = paths
-        weight = FITTED_WEIGHT if model.is_fitted else SQL("1")
+        weight = TRAINED_WEIGHT if model.needs_training else SQL("1")
         columns = {
             "turns": _repeat("turn_of_source", amounts),
             "rounded_down": _repeat("rounded_down", amounts),

@@ -43,7 +43,7 @@ COMMANDS = (
     CommandEntry("contact", "manage contacts", "contacts:group"),
     CommandEntry("queue", "manage accepted requests", "service.queue:group"),
     CommandEntry("reports", "check or rebuild the data of reports", "reports:group"),
-    CommandEntry("fit", "train data-driven models", "fits:group"),
+    CommandEntry("model", "train data-driven models", "trained_models:group"),
     CommandEntry("export", "write events, contacts or companies to a file", "exports:group"),
     CommandEntry("exporter", "work on exports of the API", "service.exporter:command"),
     CommandEntry("importer", "work on files uploaded in the console", "service.importer:command"),

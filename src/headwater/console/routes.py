@@ -42,7 +42,6 @@ from headwater.console.report_pages import (
     completeness,
     csv_file,
     events,
-    fits,
     ledger,
     models,
     notes,
@@ -54,6 +53,7 @@ from headwater.console.report_pages import (
     share_links,
     shared_page,
     spend_changes,
+    trained_models,
 )
 from headwater.console.setup_pages import data_quality, setup
 from headwater.console.site_pages import site, site_test, sites
@@ -83,7 +83,7 @@ PAGES = [
     *campaigns.ROUTES,
     *cohorts.ROUTES,
     *rates.ROUTES,
-    *fits.ROUTES,
+    *trained_models.ROUTES,
     *self_reported.ROUTES,
     *completeness.ROUTES,
     *changes.ROUTES,

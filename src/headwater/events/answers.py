@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from headwater.attribution.fits.choice import FitCitation
+from headwater.attribution.training.choice import TrainedModelCitation
 from headwater.http.answers import DataPage, Instant
 from headwater.sources.answers import SELF_REPORTED
 from headwater.spaces.currencies import AmountCurrency, AmountInSpaceCurrency
@@ -66,8 +66,10 @@ class ListedEvent(Struct, frozen=True, kw_only=True):
 class EventPage(DataPage[ListedEvent], frozen=True):
     """One page of events."""
 
-    fit: (
-        Annotated[FitCitation, Meta(description="The fit that markov uses; with that model alone.")]
+    trained_model: (
+        Annotated[
+            TrainedModelCitation, Meta(description="The trained model used for credit; only with markov.")
+        ]
         | UnsetType
     ) = UNSET
 

@@ -13,11 +13,11 @@ from headwater.attribution.models import MODELS
 from headwater.attribution.query import Attribution, credited_rows, holders_query, narrowing
 from headwater.database.json_lines import Lines
 from headwater.events import fields
-from headwater.events.fitted_selection import load_fitted
 from headwater.events.models import EventSelection
 from headwater.events.order import CREDIT_KEY, EVENT_KEY, sorted_by
 from headwater.events.queries import compose_conditions, queries
 from headwater.events.space_amounts import compose_exchange, exchange_in_parts
+from headwater.events.trained_selection import apply_trained_model
 from headwater.http.inputs.pagination import NEWEST_FIRST
 
 _NEWEST_EVENTS = sorted_by(EVENT_KEY.inside, NEWEST_FIRST)
@@ -27,7 +27,7 @@ def compose_event_lines(connection: Connection[Any], space_id: int, selection: E
     """Return the newest first. Needs the transaction that will read them. Raises Invalid if the model's
     training run does not exist.
     """
-    selection = load_fitted(connection, space_id, selection)
+    selection = apply_trained_model(connection, space_id, selection)
     conditions, bound = compose_conditions(selection)
     bound |= {"space_id": space_id, "source_names": list(selection.sources.api_names)}
     counted = queries["count"].format(only=SQL(" AND ").join(conditions))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from headwater.attribution.fits.choice import FitChoice
 from headwater.attribution.query import Attribution
+from headwater.attribution.training.choice import ModelChoice
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.contacts.filters import Condition
@@ -25,7 +25,7 @@ class EventSelection:
     amount_min: Decimal | None = None
     amount_max: Decimal | None = None
     """Inclusive bounds of the whole event's amount. Events without an amount never match."""
-    fit: FitChoice | None = None
+    trained_model: ModelChoice | None = None
     """The training run of a data-driven model."""
     sources: SourceNames = SHIPPED_ALONE
 

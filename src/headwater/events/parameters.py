@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from headwater.attribution.fits.choice import FIT, ONLY_FITTED, FitChoice, is_needed
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
+from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ModelChoice, is_needed
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete_fields
 from headwater.events.models import EventSelection, ListEvents
@@ -98,7 +98,7 @@ DOCUMENTATION = [
     SOURCES_PARAMETER.openapi(),
     MODEL.openapi(),
     WINDOW.openapi(),
-    FIT.openapi(),
+    TRAINED_MODEL.openapi(),
     FIELDS_PARAMETER.openapi(),
     AMOUNT_MIN.openapi(),
     AMOUNT_MAX.openapi(),
@@ -108,8 +108,16 @@ DOCUMENTATION = [
     filters.DOCUMENTATION,
 ]
 
-SELECTION = (QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW, FIT, FIELDS_PARAMETER)
-OPTIONAL_GROUPS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (FIT,)
+SELECTION = (
+    QUERY_MODE,
+    EVENT_NAMES_PARAMETER,
+    SOURCES_PARAMETER,
+    MODEL,
+    WINDOW,
+    TRAINED_MODEL,
+    FIELDS_PARAMETER,
+)
+OPTIONAL_GROUPS = (AMOUNT_MIN, AMOUNT_MAX, ORDER_BY), (TRAINED_MODEL,)
 """Parameters that cursors cover only if one of their group is given, so that older cursors stay valid."""
 FILTERS = (*TIME.parameters, QUERY_MODE, EVENT_NAMES_PARAMETER, SOURCES_PARAMETER, MODEL, WINDOW)
 
@@ -150,8 +158,10 @@ def read_selection(query: Input, time: TimeRange, sources: SourceNames) -> Event
     """Parse a selection without conditions on contacts. The query records errors."""
     names = EVENT_NAMES_PARAMETER.read(query)
     attribution = _attribution(query, sources)
-    fit = _fit(query, attribution, names)
-    return EventSelection(time, names, attribution, (), _fields(query), fit=fit, sources=sources)
+    trained_model = _trained_model(query, attribution, names)
+    return EventSelection(
+        time, names, attribution, (), _fields(query), trained_model=trained_model, sources=sources
+    )
 
 
 def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
@@ -168,12 +178,14 @@ def _attribution(query: Input, sources: SourceNames) -> Attribution | None:
     return Attribution(model, window, sources.ids_listed_as(selected), by_company)
 
 
-def _fit(query: Input, attribution: Attribution | None, event_names: tuple[str, ...]) -> FitChoice | None:
-    name = FIT.read(query)
+def _trained_model(
+    query: Input, attribution: Attribution | None, event_names: tuple[str, ...]
+) -> ModelChoice | None:
+    name = TRAINED_MODEL.read(query)
     if attribution is not None and is_needed([attribution.model]):
-        return FitChoice(name, event_names)
+        return ModelChoice(name, event_names)
     if name is not None and attribution is not None:
-        query.refuse(FIT.name, ONLY_FITTED)
+        query.refuse(TRAINED_MODEL.name, ONLY_WITH_MARKOV)
     return None
 
 

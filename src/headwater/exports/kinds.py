@@ -9,11 +9,11 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
-from headwater.attribution.fits.choice import FIT
+from headwater.attribution.training.choice import TRAINED_MODEL
 from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import compose_event_lines
-from headwater.events.fitted_selection import load_fit
+from headwater.events.trained_selection import load_trained_model
 from headwater.exports.formats import FileForm, Format, can_write_parquet
 from headwater.exports.models import ExportRequest
 from headwater.http.inputs.date_range import DAY, date_range
@@ -109,14 +109,20 @@ class ExportKind:
         return TimeRange(EVER.start, datetime.now(UTC))
 
 
-async def name_fit(connection: AsyncConnection, space_id: int, request: ExportRequest) -> ExportRequest:
+async def name_trained_model(
+    connection: AsyncConnection, space_id: int, request: ExportRequest
+) -> ExportRequest:
     """Add the name of the model's current training run, if it needs one. Raises Invalid without one."""
     if request.kind != "events":
         return request
     sources = await fetch_sources(connection, space_id)
     selection = parameters.read_selection(JsonInput(request.body), request.time, sources)
-    fit = await load_fit(connection, space_id, selection)
-    return request if fit is None else replace(request, body={**request.body, FIT.name: fit.name})
+    trained_model = await load_trained_model(connection, space_id, selection)
+    return (
+        request
+        if trained_model is None
+        else replace(request, body={**request.body, TRAINED_MODEL.name: trained_model.name})
+    )
 
 
 def read_form(query: Input) -> FileForm:

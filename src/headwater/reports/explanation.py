@@ -12,9 +12,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Literal
 
-from headwater.attribution.fits.choice import ChosenFit, FitChoice, fetch_chosen, find_current
 from headwater.attribution.models import MODELS, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, Attribution, credited_rows
+from headwater.attribution.training.choice import ChosenModel, ModelChoice, fetch_chosen, find_current
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import NotFound
@@ -27,7 +27,7 @@ queries = Queries(__name__, "explanation.sql")
 MOST_PER_END = 100
 """Listed from each end of a path."""
 
-NOT_FITTED = "not_fitted"
+NOT_TRAINED = "not_trained"
 """Before a trained model's first training run."""
 
 _THIS_EVENT = SQL("e.id = %(event_id)s")
@@ -64,15 +64,15 @@ class EventExplanation:
     credits: dict[str, Credits]
     touched: bool
     """True if any touchpoint precedes the event, even outside the window."""
-    fit: ChosenFit | None
+    trained_model: ChosenModel | None
 
     def unattributed_reason(self, model: str) -> str | None:
         """Return None if the model gives credit."""
         if self.credits[model].touches:
             return None
         if self.credits["linear"].touches:
-            lacks_fit = MODELS[model].is_fitted and self.fit is None
-            return NOT_FITTED if lacks_fit else NoCredit.NOT_COUNTED
+            lacks_trained_model = MODELS[model].needs_training and self.trained_model is None
+            return NOT_TRAINED if lacks_trained_model else NoCredit.NOT_COUNTED
         if self.touched:
             return NoCredit.OUTSIDE_WINDOW
         return NoCredit.NO_TOUCH
@@ -85,7 +85,7 @@ async def explain_event(
     window_days: int,
     *,
     by_company: bool,
-    fit: str | None = None,
+    trained_model: str | None = None,
 ) -> EventExplanation:
     """Explain an event from one snapshot, by the given trained model or the current one of its name. Needs a
     fresh transaction.
@@ -101,9 +101,9 @@ async def explain_event(
     amount = (await show_amounts(connection, space_id, [event_id]))[event_id]
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency
-    chosen_fit = await _fit(connection, space_id, fit, event["event_name"])
+    chosen_model = await _trained_model(connection, space_id, trained_model, event["event_name"])
     list_path = Attribution(
-        "linear", window_days, ALL_IDS, by_company, chosen_fit.weights if chosen_fit else ()
+        "linear", window_days, ALL_IDS, by_company, chosen_model.weights if chosen_model else ()
     )
     credited = await _credits(connection, values, list_path)
     touches = {
@@ -115,15 +115,15 @@ async def explain_event(
     path = await fetch_all(cursor, queries["touchpoints"], touches)
     within = credited["linear"].touches
     touched = within > 0 or await _is_touched(connection, values, by_company=by_company)
-    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen_fit)
+    return EventExplanation(event, path, max(0, within - len(path)), credited, touched, chosen_model)
 
 
-async def _fit(
+async def _trained_model(
     connection: AsyncConnection, space_id: int, name: str | None, event_name: str
-) -> ChosenFit | None:
+) -> ChosenModel | None:
     if name is None:
         return await find_current(connection, space_id, event_name)
-    return await fetch_chosen(connection, space_id, FitChoice(name, ()))
+    return await fetch_chosen(connection, space_id, ModelChoice(name, ()))
 
 
 async def _is_touched(connection: AsyncConnection, event: dict[str, Any], *, by_company: bool) -> bool:
@@ -140,7 +140,7 @@ async def _credits(
     attributions = {
         name: replace(list_path, model=name)
         for name, model in MODELS.items()
-        if list_path.weights or not model.is_fitted
+        if list_path.weights or not model.needs_training
     }
     statement = SQL(" UNION ALL ").join(
         queries["of_model"].format(

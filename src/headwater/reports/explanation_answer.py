@@ -7,18 +7,18 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from headwater.attribution.fits.choice import FIT, FitCitation, cite
 from headwater.attribution.models import MODELS
+from headwater.attribution.training.choice import TRAINED_MODEL, TrainedModelCitation, cite
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.answers import Moment
 from headwater.http.inputs.parameters import Input
 from headwater.people.identity.senders import Sender
 from headwater.reports.engine.chosen_events import NoCredit
-from headwater.reports.explanation import NOT_FITTED, EventExplanation
+from headwater.reports.explanation import NOT_TRAINED, EventExplanation
 from headwater.reports.questions.shared import WINDOW
 from headwater.spaces.currencies import IN_SPACE_CURRENCY, AmountCurrency
 
-PARAMETERS = (WINDOW, QUERY_MODE, FIT)
+PARAMETERS = (WINDOW, QUERY_MODE, TRAINED_MODEL)
 
 
 Reporter = Annotated[
@@ -80,9 +80,9 @@ class ModelCredits(Struct, frozen=True):
     unattributed_reason: Annotated[
         str | None,
         Meta(
-            extra_json_schema={"enum": [*map(str, NoCredit), NOT_FITTED, None]},
+            extra_json_schema={"enum": [*map(str, NoCredit), NOT_TRAINED, None]},
             description="no_touch: no touchpoint before the event; outside_window: none in the window; "
-            "not_counted: none that the model counts; not_fitted: no trained model for the event.",
+            "not_counted: none that the model counts; not_trained: no trained model for the event.",
         ),
     ]
     left_out: Annotated[int, Meta(description="Credited touchpoints that are not listed.")]
@@ -101,14 +101,14 @@ class AttributionExplanation(Struct, frozen=True):
     ]
     left_out: Annotated[int, Meta(description="Touchpoints of the path that are not listed.")]
     models: list[ModelCredits]
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
 
 
 def read_path(query: Input) -> tuple[int, bool, str | None]:
     """Read the window in days, whether by company, and the trained model. Raises Invalid."""
-    window, mode, fit = WINDOW.read(query), QUERY_MODE.read(query), FIT.read(query)
+    window, mode, trained_model = WINDOW.read(query), QUERY_MODE.read(query), TRAINED_MODEL.read(query)
     query.finish()
-    return window or 0, mode == "company", fit
+    return window or 0, mode == "company", trained_model
 
 
 def describe_explanation(explanation: EventExplanation, window_days: int) -> AttributionExplanation:
@@ -118,7 +118,7 @@ def describe_explanation(explanation: EventExplanation, window_days: int) -> Att
         path=[ExplainedTouchpoint(**touch) for touch in explanation.path],
         left_out=explanation.left_out,
         models=[_model_credits(name, explanation) for name in MODELS],
-        fit=explanation.fit and cite(explanation.fit),
+        trained_model=explanation.trained_model and cite(explanation.trained_model),
     )
 
 

@@ -11,8 +11,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
-from headwater.attribution.fits.choice import FIT, ONLY_FITTED, is_needed
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, is_needed
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid, Problem
 from headwater.http.inputs.period_words import CalendarUnit
@@ -217,7 +217,7 @@ class ReportQuery:
     descending: bool = True
     complete_on: date | None = None
     """Estimate incomplete days at the beginning of this local day."""
-    fit: str | None = None
+    trained_model: str | None = None
     """By default the current one."""
     now: datetime | None = None
     """The current local second: a range in progress is compared up to the same time. None compares whole
@@ -259,7 +259,7 @@ class ReportQuery:
         return any(MODELS[model].goes_by_age for model in self.models)
 
     @property
-    def goes_by_fit(self) -> bool:
+    def needs_trained_model(self) -> bool:
         """True if credit depends on a trained model."""
         return is_needed(self.models)
 
@@ -293,7 +293,7 @@ Rule = tuple[str, bool, str]
 
 def check(query: ReportQuery) -> None:
     """Raise Invalid with every broken rule."""
-    fitted = query.fit is None or query.goes_by_fit
+    trained = query.trained_model is None or query.needs_trained_model
     judged = query.complete_on is None or query.measures[0] in ESTIMATED
     rule = f"must begin with one of {', '.join(ESTIMATED)} for completeness."
     refuse_broken_rules(
@@ -301,7 +301,7 @@ def check(query: ReportQuery) -> None:
             *common_rules(query),
             *column_rules(query),
             ("measures", judged, rule),
-            (FIT.name, fitted, ONLY_FITTED),
+            (TRAINED_MODEL.name, trained, ONLY_WITH_MARKOV),
         ]
     )
 
@@ -393,7 +393,7 @@ class ReportProblem(StrEnum):
     OTHER_QUESTION = "other_question"
     SETTINGS_CHANGED = "settings_changed"
     OTHER_PAST = "other_past"
-    FIT_DELETED = "fit_deleted"
+    MODEL_DELETED = "trained_model_deleted"
     UNCOUNTED = "uncounted"
     TOO_OLD = "too_old"
 

@@ -113,7 +113,7 @@ def _share_out(
 ) -> None:  # fmt: skip
     each, first = events
     (model,) = question.models
-    worth = facts.weights(question.fit, question.event_names) if model == "markov" else {}
+    worth = facts.weights(question.trained_model, question.event_names) if model == "markov" else {}
     shares = credits_of(model, each.event, path_of_customer(each, first), worth)
     period = Period(question.start, question.end)
     kept = [share for share in shares if keeps(share.touch, facts, question, period)]

@@ -135,7 +135,7 @@ def credits_of(
     model: str, event: Event, path: Sequence[Touchpoint], weights: Mapping[str, Fraction]
 ) -> list[Credit]:
     """The credited touches of an event whose path within the window this is. The weights of sources
-    are those of the fit that counts.
+    are those of the trained model that counts.
     """
     of_event = EVENT_UNITS if model not in WEIGHED else WEIGHED_EVENT_UNITS
     amount = event.amount if event.amount is not None else Decimal(0)

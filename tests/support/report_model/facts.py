@@ -102,7 +102,7 @@ class Facts:
     ad_names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """The catalogue: names by kind (campaign, adset, ad) and id."""
     event_labels: dict[str, str] = field(default_factory=dict[str, str])
-    fits: dict[str, Fit] = field(default_factory=dict[str, "Fit"])
+    trained_models: dict[str, TrainedModel] = field(default_factory=dict[str, "TrainedModel"])
     """By their names."""
 
     def as_stated(self) -> Facts:
@@ -111,21 +111,21 @@ class Facts:
         return replace(self, events=events)
 
     def weights(self, name: str | None, event_names: Sequence[str]) -> dict[str, Fraction]:
-        """What sources are worth by the fit of a name, or the only current one of some events, of
+        """What sources are worth by the trained model of a name, or the only current one of some events, of
         any if none are named.
         """
         if name is not None:
-            return self.fits[name].weights
-        [fit] = [
-            fit
-            for fit in self.fits.values()
-            if fit.is_current and (not event_names or fit.event_name in event_names)
+            return self.trained_models[name].weights
+        [trained_model] = [
+            trained_model
+            for trained_model in self.trained_models.values()
+            if trained_model.is_current and (not event_names or trained_model.event_name in event_names)
         ]
-        return fit.weights
+        return trained_model.weights
 
 
 @dataclass(frozen=True)
-class Fit:
+class TrainedModel:
     """Weights of sources, made of the journeys to some events."""
 
     event_name: str

@@ -11,7 +11,7 @@ import psycopg
 
 from headwater.sources.catalogue import SOURCES
 from tests.support.report_model.bounds import within_bounds
-from tests.support.report_model.facts import Contact, Event, Facts, Fit, TagSet, Touchpoint
+from tests.support.report_model.facts import Contact, Event, Facts, TagSet, Touchpoint, TrainedModel
 
 Read = Callable[[str], list[tuple[Any, ...]]]
 
@@ -42,7 +42,7 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         return connection.execute(query, {"space_id": space_id}).fetchall()
 
     [(zone,)] = read("SELECT timezone FROM spaces WHERE id = %(space_id)s")
-    facts = Facts(ZoneInfo(zone), fits=_load_fits(read))
+    facts = Facts(ZoneInfo(zone), trained_models=_load_trained_models(read))
     said = read(
         "SELECT event_time, id, contact_id, self_reported_source FROM events"
         " WHERE space_id = %(space_id)s AND self_reported_source IS NOT NULL"
@@ -78,20 +78,21 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     return facts
 
 
-def _load_fits(read: Read) -> dict[str, Fit]:
-    """The fits of the Space, by their names."""
+def _load_trained_models(read: Read) -> dict[str, TrainedModel]:
+    """The trained models of the Space, by their names."""
     worth: dict[str, dict[str, Fraction]] = {}
     for name, source, weight in read(
-        "SELECT f.name, w.source, w.weight FROM fits f JOIN fitted_weights w"
-        " ON w.space_id = f.space_id AND w.fit_id = f.id"
+        "SELECT f.name, w.source, w.weight FROM trained_models f JOIN trained_weights w"
+        " ON w.space_id = f.space_id AND w.trained_model_id = f.id"
         " WHERE f.space_id = %(space_id)s AND w.model = 'markov'"
     ):
         worth.setdefault(name, {})[source] = Fraction(weight)
     return {
-        name: Fit(event_name, is_current, worth[name])
+        name: TrainedModel(event_name, is_current, worth[name])
         for name, event_name, is_current in read(
-            "SELECT f.name, f.event_name, c.fit_id IS NOT NULL FROM fits f LEFT JOIN current_fits c"
-            " ON c.space_id = f.space_id AND c.fit_id = f.id WHERE f.space_id = %(space_id)s"
+            "SELECT f.name, f.event_name, c.trained_model_id IS NOT NULL FROM trained_models f"
+            " LEFT JOIN current_models c"
+            " ON c.space_id = f.space_id AND c.trained_model_id = f.id WHERE f.space_id = %(space_id)s"
         )
     }
 

@@ -60,8 +60,8 @@ class Question:
     compare: str = "none"
     limit: int = 50
     order_by: str | None = None
-    fit: str | None = None
-    """The name of the fit that markov goes by; None is a current one."""
+    trained_model: str | None = None
+    """The name of the trained model that markov goes by; None is a current one."""
     sells: bool | None = None
     """Whether the Space sells; None is to be seen from its events."""
     converts_all: bool = False
@@ -128,7 +128,7 @@ def read_question(values: dict[str, Any]) -> Question:
         compare=values.get("compare", "none"),
         limit=values.get("limit", 50),
         order_by=values.get("order_by"),
-        fit=values.get("fit"),
+        trained_model=values.get("trained_model"),
     )
 
 

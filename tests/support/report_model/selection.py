@@ -22,8 +22,8 @@ def conversions_of(facts: Facts, question: Question, period: Period) -> list[Con
         near.setdefault(("company", touch.company_id), []).append(touch)
     found: list[Conversion] = []
     names = converting_names(facts, question)
-    fitted = "markov" in question.models
-    worth = facts.weights(question.fit, question.event_names) if fitted else {}
+    trained = "markov" in question.models
+    worth = facts.weights(question.trained_model, question.event_names) if trained else {}
     for event in facts.events:
         if not question.by_touch_date and not period.holds(event.event_time, facts.zone):
             continue

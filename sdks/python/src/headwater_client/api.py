@@ -903,7 +903,7 @@ class ListedEvent(TypedDict):
     """`amount` at the rate of the event's day, the value in reports. Null if reports leave it out, for example without a rate."""
 
 
-class FitCitation(TypedDict):
+class TrainedModelCitation(TypedDict):
     id: int
     name: str
     event_name: str
@@ -926,8 +926,8 @@ class EventPage(TypedDict):
     next_page_url: str | None
     prev_cursor: str | None
     prev_page_url: str | None
-    fit: NotRequired[FitCitation]
-    """The fit that markov uses; with that model alone."""
+    trained_model: NotRequired[TrainedModelCitation]
+    """The trained model used for credit; only with markov."""
 
 
 EventName2: TypeAlias = Literal[
@@ -1135,8 +1135,8 @@ class CreateEventExportBody(TypedDict):
     """How to divide an event's amount among the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
     """How many days before the event to look for touchpoints; 0 for no limit."""
-    fit: NotRequired[str | None]
-    """markov's fit, by name; the current one if left out."""
+    trained_model: NotRequired[str | None]
+    """The trained model for markov, by name; default the current one."""
     fields: NotRequired[list[Field] | None]
     """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     whole_range: NotRequired[bool | None]
@@ -1235,8 +1235,8 @@ class TouchpointCredit(TypedDict):
 class ModelCredits(TypedDict):
     model: AttributionModel
     unattributed: bool
-    unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_fitted"] | None
-    """no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_fitted: no trained model for the event."""
+    unattributed_reason: Literal["no_touch", "outside_window", "not_counted", "not_trained"] | None
+    """no_touch: no touchpoint before the event; outside_window: none in the window; not_counted: none that the model counts; not_trained: no trained model for the event."""
     left_out: int
     """Credited touchpoints that are not listed."""
     left_out_amount: float | None
@@ -1253,7 +1253,7 @@ class AttributionExplanation(TypedDict):
     left_out: int
     """Touchpoints of the path that are not listed."""
     models: list[ModelCredits]
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
 
 
 class DeliveryList(TypedDict):
@@ -1307,8 +1307,8 @@ class CreateExportScheduleBody(TypedDict):
     """How to divide an event's amount among the touchpoints before it."""
     attribution_window: NotRequired[AttributionWindow | None]
     """How many days before the event to look for touchpoints; 0 for no limit."""
-    fit: NotRequired[str | None]
-    """markov's fit, by name; the current one if left out."""
+    trained_model: NotRequired[str | None]
+    """The trained model for markov, by name; default the current one."""
     fields: NotRequired[list[Field] | None]
     """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     include_trk_tokens: NotRequired[bool | None]
@@ -1339,60 +1339,6 @@ class CreateExportRunsBody(TypedDict):
     """The first day to write again, by the Space's clock."""
     end_date: str
     """The last one, included."""
-
-
-class FitWeight(TypedDict):
-    model: Literal["markov", "shapley_distinct"]
-    source: str
-    weight: float
-    """The weights of a model add up to 1."""
-    low: float
-    """The lower end of the 95 % interval."""
-    high: float
-    """The upper end of the 95 % interval."""
-
-
-class Fit(TypedDict):
-    id: int
-    name: str
-    event_name: str
-    start_at: str
-    end_at: str
-    """The first instant after it."""
-    attribution_window: int
-    """In days."""
-    conversions: int
-    """Conversions with a touchpoint; at least 300."""
-    lost: int
-    """Contacts with touchpoints and no such conversion."""
-    untouched: int
-    """Conversions without a touchpoint, left out."""
-    digest: str
-    """SHA-256 of everything the weights are made from."""
-    made_at: str
-    current: bool
-    """True when credit uses it, unless a request names another."""
-    weights: NotRequired[list[FitWeight]]
-    """The weights of both models, largest first; absent in lists."""
-
-
-class FitList(TypedDict):
-    data: list[Fit]
-
-
-class CreateFitBody(TypedDict):
-    name: str
-    """What it is called; no other fit is."""
-    event_name: str
-    """The events that are conversions."""
-    start_date: str
-    """The first day, on the Space's clock."""
-    end_date: str
-    """The last day."""
-    attribution_window: NotRequired[AttributionWindow]
-    """Days before a conversion that touchpoints count; 30 by default."""
-    current: NotRequired[bool]
-    """True to use it from now on; the first fit of an event name is current anyway."""
 
 
 class SecretField(TypedDict):
@@ -1589,14 +1535,14 @@ class Report(TypedDict):
     compared_left_out_money: list[UncountedMoney] | None
     snapshot: str
     completeness: ReportCompleteness | None
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
     hints: NotRequired[list[Hint]]
 
 
 class ReportVersion(TypedDict):
     snapshot: str
     taken_at: str | None
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
     half_life_days: int | None
 
 
@@ -1605,7 +1551,7 @@ class ChangedFigures(TypedDict):
     after: dict[str, float | None]
     difference: dict[str, float | None]
     causes: dict[str, dict[str, float | None]]
-    """The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, fits, half_life."""
+    """The parts of the differences, which add up to them: new_events, late_events, late_touches, withdrawn_touches, merges, unmerges, edits, deletions, replacements, classification, spend_deletions, spend_replacements, spend_imports, rates, trained_models, half_life."""
 
 
 class EventDifference(TypedDict):
@@ -1719,7 +1665,7 @@ class CohortReport(TypedDict):
     attribution_model: str
     attribution_window: int
     query_mode: str
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
     hints: NotRequired[list[Hint]]
 
 
@@ -1798,7 +1744,7 @@ class CreditPage(TypedDict):
     attribution_window: int
     query_mode: str
     date_basis: str
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
     hints: NotRequired[list[Hint]]
 
 
@@ -1870,7 +1816,7 @@ class AdSpendReport(TypedDict):
     attribution_model: str | None
     attribution_window: int
     date_basis: str
-    fit: FitCitation | None
+    trained_model: TrainedModelCitation | None
     snapshot: str
     hints: NotRequired[list[Hint]]
 
@@ -2049,6 +1995,60 @@ class TouchpointPayload(TypedDict):
 class TouchpointBatch(TypedDict):
     touchpoints: list[TouchpointPayload]
     """Items are validated separately: valid ones are queued even if others are not."""
+
+
+class TrainedModelWeight(TypedDict):
+    model: Literal["markov", "shapley_distinct"]
+    source: str
+    weight: float
+    """The weights of a model add up to 1."""
+    low: float
+    """The lower end of the 95 % interval."""
+    high: float
+    """The upper end of the 95 % interval."""
+
+
+class TrainedModel(TypedDict):
+    id: int
+    name: str
+    event_name: str
+    start_at: str
+    end_at: str
+    """The first instant after it."""
+    attribution_window: int
+    """In days."""
+    conversions: int
+    """Conversions with a touchpoint; at least 300."""
+    lost: int
+    """Contacts with touchpoints and no such conversion."""
+    untouched: int
+    """Conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of everything the weights are made from."""
+    made_at: str
+    current: bool
+    """True when credit uses it, unless a request names another."""
+    weights: NotRequired[list[TrainedModelWeight]]
+    """The weights of both models, largest first; absent in lists."""
+
+
+class TrainedModelList(TypedDict):
+    data: list[TrainedModel]
+
+
+class CreateTrainedModelBody(TypedDict):
+    name: str
+    """Unique in the Space."""
+    event_name: str
+    """The events that are conversions."""
+    start_date: str
+    """The first day, on the Space's clock."""
+    end_date: str
+    """The last day."""
+    attribution_window: NotRequired[AttributionWindow]
+    """Days before a conversion that touchpoints count; 30 by default."""
+    current: NotRequired[bool]
+    """True to use it from now on; the first trained model of an event name is current anyway."""
 
 
 class Api:
@@ -2502,7 +2502,7 @@ class Api:
         sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2525,7 +2525,7 @@ class Api:
                     "sources[]": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "fit": fit,
+                    "trained_model": trained_model,
                     "fields[]": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
@@ -2547,7 +2547,7 @@ class Api:
         sources: Sequence[str] | None = None,
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         fields: Sequence[Field] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
@@ -2566,7 +2566,7 @@ class Api:
                 "sources[]": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
-                "fit": fit,
+                "trained_model": trained_model,
                 "fields[]": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
@@ -2652,7 +2652,7 @@ class Api:
         *,
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
     ) -> AttributionExplanation:
         """Get the path to an event with the rule behind each source, and each touchpoint's credit
         under every attribution model.
@@ -2662,7 +2662,11 @@ class Api:
             self.call(
                 "GET",
                 f"/events/{quote(str(event_id), safe='')}/attribution",
-                {"attribution_window": attribution_window, "query_mode": query_mode, "fit": fit},
+                {
+                    "attribution_window": attribution_window,
+                    "query_mode": query_mode,
+                    "trained_model": trained_model,
+                },
             ),
         )
 
@@ -2699,24 +2703,6 @@ class Api:
             "Message",
             self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
         )
-
-    def list_fits(self) -> FitList:
-        """List the Space's trained models without their weights, newest first."""
-        return cast("FitList", self.call("GET", "/fits", {}))
-
-    def create_fit(self, body: CreateFitBody) -> Fit:
-        """Train a model: estimate the weights of sources from the journeys of a period, and store them
-        under a name. Needs at least 300 conversions with a touchpoint.
-        """
-        return cast("Fit", self.call("POST", "/fits", {}, body))
-
-    def get_fit(self, fit_id: int) -> Fit:
-        """Get a trained model, with each source's weight and interval."""
-        return cast("Fit", self.call("GET", f"/fits/{quote(str(fit_id), safe='')}", {}))
-
-    def choose_fit(self, fit_id: int) -> Fit:
-        """Make a trained model the current one of its event name."""
-        return cast("Fit", self.call("POST", f"/fits/{quote(str(fit_id), safe='')}/choose", {}))
 
     def list_platforms(self) -> PlatformList:
         """List the ad platforms that can receive events, and their settings."""
@@ -2762,7 +2748,7 @@ class Api:
         limit: int | None = None,
         order_by: str | None = None,
         completeness: Literal[0, 1] | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Report:
         """Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV."""
@@ -2793,7 +2779,7 @@ class Api:
                     "limit": limit,
                     "order_by": order_by,
                     "completeness": completeness,
-                    "fit": fit,
+                    "trained_model": trained_model,
                     "custom_field_filters": custom_field_filters,
                 },
             ),
@@ -2823,7 +2809,7 @@ class Api:
         currency: str | None = None,
         limit: int | None = None,
         order_by: str | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> ReportChanges:
         """Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause."""
@@ -2854,7 +2840,7 @@ class Api:
                     "currency": currency,
                     "limit": limit,
                     "order_by": order_by,
-                    "fit": fit,
+                    "trained_model": trained_model,
                     "custom_field_filters": custom_field_filters,
                 },
             ),
@@ -2874,7 +2860,7 @@ class Api:
         only: Sequence[str] | None = None,
         currency: str | None = None,
         limit: int | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
     ) -> CohortReport:
         """Follow customers from the month of their first order: their value by month, source or
         another group, and the payback of their cost. With `Accept: text/csv`, one line per cohort
@@ -2897,7 +2883,7 @@ class Api:
                     "only[]": only,
                     "currency": currency,
                     "limit": limit,
-                    "fit": fit,
+                    "trained_model": trained_model,
                 },
             ),
         )
@@ -2921,7 +2907,7 @@ class Api:
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
         credit: Credit | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -2951,7 +2937,7 @@ class Api:
                     "acquired": acquired,
                     "acquired_by[]": acquired_by,
                     "credit": credit,
-                    "fit": fit,
+                    "trained_model": trained_model,
                     "per_page": per_page,
                     "cursor": cursor,
                     "custom_field_filters": custom_field_filters,
@@ -2978,7 +2964,7 @@ class Api:
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
         credit: Credit | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
     ) -> Iterator[CreditedEvent]:
@@ -3002,7 +2988,7 @@ class Api:
                 "acquired": acquired,
                 "acquired_by[]": acquired_by,
                 "credit": credit,
-                "fit": fit,
+                "trained_model": trained_model,
                 "per_page": per_page,
                 "custom_field_filters": custom_field_filters,
             },
@@ -3064,7 +3050,7 @@ class Api:
         compare: Literal["none", "previous_period", "previous_year"] | None = None,
         currency: str | None = None,
         limit: int | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
     ) -> AdSpendReport:
         """Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV."""
         return cast(
@@ -3085,7 +3071,7 @@ class Api:
                     "compare": compare,
                     "currency": currency,
                     "limit": limit,
-                    "fit": fit,
+                    "trained_model": trained_model,
                 },
             ),
         )
@@ -3106,7 +3092,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         currency: str | None = None,
         limit: int | None = None,
-        fit: str | None = None,
+        trained_model: str | None = None,
     ) -> SpendReportChanges:
         """Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per
         cause.
@@ -3130,7 +3116,7 @@ class Api:
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
-                    "fit": fit,
+                    "trained_model": trained_model,
                 },
             ),
         )
@@ -3323,3 +3309,26 @@ class Api:
         in the console.
         """
         return cast("Import", self.call("GET", f"/touchpoints/imports/{quote(str(import_id), safe='')}", {}))
+
+    def list_trained_models(self) -> TrainedModelList:
+        """List the Space's trained models without their weights, newest first."""
+        return cast("TrainedModelList", self.call("GET", "/trained-models", {}))
+
+    def create_trained_model(self, body: CreateTrainedModelBody) -> TrainedModel:
+        """Train a model: estimate the weights of sources from the journeys of a period, and store them
+        under a name. Needs at least 300 conversions with a touchpoint.
+        """
+        return cast("TrainedModel", self.call("POST", "/trained-models", {}, body))
+
+    def get_trained_model(self, trained_model_id: int) -> TrainedModel:
+        """Get a trained model, with each source's weight and interval."""
+        return cast(
+            "TrainedModel", self.call("GET", f"/trained-models/{quote(str(trained_model_id), safe='')}", {})
+        )
+
+    def choose_trained_model(self, trained_model_id: int) -> TrainedModel:
+        """Make a trained model the current one of its event name."""
+        return cast(
+            "TrainedModel",
+            self.call("POST", f"/trained-models/{quote(str(trained_model_id), safe='')}/choose", {}),
+        )

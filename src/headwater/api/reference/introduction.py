@@ -74,7 +74,7 @@ FIRST_CALLS = (
             "query_mode": "profile",
             "date_basis": "conversion",
             "completeness": None,
-            "fit": None,
+            "trained_model": None,
             "snapshot": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
         },
     ),

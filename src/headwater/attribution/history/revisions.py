@@ -46,7 +46,7 @@ class ChangeCause(StrEnum):
     SPEND_IMPORTS = "spend_imports"
     """Spend was added."""
     RATES = "rates"
-    FITS = "fits"
+    TRAINED_MODELS = "trained_models"
     """Another trained model was used."""
     HALF_LIFE = "half_life"
 

@@ -10,7 +10,7 @@ from argparse import Namespace
 
 from headwater.alerts.notifications.sender import MessageSender, Outlet
 from headwater.alerts.notifications.watcher import Watcher, WatcherDuty, alert_duty, message_duty
-from headwater.attribution.fits.monthly_fits import MonthlyFitter, due_spaces
+from headwater.attribution.training.monthly_training import MonthlyTrainer, due_spaces
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
 from headwater.console.scheduled_reports.runner import report_duty
@@ -38,7 +38,7 @@ def watcher(settings: Settings, arguments: Namespace) -> int:
                 alert_duty(database),
                 report_duty(database),
                 message_duty(sender),
-                WatcherDuty("fits", due_spaces.find, MonthlyFitter(database).run),
+                WatcherDuty("trained_models", due_spaces.find, MonthlyTrainer(database).run),
             ]
             await Watcher(database, duties, stopping).run()
 

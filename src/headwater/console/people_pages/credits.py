@@ -10,14 +10,14 @@ from typing import Any
 
 from headwater.attribution.models import MODELS
 from headwater.console.report_pages.basis import REASONS
-from headwater.reports.explanation import NOT_FITTED, EventExplanation
+from headwater.reports.explanation import NOT_TRAINED, EventExplanation
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, make_exclusions
 from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
-_REASONS: Mapping[str, str] = {**REASONS, NOT_FITTED: "no model has been trained for these events"}
+_REASONS: Mapping[str, str] = {**REASONS, NOT_TRAINED: "no model has been trained for these events"}
 _AD = (
     ("campaign", "campaign_name", "campaign_id"),
     ("ad set", "adset_name", "adset_id"),

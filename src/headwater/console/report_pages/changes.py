@@ -68,7 +68,7 @@ WORDS: Mapping[ChangeCause, tuple[str, str]] = {
     ),
     ChangeCause.SPEND_IMPORTS: ("New spend", "Spend rows that arrived."),
     ChangeCause.RATES: ("Exchange rates", "Exchange rates were added or changed."),
-    ChangeCause.FITS: ("Fits", "Credit uses another trained model."),
+    ChangeCause.TRAINED_MODELS: ("Trained models", "Credit uses another trained model."),
     ChangeCause.HALF_LIFE: ("Half-life", "The Space has another half-life."),
 }
 

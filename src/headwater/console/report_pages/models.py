@@ -248,7 +248,7 @@ def _model_parameters(view: ReportView, choices: ModelChoices) -> dict[str, Any]
         "attribution_models": [*choices.models],
         "limit": str(MOST_ROWS),
         "compare": "none",
-        "fit": view.choose_fit_name(choices.models),
+        "trained_model": view.choose_model_name(choices.models),
     }
 
 

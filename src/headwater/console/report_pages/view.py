@@ -43,7 +43,7 @@ class ReportView:
     attribution_window: str = "30"
     query_mode: str = "profile"
     date_basis: str = DateBasis.CONVERSION
-    fit: str = ""
+    trained_model: str = ""
     """The trained model's name; empty for the current one."""
     only: tuple[str, ...] = ()
     """Groups that events and touchpoints must be in, as `group:key`."""
@@ -90,13 +90,17 @@ class ReportView:
             "query_mode": self.query_mode,
             "date_basis": self.date_basis,
             "only": [*self.only],
-            "fit": self.choose_fit_name((self.attribution_model,)),
+            "trained_model": self.choose_model_name((self.attribution_model,)),
         }
         return {name: value for name, value in values.items() if value}
 
-    def choose_fit_name(self, models: Sequence[str]) -> str:
+    def choose_model_name(self, models: Sequence[str]) -> str:
         """Return the name if any of the models is trained."""
-        return self.fit if any(MODELS[name].is_fitted for name in models if name in MODELS) else ""
+        return (
+            self.trained_model
+            if any(MODELS[name].needs_training for name in models if name in MODELS)
+            else ""
+        )
 
     def report(
         self,

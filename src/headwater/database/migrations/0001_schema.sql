@@ -1013,7 +1013,7 @@ $$;
 
 -- Data-driven models: the counts that each was fitted to, and the weights that followed. Snapshots,
 -- which are never changed.
-CREATE TABLE fits (
+CREATE TABLE trained_models (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
     -- Given by people.
@@ -1035,30 +1035,30 @@ CREATE TABLE fits (
     UNIQUE (space_id, name)
 );
 
-CREATE TABLE fitted_weights (
+CREATE TABLE trained_weights (
     space_id bigint NOT NULL,
-    fit_id bigint NOT NULL,
+    trained_model_id bigint NOT NULL,
     model text NOT NULL,
     source text NOT NULL,
     weight numeric(10, 9) NOT NULL CHECK (weight BETWEEN 0 AND 1),
     low numeric(10, 9) NOT NULL,
     high numeric(10, 9) NOT NULL,
-    PRIMARY KEY (space_id, fit_id, model, source),
-    FOREIGN KEY (space_id, fit_id) REFERENCES fits (space_id, id) ON DELETE CASCADE
+    PRIMARY KEY (space_id, trained_model_id, model, source),
+    FOREIGN KEY (space_id, trained_model_id) REFERENCES trained_models (space_id, id) ON DELETE CASCADE
 );
 
--- The fit that a Space uses where none is named, for each event name that has fits.
-CREATE TABLE current_fits (
+-- The trained model that a Space uses where none is named, for each event name that has trained models.
+CREATE TABLE current_models (
     space_id bigint NOT NULL,
     event_name text NOT NULL,
-    fit_id bigint NOT NULL,
+    trained_model_id bigint NOT NULL,
     chosen_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space_id, event_name),
-    FOREIGN KEY (space_id, fit_id) REFERENCES fits (space_id, id) ON DELETE CASCADE
+    FOREIGN KEY (space_id, trained_model_id) REFERENCES trained_models (space_id, id) ON DELETE CASCADE
 );
 
--- The event names for which a Space makes a fit every month, and then uses it.
-CREATE TABLE monthly_fits (
+-- The event names for which a Space makes a trained model every month, and then uses it.
+CREATE TABLE monthly_training (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     event_name text NOT NULL,
     -- When the next is due; an hour later while one is being made.
@@ -1067,7 +1067,7 @@ CREATE TABLE monthly_fits (
     error text,
     PRIMARY KEY (space_id, event_name)
 );
-CREATE INDEX monthly_fits_due ON monthly_fits (next_at);
+CREATE INDEX monthly_training_due ON monthly_training (next_at);
 
 
 -------------------------------------------------------------------------------- Paths

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from headwater.attribution.fits.choice import ChosenFit, cite
 from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.training.choice import ChosenModel, cite
 from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.fields import written
 from headwater.http.inputs.parameters import Input, Parameter
@@ -104,7 +104,7 @@ class ReportVersion(Struct, frozen=True):
 
     snapshot: str
     taken_at: str | None
-    fit: Citation
+    trained_model: Citation
     half_life_days: int | None
 
 
@@ -217,8 +217,8 @@ class SpendReportChanges(Struct, frozen=True):
 def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChanges:
     groups = query.report.group_by
     return ReportChanges(
-        _snapshot(report.start, report.fits[0], report.timezone),
-        _snapshot(report.end, report.fits[1], report.timezone),
+        _snapshot(report.start, report.trained_models[0], report.timezone),
+        _snapshot(report.end, report.trained_models[1], report.timezone),
         report.columns,
         _changed(report.total),
         report.overall and _changed(report.overall),
@@ -243,8 +243,8 @@ def changes_answer(query: ChangeQuery, report: CreditChangeReport) -> ReportChan
 def spend_changes_answer(report: SpendChangeReport) -> SpendReportChanges:
     group = report.group
     return SpendReportChanges(
-        _snapshot(report.start, report.fits[0], report.timezone),
-        _snapshot(report.end, report.fits[1], report.timezone),
+        _snapshot(report.start, report.trained_models[0], report.timezone),
+        _snapshot(report.end, report.trained_models[1], report.timezone),
         FIGURES,
         _changed(report.total),
         _changed(report.unmatched),
@@ -302,10 +302,13 @@ def _parts(change: FigureChange) -> Iterator[tuple[str, Numbers]]:
     yield from changed.causes.items()
 
 
-def _snapshot(snapshot: ReportSnapshot, fit: ChosenFit | None, timezone: str) -> ReportVersion:
+def _snapshot(snapshot: ReportSnapshot, trained_model: ChosenModel | None, timezone: str) -> ReportVersion:
     taken_at = snapshot.moment.astimezone(ZoneInfo(timezone)).replace(tzinfo=None)
     return ReportVersion(
-        str(snapshot), format_moment(taken_at), fit and cite(fit), snapshot.half_life_days or None
+        str(snapshot),
+        format_moment(taken_at),
+        trained_model and cite(trained_model),
+        snapshot.half_life_days or None,
     )
 
 

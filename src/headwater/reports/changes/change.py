@@ -9,8 +9,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.training.choice import ChosenModel
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure, change_between
 from headwater.reports.engine.report import GroupKey
@@ -202,7 +202,7 @@ NONE_CHANGED: tuple[None, tuple[()]] = None, ()
 class ChangeReport:
     start: ReportSnapshot
     end: ReportSnapshot
-    fits: tuple[ChosenFit | None, ChosenFit | None]
+    trained_models: tuple[ChosenModel | None, ChosenModel | None]
     total: FigureChange
     rows: tuple[ChangedRow, ...]
     """Largest differences first."""

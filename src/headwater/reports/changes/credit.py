@@ -11,10 +11,10 @@ from functools import partial
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import ChosenFit, find_fit
 from headwater.attribution.history.past import PastReader, PastSpan
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.attribution.history.states import MOMENTS, EventState, Family
+from headwater.attribution.training.choice import ChosenModel, find_trained_model
 from headwater.reports.changes.change import (
     NONE_CHANGED,
     CauseShare,
@@ -77,7 +77,7 @@ async def query_changes(connection: AsyncConnection, space_id: int, query: Chang
         return CreditChangeReport(
             start=snapshots.start,
             end=snapshots.end,
-            fits=changes.fits,
+            trained_models=changes.trained_models,
             columns=changes.columns,
             total=total,
             overall=overall,
@@ -101,29 +101,33 @@ class Terms:
 
     cause: ChangeCause | None
     """None for the first terms."""
-    fit: ChosenFit | None
+    trained_model: ChosenModel | None
     half_life_days: int
     rates_at: RatePoint | None
     """None means now."""
 
     def apply(self, planned: PeriodPlan) -> PeriodPlan:
-        scope = replace(planned.plan.scope, fit=self.fit, half_life_days=self.half_life_days or None)
+        scope = replace(
+            planned.plan.scope, trained_model=self.trained_model, half_life_days=self.half_life_days or None
+        )
         return replace(planned, plan=replace(planned.plan, scope=scope))
 
 
-async def _load_terms(reader: ReportReader, fit_now: ChosenFit | None, snapshots: Snapshots) -> list[Terms]:
+async def _load_terms(
+    reader: ReportReader, current_model: ChosenModel | None, snapshots: Snapshots
+) -> list[Terms]:
     """Return the earlier terms, then one item per changed term. Raises SnapshotRefused without a model."""
     start, end, _ = snapshots
     rates = await _load_rate_points(reader, snapshots)
-    fits = [
-        await _load_fit(reader, field, snapshot.fit_id, fit_now)
+    trained_models = [
+        await _load_trained_model(reader, field, snapshot.trained_model_id, current_model)
         for field, snapshot in (("since", start), ("until", end))
     ]
-    terms = [Terms(None, fits[0], start.half_life_days, rates[0])]
+    terms = [Terms(None, trained_models[0], start.half_life_days, rates[0])]
     if rates[0] != rates[1]:
         terms.append(replace(terms[-1], cause=ChangeCause.RATES, rates_at=rates[1]))
-    if start.fit_id != end.fit_id:
-        terms.append(replace(terms[-1], cause=ChangeCause.FITS, fit=fits[1]))
+    if start.trained_model_id != end.trained_model_id:
+        terms.append(replace(terms[-1], cause=ChangeCause.TRAINED_MODELS, trained_model=trained_models[1]))
     if start.half_life_days != end.half_life_days:
         terms.append(replace(terms[-1], cause=ChangeCause.HALF_LIFE, half_life_days=end.half_life_days))
     return terms
@@ -141,15 +145,15 @@ async def _load_rate_points(
     return start if has_changed else at_end, at_end
 
 
-async def _load_fit(
-    reader: ReportReader, field: str, fit_id: int, fit_now: ChosenFit | None
-) -> ChosenFit | None:
-    if not fit_id or (fit_now is not None and fit_now.id == fit_id):
-        return fit_now
-    fit = await find_fit(reader.connection, reader.space.id, fit_id)
-    if fit is None:
-        raise SnapshotRefused(field, ReportProblem.FIT_DELETED)
-    return fit
+async def _load_trained_model(
+    reader: ReportReader, field: str, trained_model_id: int, current_model: ChosenModel | None
+) -> ChosenModel | None:
+    if not trained_model_id or (current_model is not None and current_model.id == trained_model_id):
+        return current_model
+    trained_model = await find_trained_model(reader.connection, reader.space.id, trained_model_id)
+    if trained_model is None:
+        raise SnapshotRefused(field, ReportProblem.MODEL_DELETED)
+    return trained_model
 
 
 @dataclass(frozen=True)
@@ -164,8 +168,8 @@ class CreditChanges:
     """At both snapshots."""
 
     @property
-    def fits(self) -> tuple[ChosenFit | None, ChosenFit | None]:
-        return self.terms[0].fit, self.terms[-1].fit
+    def trained_models(self) -> tuple[ChosenModel | None, ChosenModel | None]:
+        return self.terms[0].trained_model, self.terms[-1].trained_model
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -226,14 +230,14 @@ class CreditChanges:
 #
 #                     earlier events                 later events
 #     earlier model   START
-#                       │ fits
+#                       │ trained models
 #     later model       ▼ ── late_events ── merges ──▶ END
 #
 async def load_changes(
     reader: ReportReader, plans: Sequence[PeriodPlan], snapshots: Snapshots
 ) -> list[CreditChanges]:
     """Explain reports about the same events. Raises ReportRefused."""
-    terms = await _load_terms(reader, plans[0].plan.scope.fit, snapshots)
+    terms = await _load_terms(reader, plans[0].plan.scope.trained_model, snapshots)
     readers = {term.rates_at: reader.with_rates(term.rates_at) for term in terms}
     versions = [[term.apply(planned) for planned in plans] for term in terms]
     current_sums = [

@@ -107,7 +107,7 @@ async def query_spend_changes(
         return SpendChangeReport(
             start=snapshots.start,
             end=snapshots.end,
-            fits=reports[0].fits,
+            trained_models=reports[0].trained_models,
             group=table.group,
             total=total,
             unmatched=table.unmatched(),

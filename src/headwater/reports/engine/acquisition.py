@@ -256,7 +256,7 @@ async def load_acquired(reader: ReportReader, query: ReportQuery, acquisition: A
             window_days=query.window_days,
             by_company=query.by_company,
             filters=Filters(query.filters.event_names, only=acquisition.only),
-            fit=query.fit,
+            trained_model=query.trained_model,
         ),
         span,
     )

@@ -145,16 +145,16 @@ class ChosenEvents:
     def crediting(self) -> Crediting:
         days = self.scope.half_life_days
         ages = None if days is None else TouchAges(self.paths[Column.TOUCH_SECONDS], days)
-        return Crediting(self.slices, self.paths[Column.SOURCES], ages, self._fitted)
+        return Crediting(self.slices, self.paths[Column.SOURCES], ages, self._trained)
 
     @property
-    def _fitted(self) -> Mapping[str, IntArray]:
+    def _trained(self) -> Mapping[str, IntArray]:
         """The weights of each trained model by source number."""
-        fit = self.scope.fit
-        if fit is None:
+        trained_model = self.scope.trained_model
+        if trained_model is None:
             return {}
-        weights = np.array([0, *fit.weights], dtype=np.int64)
-        return {model: weights for model in self.scope.query.models if MODELS[model].is_fitted}
+        weights = np.array([0, *trained_model.weights], dtype=np.int64)
+        return {model: weights for model in self.scope.query.models if MODELS[model].needs_training}
 
     @cached_property
     def touched(self) -> CountedTouches:

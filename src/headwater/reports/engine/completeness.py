@@ -261,7 +261,7 @@ def _make_past_query(query: ReportQuery, span: DateTimeSpan) -> ReportQuery:
         models=query.models[:1],
         window_days=query.window_days,
         by_company=query.by_company,
-        fit=query.fit,
+        trained_model=query.trained_model,
     )
 
 

@@ -10,10 +10,10 @@ from datetime import date
 
 import numpy as np
 
-from headwater.attribution.fits.choice import ChosenFit, FitChoice, fetch_chosen
 from headwater.attribution.paths.lookup import distinct_values
 from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, PathData
 from headwater.attribution.paths.reader import PathReader
+from headwater.attribution.training.choice import ChosenModel, ModelChoice, fetch_chosen
 from headwater.http.errors import Invalid
 from headwater.reports.engine.addition import BatchSums, add_up
 from headwater.reports.engine.block_sums import Addition
@@ -116,7 +116,7 @@ class PlanLoader:
             self._groups.kinds,
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
-            await self._load_fit(),
+            await self._load_trained_model(),
         )
 
     def _source_ids(self, names: Sequence[str]) -> frozenset[int]:
@@ -127,13 +127,13 @@ class PlanLoader:
                 raise Invalid.of("sources", refuse_source(name, sources.sources) or "")
         return frozenset(sources.numbers[name] for name in names)
 
-    async def _load_fit(self) -> ChosenFit | None:
+    async def _load_trained_model(self) -> ChosenModel | None:
         """Raises Invalid if a needed model is missing."""
         subject = self._subject
-        if not subject.goes_by_fit:
+        if not subject.needs_trained_model:
             return None
         await self._reader.bound_time()
-        choice = FitChoice(subject.fit, subject.filters.event_names)
+        choice = ModelChoice(subject.trained_model, subject.filters.event_names)
         return await fetch_chosen(self._reader.connection, self._reader.space.id, choice)
 
     async def _load_selection(self) -> tuple[EventConditions, IntArray | None]:

@@ -10,7 +10,6 @@ from datetime import datetime
 import numpy as np
 
 from headwater.attribution.credits import TouchSlices
-from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.models import MODELS
 from headwater.attribution.paths.cache import Key
 from headwater.attribution.paths.lookup import NumberMap, are_among
@@ -24,6 +23,7 @@ from headwater.attribution.paths.path_data import (
     PathData,
 )
 from headwater.attribution.paths.scan_plan import Block, ScanPlan
+from headwater.attribution.training.choice import ChosenModel
 from headwater.reports.engine.dimensions import (
     CONTACTS,
     EVERY_NAME,
@@ -198,7 +198,7 @@ class ReportScope:
     """Only for new customers."""
     half_life_days: int | None = None
     """Only for credit by age."""
-    fit: ChosenFit | None = None
+    trained_model: ChosenModel | None = None
     """Only for credit by a trained model."""
 
     @property

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import ChosenFit
+from headwater.attribution.training.choice import ChosenModel
 from headwater.base.allocator import give_freed_memory_back
 from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import NoCredit
@@ -88,7 +88,7 @@ class ReportResult:
     snapshot: str
     completeness: Completeness | None = None
     """For the first measure's total, if requested."""
-    fit: ChosenFit | None = None
+    trained_model: ChosenModel | None = None
     left_out_money: tuple[LeftOutMoney, ...] = ()
     compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
 
@@ -253,7 +253,7 @@ async def _make_report(
         timezone=reader.space.timezone,
         currency=reader.currency,
         completeness=completeness,
-        fit=planned.plan.scope.fit,
+        trained_model=planned.plan.scope.trained_model,
         snapshot=str(
             make_snapshot(
                 present_state, planned.plan.scope, reader.space, reader.currency, current.event_count

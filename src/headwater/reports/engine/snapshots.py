@@ -30,7 +30,7 @@ _REASONS = {
     ReportProblem.SETTINGS_CHANGED: "The Space's time zone or currency has changed since the snapshot `{}`, "
     "so all figures may differ. Take a new snapshot.",
     ReportProblem.OTHER_PAST: "The snapshot `{}` is from before the installation was restored from a backup.",
-    ReportProblem.FIT_DELETED: "The trained model behind the snapshot `{}` was deleted. Take a new snapshot.",
+    ReportProblem.MODEL_DELETED: "The trained model of the snapshot `{}` was deleted. Take a new snapshot.",
     ReportProblem.TOO_OLD: "The snapshot `{}` is too old: changes are recorded for the last 400 days, and "
     "only since recording began.",
     ReportProblem.UNCOUNTED: "Recorded changes don't explain the number of events since the snapshot `{}`: "
@@ -71,7 +71,7 @@ class ReportSnapshot:
     """The latest revision."""
     taken_at: int
     """In Unix microseconds."""
-    fit_id: int
+    trained_model_id: int
     """The trained model, or 0."""
     half_life_days: int
     """0 if credit doesn't depend on it."""
@@ -90,7 +90,7 @@ class ReportSnapshot:
             self.point.revision,
             self.point.era,
             self.taken_at,
-            self.fit_id,
+            self.trained_model_id,
             self.half_life_days,
             self.reference,
             _UNKNOWN if self.events is None else self.events % _UNKNOWN,
@@ -115,7 +115,7 @@ def make_snapshot(
     return ReportSnapshot(
         latest.point,
         (latest.at - _EPOCH) // _MICROSECOND,
-        scope.fit.id if scope.fit else 0,
+        scope.trained_model.id if scope.trained_model else 0,
         scope.half_life_days or 0,
         present_state.reference,
         events,
@@ -127,7 +127,7 @@ def make_snapshot(
 def parse_snapshot(text: str) -> ReportSnapshot:
     """Raises ValueError."""
     try:
-        version, revision, era, taken_at, fit_id, half_life, *latest = _FORM.unpack(
+        version, revision, era, taken_at, trained_model_id, half_life, *latest = _FORM.unpack(
             base64.b64decode(text, altchars=b"-_", validate=True)
         )
     except (ValueError, struct.error):
@@ -138,7 +138,7 @@ def parse_snapshot(text: str) -> ReportSnapshot:
     return ReportSnapshot(
         Point(revision, era),
         taken_at,
-        fit_id,
+        trained_model_id,
         half_life,
         reference,
         None if events == _UNKNOWN else events,
@@ -166,7 +166,7 @@ def _subject(query: ReportQuery) -> list[tuple[str, object]]:
         limit=50,
         complete_on=None,
         currency=None,
-        fit=None,
+        trained_model=None,
     )
     values = [(field, getattr(subject, field.name)) for field in fields(subject)]
     return [

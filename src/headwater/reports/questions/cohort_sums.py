@@ -15,8 +15,8 @@ from typing import Self
 
 import numpy as np
 
-from headwater.attribution.fits.choice import ChosenFit
 from headwater.attribution.paths.path_data import IntArray
+from headwater.attribution.training.choice import ChosenModel
 from headwater.http.inputs.timerange import months_after, months_between
 from headwater.reports.engine.acquisition import FollowedCustomers
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents, ModelCredit
@@ -231,7 +231,7 @@ class CohortResult:
     timezone: str
     currency: str
     cost_rate: Decimal | None
-    fit: ChosenFit | None = None
+    trained_model: ChosenModel | None = None
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """From the first month until today."""
     left_out_spend: tuple[LeftOutSpend, ...] = ()
@@ -267,7 +267,7 @@ class CohortBuilder:
         self._skipped = 0
         self._cost_rate, self._sources = reader.space.cost_rate, reader.space.sources
 
-    def make(self, sums: CohortSums, today: date, fit: ChosenFit | None) -> CohortResult:
+    def make(self, sums: CohortSums, today: date, trained_model: ChosenModel | None) -> CohortResult:
         query, reader = self._query, self._reader
         by_month, total = self._spent_by_month(), _figures(sums.total)
         skipped = self._empty_months(total, by_month)
@@ -291,7 +291,7 @@ class CohortBuilder:
             timezone=reader.space.timezone,
             currency=reader.currency,
             cost_rate=self._cost_rate,
-            fit=fit,
+            trained_model=trained_model,
         )
 
     def _empty_months(self, total: Figures, by_month: Sequence[Mapping[Key, Decimal]]) -> int:

@@ -16,8 +16,8 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import FIT, ONLY_FITTED, cite
 from headwater.attribution.models import MODELS
+from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, cite
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter
@@ -109,7 +109,7 @@ class CohortQuery:
     limit: int = 50
     """The most keys to list."""
     currency: str | None = None
-    fit: str | None = None
+    trained_model: str | None = None
 
     @property
     def filters(self) -> Filters:
@@ -128,7 +128,7 @@ class CohortQuery:
             self.filters,
             limit=self.limit,
             currency=self.currency,
-            fit=self.fit,
+            trained_model=self.trained_model,
         )
 
 
@@ -139,7 +139,11 @@ def check_cohorts(query: CohortQuery) -> None:
         [
             *common_rules(query.report),
             ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
-            (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
+            (
+                TRAINED_MODEL.name,
+                query.trained_model is None or query.report.needs_trained_model,
+                ONLY_WITH_MARKOV,
+            ),
             ("group_by", query.group in {None, *TOUCH_GROUPS}, f"must be one of {', '.join(TOUCH_GROUPS)}."),
             ("only", groups <= set(FILTER_GROUPS), f"must have groups from {', '.join(FILTER_GROUPS)}."),
             ("period", query.first <= query.today, "must not begin after this month."),
@@ -186,7 +190,7 @@ PARAMETERS = (
     ONLY_TOUCHES,
     CURRENCY,
     LIMIT,
-    FIT,
+    TRAINED_MODEL,
 )
 
 
@@ -207,7 +211,7 @@ def read_cohort_query(query: Input, space: Space, current_time: datetime) -> Coh
         read_keys(query, ONLY_TOUCHES, space.sources),
         LIMIT.read(query) or 0,
         CURRENCY.read(query),
-        FIT.read(query),
+        TRAINED_MODEL.read(query),
     )
     query.finish()
     return cohort_query
@@ -280,7 +284,7 @@ class CohortReport(Struct, frozen=True):
     attribution_model: str
     attribution_window: int
     query_mode: str
-    fit: Citation
+    trained_model: Citation
     hints: Hints = UNSET
 
 
@@ -323,7 +327,7 @@ def answer_cohorts(query: CohortQuery, report: CohortResult) -> CohortReport:
         attribution_model=query.model,
         attribution_window=query.window_days,
         query_mode="company" if query.by_company else "profile",
-        fit=report.fit and cite(report.fit),
+        trained_model=report.trained_model and cite(report.trained_model),
     )
 
 
@@ -397,7 +401,7 @@ async def query_cohorts(connection: AsyncConnection, space_id: int, query: Cohor
         spent = await load_period_spend(connection, space_id, days, reader.currency, query.only)
         keys = await _keys(reader, observation.planned, sums.groups)
         maker = CohortBuilder(report, list_months(query.first, query.last), reader, keys, spent).make(
-            sums, query.today, observation.planned.plan.scope.fit
+            sums, query.today, observation.planned.plan.scope.trained_model
         )
         left_out = await load_left_out(reader, observation.planned)
         return replace(maker, left_out_money=left_out, left_out_spend=spent.left_out)

@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import FIT, ONLY_FITTED, ChosenFit, cite
 from headwater.attribution.models import MODELS
+from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ChosenModel, cite
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.answers import DataPage, Moment
 from headwater.http.inputs.fields import one_of, written
@@ -167,7 +167,7 @@ class CreditsQuery:
     per_page: int = 200
     at: Position | None = None
     """A Unix second and an event id; None for the first page."""
-    fit: str | None = None
+    trained_model: str | None = None
 
     @property
     def listed(self) -> CreditFilter:
@@ -189,7 +189,7 @@ class CreditsQuery:
             by_company=self.by_company,
             filters=self.filters,
             date_basis=self.date_basis,
-            fit=self.fit,
+            trained_model=self.trained_model,
         )
 
 
@@ -205,7 +205,7 @@ class CreditList:
     span: DateTimeSpan
     timezone: str
     currency: str
-    fit: ChosenFit | None = None
+    trained_model: ChosenModel | None = None
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """On all pages."""
 
@@ -217,7 +217,11 @@ def check_credits(query: CreditsQuery) -> None:
         [
             *common_rules(query.report),
             ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
-            (FIT.name, query.fit is None or query.report.goes_by_fit, ONLY_FITTED),
+            (
+                TRAINED_MODEL.name,
+                query.trained_model is None or query.report.needs_trained_model,
+                ONLY_WITH_MARKOV,
+            ),
             (
                 "credit",
                 not (some and credit.reasons),
@@ -258,7 +262,7 @@ SELECTION = (
     ACQUIRED,
     ACQUIRED_BY,
     CREDIT,
-    FIT,
+    TRAINED_MODEL,
 )
 PARAMETERS = (*SELECTION, PER_PAGE, CURSOR)
 
@@ -285,7 +289,7 @@ def read_credits_query(query: Input, space: Space, cursors: Cursors, current_tim
         credit=None if credit is None else CreditFilter(credit),
         per_page=PER_PAGE.read(query) or 0,
         at=cursors.read_from(query),
-        fit=FIT.read(query),
+        trained_model=TRAINED_MODEL.read(query),
     )
     query.finish()
     return credits_query
@@ -355,7 +359,7 @@ class CreditPage(DataPage[CreditedEvent], frozen=True):
     attribution_window: int
     query_mode: str
     date_basis: str
-    fit: Citation
+    trained_model: Citation
     hints: Hints = UNSET
 
 
@@ -382,7 +386,7 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
         attribution_window=query.window_days,
         query_mode="company" if query.by_company else "profile",
         date_basis=str(query.date_basis),
-        fit=page.fit and cite(page.fit),
+        trained_model=page.trained_model and cite(page.trained_model),
         hints=hints,
     )
 
@@ -463,7 +467,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
             span=span,
             timezone=reader.space.timezone,
             currency=reader.currency,
-            fit=planned.plan.scope.fit,
+            trained_model=planned.plan.scope.trained_model,
             left_out_money=await load_left_out(reader, planned),
         )
 

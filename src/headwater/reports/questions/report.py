@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, Struct
 from msgspec.structs import astuple
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import FIT, cite
 from headwater.attribution.models import MODELS
+from headwater.attribution.training.choice import TRAINED_MODEL, cite
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
@@ -116,7 +116,7 @@ PARAMETERS = (
     LIMIT,
     ORDER_BY,
     COMPLETENESS,
-    FIT,
+    TRAINED_MODEL,
 )
 
 
@@ -144,7 +144,7 @@ def read_report_query(query: Input, space: Space, current_time: datetime) -> Rep
         order_by=by,
         descending=by not in groups,
         complete_on=current_time.astimezone(space.zone).date() if COMPLETENESS.read(query) else None,
-        fit=FIT.read(query),
+        trained_model=TRAINED_MODEL.read(query),
     )
     query.finish()
     return report_query
@@ -237,7 +237,7 @@ class Report(Struct, frozen=True):
     compared_left_out_money: list[UncountedMoney] | None
     snapshot: str
     completeness: ReportCompleteness | None
-    fit: Citation
+    trained_model: Citation
     hints: Hints = UNSET
 
 
@@ -274,7 +274,7 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         else describe_left_out(report.compared_left_out_money),
         snapshot=report.snapshot,
         completeness=report.completeness and _completeness(report.completeness),
-        fit=report.fit and cite(report.fit),
+        trained_model=report.trained_model and cite(report.trained_model),
     )
 
 

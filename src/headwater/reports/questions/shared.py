@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from headwater.attribution.fits.choice import FitCitation
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.attribution.training.choice import TrainedModelCitation
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
 from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.http.answers import inline_schema
@@ -264,7 +264,7 @@ class UncountedSpend(Struct, frozen=True):
     last_day: str
 
 
-Citation = FitCitation | None
+Citation = TrainedModelCitation | None
 
 
 def describe_left_out(left_out: Iterable[LeftOutMoney]) -> list[UncountedMoney]:

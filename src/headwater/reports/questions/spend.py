@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.choice import FIT, ChosenFit, cite
+from headwater.attribution.training.choice import TRAINED_MODEL, ChosenModel, cite
 from headwater.events.parameters import EVENT_NAMES_PARAMETER
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import one_of
@@ -113,7 +113,7 @@ class CostReport:
     currency: str
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
-    fit: ChosenFit | None = None
+    trained_model: ChosenModel | None = None
     snapshot: str = ""
     left_out_money: tuple[LeftOutMoney, ...] = ()
     """Missing in all sums."""
@@ -253,7 +253,7 @@ def _join(
         report.span,
         report.timezone,
         report.currency,
-        fit=report.fit,
+        trained_model=report.trained_model,
         snapshot=report.snapshot,
         left_out_money=report.left_out_money,
         left_out_spend=spent.left_out,
@@ -325,7 +325,7 @@ PARAMETERS = (
     COMPARE,
     CURRENCY,
     LIMIT,
-    FIT,
+    TRAINED_MODEL,
 )
 FIGURES = (
     "spend",
@@ -363,7 +363,7 @@ def read_spend_query(query: Input, space: Space, current_time: datetime) -> Repo
         compare=Comparison(COMPARE.read(query) or Comparison.NONE),
         limit=LIMIT.read(query) or 0,
         currency=CURRENCY.read(query),
-        fit=FIT.read(query),
+        trained_model=TRAINED_MODEL.read(query),
     )
     query.finish()
     return report_query
@@ -403,7 +403,7 @@ class AdSpendReport(Struct, frozen=True):
     attribution_model: str | None
     attribution_window: int
     date_basis: str
-    fit: Citation
+    trained_model: Citation
     snapshot: str
     hints: Hints = UNSET
 
@@ -442,7 +442,7 @@ def answer_spend(query: ReportQuery, report: CostReport) -> AdSpendReport:
         attribution_model=query.models[0],
         attribution_window=query.window_days,
         date_basis=str(query.date_basis),
-        fit=report.fit and cite(report.fit),
+        trained_model=report.trained_model and cite(report.trained_model),
         snapshot=report.snapshot,
     )
 

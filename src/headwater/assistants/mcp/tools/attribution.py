@@ -6,7 +6,7 @@ from typing import Any
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.tool import ID, Arguments, Tool, as_in, describe_arguments, make_bare_schema
-from headwater.attribution.fits.choice import FIT
+from headwater.attribution.training.choice import TRAINED_MODEL
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.explanation import explain_event
@@ -16,10 +16,15 @@ from headwater.reports.questions.shared import WINDOW
 
 async def _explain(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput({name: arguments[name] for name in arguments if name != "event_id"})
-    window_days, by_company, fit = read_path(query)
+    window_days, by_company, trained_model = read_path(query)
     async with context.transaction() as connection:
         explanation = await explain_event(
-            connection, context.space_id, arguments["event_id"], window_days, by_company=by_company, fit=fit
+            connection,
+            context.space_id,
+            arguments["event_id"],
+            window_days,
+            by_company=by_company,
+            trained_model=trained_model,
         )
     return describe_explanation(explanation, window_days)
 
@@ -33,7 +38,7 @@ TOOLS = (
             "and its credit under every attribution model, or the reason for no credit."
         ),
         arguments={"event_id": {**ID, "description": "The event's id, from list_events."}}
-        | as_in("query_report", describe_arguments(WINDOW, QUERY_MODE, FIT)),
+        | as_in("query_report", describe_arguments(WINDOW, QUERY_MODE, TRAINED_MODEL)),
         required=("event_id",),
         answer=make_bare_schema(AttributionExplanation),
         call=_explain,

@@ -31,13 +31,13 @@ from headwater.assistants.mcp.tool import (
     make_page_schema,
     make_schema,
 )
-from headwater.attribution.fits.choice import FIT, cite
+from headwater.attribution.training.choice import TRAINED_MODEL, cite
 from headwater.events import parameters
 from headwater.events.answers import EventAnswer, ListedEvent
 from headwater.events.fields import complete_fields
-from headwater.events.fitted_selection import load_listing
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
+from headwater.events.trained_selection import load_listing
 from headwater.events.updates import CHANGE, read_change, update_event
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.forwarding.deliveries.removal import remove_event
@@ -68,10 +68,10 @@ async def _list_events(context: ToolContext, arguments: Arguments) -> Any:
     listing = _with_amounts(parameters.read_list_events(query, space, cursors, current_time))
     async with context.transaction(heavy=listing.by_amount) as connection:
         await connection.execute(queries["snapshot"])
-        listing, fit = await load_listing(connection, space.id, listing)
+        listing, trained_model = await load_listing(connection, space.id, listing)
         page = await list_events(connection, space.id, listing)
     period = {date.name: dated[date.name] for date in DATES.parameters}
-    cited = {} if fit is None else {FIT.name: asdict(cite(fit))}
+    cited = {} if trained_model is None else {TRAINED_MODEL.name: asdict(cite(trained_model))}
     return {**page_answer(page, cursors), "period": period, **cited}
 
 
@@ -172,7 +172,7 @@ _LISTED = (
             parameters.MODEL,
             parameters.WINDOW,
             parameters.QUERY_MODE,
-            FIT,
+            TRAINED_MODEL,
         )
         | filters.ARGUMENT,
     )

@@ -1,4 +1,4 @@
-"""Fits for tests, with weights that no journeys have to lead to."""
+"""Trained models for tests, with weights that no journeys have to lead to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 BILLION = 10**9
 
 
-def plant_fit(
+def plant_trained_model(
     connection: psycopg.Connection[Any],
     space_id: int,
     name: str = "May",
@@ -21,9 +21,9 @@ def plant_fit(
     *,
     current: bool = True,
 ) -> int:
-    """Store a fit with weights by markov in these proportions, and return its id."""
+    """Store a trained model with weights by markov in these proportions, and return its id."""
     row = connection.execute(
-        "INSERT INTO fits (space_id, name, event_name, start_at, end_at, window_days, conversions,"
+        "INSERT INTO trained_models (space_id, name, event_name, start_at, end_at, window_days, conversions,"
         " lost, untouched, counts, digest)"
         " VALUES (%s, %s, %s, '2026-04-01', '2026-05-01', 30, 300, 0, 0, '{}', 'planted')"
         " RETURNING id",
@@ -32,14 +32,14 @@ def plant_fit(
     assert row is not None
     for source, weight in in_billionths(proportions).items():
         connection.execute(
-            "INSERT INTO fitted_weights (space_id, fit_id, model, source, weight, low, high)"
+            "INSERT INTO trained_weights (space_id, trained_model_id, model, source, weight, low, high)"
             " VALUES (%s, %s, 'markov', %s, %s, 0, 1)",
             (space_id, row[0], source, Decimal(weight) / BILLION),
         )
     if current:
         connection.execute(
-            "INSERT INTO current_fits (space_id, event_name, fit_id) VALUES (%s, %s, %s)"
-            " ON CONFLICT (space_id, event_name) DO UPDATE SET fit_id = excluded.fit_id",
+            "INSERT INTO current_models (space_id, event_name, trained_model_id) VALUES (%s, %s, %s)"
+            " ON CONFLICT (space_id, event_name) DO UPDATE SET trained_model_id = excluded.trained_model_id",
             (space_id, event_name, row[0]),
         )
     return row[0]

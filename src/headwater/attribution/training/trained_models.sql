@@ -37,7 +37,7 @@ GROUP BY t.contact_id;
 
 -- name: put
 -- No row if the name is taken.
-INSERT INTO fits (space_id, name, event_name, start_at, end_at, window_days, conversions, lost,
+INSERT INTO trained_models (space_id, name, event_name, start_at, end_at, window_days, conversions, lost,
                   untouched, counts, digest)
 VALUES (%(space_id)s, %(name)s, %(event_name)s, %(start)s, %(end)s, %(window_days)s,
         %(conversions)s, %(lost)s, %(untouched)s, %(counts)s, %(digest)s)
@@ -46,54 +46,54 @@ RETURNING id;
 
 -- name: put_weights
 -- Store the weights.
-INSERT INTO fitted_weights (space_id, fit_id, model, source, weight, low, high)
-SELECT %(space_id)s, %(fit_id)s, w.model, w.source, w.weight, w.low, w.high
+INSERT INTO trained_weights (space_id, trained_model_id, model, source, weight, low, high)
+SELECT %(space_id)s, %(trained_model_id)s, w.model, w.source, w.weight, w.low, w.high
 FROM unnest(%(models)s::text[], %(sources)s::text[], %(weights)s::numeric[], %(lows)s::numeric[],
             %(highs)s::numeric[]) AS w (model, source, weight, low, high);
 
 -- name: choose
--- Make a fit current for its event name.
-INSERT INTO current_fits (space_id, event_name, fit_id, chosen_at)
-SELECT %(space_id)s, f.event_name, f.id, now() FROM fits f
-WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
+-- Make a trained model current for its event name.
+INSERT INTO current_models (space_id, event_name, trained_model_id, chosen_at)
+SELECT %(space_id)s, f.event_name, f.id, now() FROM trained_models f
+WHERE f.space_id = %(space_id)s AND f.id = %(trained_model_id)s
 ON CONFLICT (space_id, event_name)
-    DO UPDATE SET fit_id = excluded.fit_id, chosen_at = excluded.chosen_at;
+    DO UPDATE SET trained_model_id = excluded.trained_model_id, chosen_at = excluded.chosen_at;
 
 -- name: choose_first
--- Make it current if its event name has no current fit.
-INSERT INTO current_fits (space_id, event_name, fit_id)
-SELECT %(space_id)s, f.event_name, f.id FROM fits f
-WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s
+-- Make it current if its event name has no current trained model.
+INSERT INTO current_models (space_id, event_name, trained_model_id)
+SELECT %(space_id)s, f.event_name, f.id FROM trained_models f
+WHERE f.space_id = %(space_id)s AND f.id = %(trained_model_id)s
 ON CONFLICT (space_id, event_name) DO NOTHING;
 
 -- name: list
 -- Newest first.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
        f.untouched, f.counts, f.digest, f.made_at,
-       EXISTS (SELECT FROM current_fits c
-               WHERE c.space_id = %(space_id)s AND c.fit_id = f.id) AS is_current
-FROM fits f
+       EXISTS (SELECT FROM current_models c
+               WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id) AS is_current
+FROM trained_models f
 WHERE f.space_id = %(space_id)s
 ORDER BY f.id DESC;
 
 -- name: fetch
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
        f.untouched, f.counts, f.digest, f.made_at,
-       EXISTS (SELECT FROM current_fits c
-               WHERE c.space_id = %(space_id)s AND c.fit_id = f.id) AS is_current
-FROM fits f
-WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;
+       EXISTS (SELECT FROM current_models c
+               WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id) AS is_current
+FROM trained_models f
+WHERE f.space_id = %(space_id)s AND f.id = %(trained_model_id)s;
 
 -- name: find
-SELECT f.id FROM fits f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
+SELECT f.id FROM trained_models f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;
 
 -- name: weights
 -- Largest first, by model.
 SELECT w.model, w.source, w.weight, w.low, w.high
-FROM fitted_weights w
-WHERE w.space_id = %(space_id)s AND w.fit_id = %(fit_id)s
+FROM trained_weights w
+WHERE w.space_id = %(space_id)s AND w.trained_model_id = %(trained_model_id)s
 ORDER BY w.model, w.weight DESC, w.source;
 
 -- name: remove
 -- Also deletes its weights.
-DELETE FROM fits f WHERE f.space_id = %(space_id)s AND f.id = %(fit_id)s;
+DELETE FROM trained_models f WHERE f.space_id = %(space_id)s AND f.id = %(trained_model_id)s;

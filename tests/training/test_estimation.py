@@ -1,5 +1,5 @@
 """Markov's removal effects and Shapley's values against their definitions, and intervals against
-effects that are planted. Long forms by HEADWATER_FITS_SETS and HEADWATER_FITS_RUNS.
+effects that are planted. Long forms by HEADWATER_TRAINING_SETS and HEADWATER_TRAINING_RUNS.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from random import Random
 
 import pytest
 
-from headwater.attribution.fits.counts import compute_weights, count_journeys
-from headwater.attribution.fits.estimation import estimate
-from headwater.attribution.fits.journeys import Journey, gather_journeys
-from headwater.attribution.fits.markov import removal_effects
-from headwater.attribution.fits.models import FITTED_MODELS, MARKOV, SHAPLEY
-from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
+from headwater.attribution.training.counts import compute_weights, count_journeys
+from headwater.attribution.training.estimation import estimate
+from headwater.attribution.training.journeys import Journey, gather_journeys
+from headwater.attribution.training.markov import removal_effects
+from headwater.attribution.training.models import DATA_DRIVEN_MODELS, MARKOV, SHAPLEY
+from headwater.attribution.training.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE
-from tests.fits.planted import drawn, markov_truth, shapley_truth
+from tests.training.planted import drawn, markov_truth, shapley_truth
 
-SETS = int(os.environ.get("HEADWATER_FITS_SETS", "60"))
-RUNS = int(os.environ.get("HEADWATER_FITS_RUNS", "12"))
+SETS = int(os.environ.get("HEADWATER_TRAINING_SETS", "60"))
+RUNS = int(os.environ.get("HEADWATER_TRAINING_RUNS", "12"))
 EXACT = 1e-9
 NAME_OF = SHIPPED_ALONE.get_name
 
@@ -97,7 +97,7 @@ def test_weights_add_up_to_one_exactly() -> None:
     for _ in range(SETS):
         found = compute_weights(count_journeys(gather_journeys(some_journeys(dice)), NAME_OF))
         assert {model: sum(weights.values()) for model, weights in found.items()} == dict.fromkeys(
-            FITTED_MODELS, 1
+            DATA_DRIVEN_MODELS, 1
         )
 
 

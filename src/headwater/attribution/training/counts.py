@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from headwater.attribution.fits.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
-from headwater.attribution.fits.markov import markov_weights
-from headwater.attribution.fits.models import BILLION, MARKOV, SHAPLEY, FitRequest
-from headwater.attribution.fits.shapley import shapley_shares, shapley_weights
+from headwater.attribution.training.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
+from headwater.attribution.training.markov import markov_weights
+from headwater.attribution.training.models import BILLION, MARKOV, SHAPLEY, TrainingRequest
+from headwater.attribution.training.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS
 
 _START, _CONVERSION, _NULL = "start", "conversion", "null"
@@ -40,7 +40,7 @@ def count_journeys(journeys: JourneyKinds, name_of: Callable[[int], str]) -> dic
     }
 
 
-def make_digest(request: FitRequest, counts: Mapping[str, Any]) -> str:
+def make_digest(request: TrainingRequest, counts: Mapping[str, Any]) -> str:
     """Return the digest that identifies a trained model."""
     content = {
         "event_name": request.event_name,

@@ -1,4 +1,4 @@
-"""`headwater fit …`: train data-driven models, stored as snapshots."""
+"""`headwater model …`: train data-driven models, stored as snapshots."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.fits.models import Fit, FitRequest
-from headwater.attribution.fits.monthly_fits import list_monthly, start_monthly, stop_monthly
-from headwater.attribution.fits.store import (
-    check_fit,
-    choose_fit,
-    fetch_fit,
-    fetch_weights,
-    find_fit,
-    list_fits,
-    make_fit,
-    remove_fit,
-)
 from headwater.attribution.models import WINDOWS
+from headwater.attribution.training.models import TrainedModel, TrainingRequest
+from headwater.attribution.training.monthly_training import list_monthly, start_monthly, stop_monthly
+from headwater.attribution.training.store import (
+    check_trained_model,
+    choose_trained_model,
+    fetch_trained_model,
+    fetch_weights,
+    find_trained_model,
+    list_trained_models,
+    remove_trained_model,
+    train_model,
+)
 from headwater.base.settings import Settings
 from headwater.http.inputs.timerange import TimeRange, parse_day, whole_days
 from headwater.operations.terminal.command import CommandGroup, Option
@@ -37,7 +37,7 @@ group = CommandGroup()
 
 
 @group.command(
-    "make",
+    "train",
     "train a model, and store it",
     SPACE,
     NAME,
@@ -51,41 +51,44 @@ group = CommandGroup()
 async def make(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
-    request = FitRequest(arguments.event, _time(space, arguments), arguments.window)
+    request = TrainingRequest(arguments.event, _time(space, arguments), arguments.window)
     async with transaction(settings) as connection:
-        fit = await make_fit(connection, arguments.space, arguments.name, request)
-        weights = await fetch_weights(connection, arguments.space, fit.id)
+        trained_model = await train_model(connection, arguments.space, arguments.name, request)
+        weights = await fetch_weights(connection, arguments.space, trained_model.id)
     return [asdict(weight) for weight in weights]
 
 
-@group.command("list", "list the fits of a Space", SPACE, JSON)
+@group.command("list", "list the trained models of a Space", SPACE, JSON)
 @prints
 async def list_all(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        return [_describe(fit) for fit in await list_fits(connection, arguments.space)]
+        return [
+            _describe(trained_model)
+            for trained_model in await list_trained_models(connection, arguments.space)
+        ]
 
 
-@group.command("show", "print the weights of a fit", SPACE, NAME, JSON)
+@group.command("show", "print the weights of a trained model", SPACE, NAME, JSON)
 @prints
 async def show(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await _find(connection, arguments)
-        weights = await fetch_weights(connection, arguments.space, fit.id)
+        trained_model = await _find(connection, arguments)
+        weights = await fetch_weights(connection, arguments.space, trained_model.id)
     return [asdict(weight) for weight in weights]
 
 
-@group.command("choose", "make a fit the current one of its events", SPACE, NAME, JSON)
+@group.command("choose", "make a trained model the current one of its event name", SPACE, NAME, JSON)
 @prints
 async def choose(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        found_fit = await find_fit(connection, arguments.space, arguments.name)
-        fit = await choose_fit(connection, arguments.space, found_fit)
-    return {"chosen": fit.name, "event_name": fit.event_name}
+        found_model = await find_trained_model(connection, arguments.space, arguments.name)
+        trained_model = await choose_trained_model(connection, arguments.space, found_model)
+    return {"chosen": trained_model.name, "event_name": trained_model.event_name}
 
 
 @group.command(
     "monthly",
-    "make a fit on the first day of every month, and use it",
+    "train a model on the first day of every month, and use it",
     SPACE,
     Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
     Option("--off", action="store_true", help="stop making them"),
@@ -99,29 +102,29 @@ async def monthly(settings: Settings, arguments: Namespace) -> Output:
             await stop_monthly(connection, space.id, arguments.event)
         else:
             await start_monthly(connection, space, arguments.event, datetime.now(UTC))
-        return [asdict(fit) for fit in await list_monthly(connection, space.id)]
+        return [asdict(trained_model) for trained_model in await list_monthly(connection, space.id)]
 
 
-@group.command("check", "recalculate a fit, and compare", SPACE, NAME, JSON)
+@group.command("check", "recalculate a trained model and compare", SPACE, NAME, JSON)
 @prints
 async def check(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        fit = await _find(connection, arguments)
-        return asdict(await check_fit(connection, arguments.space, fit))
+        trained_model = await _find(connection, arguments)
+        return asdict(await check_trained_model(connection, arguments.space, trained_model))
 
 
-@group.command("remove", "remove a fit", SPACE, NAME, JSON)
+@group.command("remove", "remove a trained model", SPACE, NAME, JSON)
 @prints
 async def remove(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
-        removed = await find_fit(connection, arguments.space, arguments.name)
-        await remove_fit(connection, arguments.space, removed)
+        removed = await find_trained_model(connection, arguments.space, arguments.name)
+        await remove_trained_model(connection, arguments.space, removed)
     return {"removed": arguments.name}
 
 
-async def _find(connection: AsyncConnection, arguments: Namespace) -> Fit:
-    fit_id = await find_fit(connection, arguments.space, arguments.name)
-    return await fetch_fit(connection, arguments.space, fit_id)
+async def _find(connection: AsyncConnection, arguments: Namespace) -> TrainedModel:
+    trained_model_id = await find_trained_model(connection, arguments.space, arguments.name)
+    return await fetch_trained_model(connection, arguments.space, trained_model_id)
 
 
 def _time(space: Space, arguments: Namespace) -> TimeRange:
@@ -134,6 +137,6 @@ def _time(space: Space, arguments: Namespace) -> TimeRange:
     return whole_days(first, last, space.zone)
 
 
-def _describe(fit: Fit) -> Row:
-    described: dict[str, Any] = asdict(fit)
+def _describe(trained_model: TrainedModel) -> Row:
+    described: dict[str, Any] = asdict(trained_model)
     return {name: value for name, value in described.items() if name not in ("id", "counts")}

@@ -1,4 +1,4 @@
-"""Fits (trained models): their inputs and results."""
+"""Trained models: their inputs and results."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from headwater.http.inputs.timerange import TimeRange
 
 BILLION = 10**9
 MARKOV, SHAPLEY = "markov", "shapley_distinct"
-FITTED_MODELS = (MARKOV, SHAPLEY)
+DATA_DRIVEN_MODELS = (MARKOV, SHAPLEY)
 FEWEST_CONVERSIONS = 300
 """With a touchpoint. With fewer, intervals are too wide for weights to be meaningful."""
 
 
 @dataclass(frozen=True)
-class FitRequest:
+class TrainingRequest:
     event_name: str
     """The conversions."""
     time: TimeRange
@@ -26,7 +26,7 @@ class FitRequest:
 
 
 @dataclass(frozen=True)
-class FittedWeight:
+class TrainedWeight:
     model: str
     source: str
     weight: Decimal
@@ -36,7 +36,7 @@ class FittedWeight:
 
 
 @dataclass(frozen=True)
-class Fit:
+class TrainedModel:
     """Counted journeys of a period, and the sources' weights by model."""
 
     id: int

@@ -1,4 +1,4 @@
-"""Credit by sources, in every answer that has credit: `markov` by a fit, `shapley_distinct` without
+"""Credit by sources, in every answer that has credit: `markov` by a trained model, `shapley_distinct` without
 one.
 """
 
@@ -13,16 +13,16 @@ import pytest
 
 from tests.support.exports import Exports
 from tests.support.factories import NOON, Stage, make_stage
-from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
+from tests.support.trained_models import plant_trained_model
 
 DAY = timedelta(days=1)
 PATH = ("google_ads", "email", "google_ads", "sms")
 WEIGHTS = {"google_ads": 4, "email": 2, "facebook_ads": 4}
 EXPECTED = {"google_ads": 66.67, "email": 33.33}
 LACKING = (
-    "The model markov needs a fit: make one of {} first, on the page Fits, by POST /fits or by"
-    " headwater fit make. It takes 300 conversions with a touchpoint."
+    "The model markov needs a trained model: train one for {} on the page Trained models, with POST "
+    "/trained-models or with headwater model train. It takes 300 conversions with a touchpoint."
 )
 
 
@@ -37,9 +37,9 @@ def event_id(stage: Stage) -> int:
     return stage.event(contact_id, amount=100)
 
 
-def fitted(stage: Stage, name: str = "May", **more: Any) -> int:
+def trained(stage: Stage, name: str = "May", **more: Any) -> int:
     event_name, weights = more.pop("event_name", "purchase"), more.pop("weights", WEIGHTS)
-    return plant_fit(stage.connection, stage.space_id, name, event_name, weights, **more)
+    return plant_trained_model(stage.connection, stage.space_id, name, event_name, weights, **more)
 
 
 LIST = {"sources[]": ["google_ads", "email", "sms"], "attribution_model": "markov",
@@ -62,10 +62,10 @@ def by_source(answer: dict[str, Any]) -> dict[str, float]:
 
 
 def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
-    """Every answer has the same credit, and cites the fit."""
-    fit_id = fitted(stage)
+    """Every answer has the same credit, and cites the trained model."""
+    trained_model_id = trained(stage)
     cited = {
-        "id": fit_id, "name": "May", "event_name": "purchase", "start_at": "2026-04-01T00:00:00Z",
+        "id": trained_model_id, "name": "May", "event_name": "purchase", "start_at": "2026-04-01T00:00:00Z",
         "end_at": "2026-05-01T00:00:00Z", "attribution_window": 30, "conversions": 300,
         "digest": "planted",
     }  # fmt: skip
@@ -84,46 +84,46 @@ def test_it_works(api: Api, stage: Stage, event_id: int) -> None:
     spent = api.get("/reports/spend", params={**RANGE, "attribution_model": "markov"}).json()
     assert behind["totals"]["credited_revenue"] == spent["totals"]["credited_revenue"] == 100
     for each in (listed, answer, explained, behind, spent):
-        assert each["fit"] == cited
+        assert each["trained_model"] == cited
 
 
-def test_distinct_sources_need_no_fit(api: Api, event_id: int) -> None:
+def test_distinct_sources_need_no_training(api: Api, event_id: int) -> None:
     answer = report(api, attribution_model="shapley_distinct")
     assert by_source(answer) == {"sms": 40.33, "google_ads": 33.34, "email": 33.33}
-    assert answer["fit"] is None
+    assert answer["trained_model"] is None
     assert api.rows(**{**LIST, "attribution_model": "shapley_distinct"})
-    assert api.get(f"/events/{event_id}/attribution").json()["fit"] is None
+    assert api.get(f"/events/{event_id}/attribution").json()["trained_model"] is None
 
 
-def test_a_named_fit_before_the_current_one(api: Api, stage: Stage, event_id: int) -> None:
+def test_a_named_model_before_the_current_one(api: Api, stage: Stage, event_id: int) -> None:
     """So that what was answered by one can be had again, also beside other models."""
-    fitted(stage)
+    trained(stage)
     before = report(api)
-    fitted(stage, "June", weights={"sms": 1, "email": 1})
+    trained(stage, "June", weights={"sms": 1, "email": 1})
     assert by_source(report(api)) == {"sms": 57, "email": 50}
-    assert report(api, fit="May") == before
-    rows = api.get("/events", params={**RANGE, **LIST, "fit": "May"}).json()
-    assert rows["fit"]["name"] == "May"
+    assert report(api, trained_model="May") == before
+    rows = api.get("/events", params={**RANGE, **LIST, "trained_model": "May"}).json()
+    assert rows["trained_model"]["name"] == "May"
     assert len(rows["data"]) == 3
     several = report(
-        api, **{"attribution_model": None, "attribution_models[]": ["markov", "linear"]}, fit="May"
+        api, **{"attribution_model": None, "attribution_models[]": ["markov", "linear"]}, trained_model="May"
     )
     assert {row[0]: row[1] for row in several["rows"] if row[1]} == EXPECTED
-    explained = api.get(f"/events/{event_id}/attribution", params={"fit": "June"}).json()
+    explained = api.get(f"/events/{event_id}/attribution", params={"trained_model": "June"}).json()
     (of_model,) = (each for each in explained["models"] if each["model"] == "markov")
     assert {credit["source"] for credit in of_model["credits"]} == {"email", "sms"}
 
 
-def test_the_current_fit_is_of_the_events(api: Api, stage: Stage, event_id: int) -> None:
-    fitted(stage, event_name="sign_up", weights={"sms": 1})
-    assert report(api)["fit"]["event_name"] == "sign_up"
-    fitted(stage, "bought")
-    assert report(api, **{"event_names[]": "purchase"})["fit"]["name"] == "bought"
-    assert api.get(f"/events/{event_id}/attribution").json()["fit"]["name"] == "bought"
+def test_the_current_model_belongs_to_the_events(api: Api, stage: Stage, event_id: int) -> None:
+    trained(stage, event_name="sign_up", weights={"sms": 1})
+    assert report(api)["trained_model"]["event_name"] == "sign_up"
+    trained(stage, "bought")
+    assert report(api, **{"event_names[]": "purchase"})["trained_model"]["name"] == "bought"
+    assert api.get(f"/events/{event_id}/attribution").json()["trained_model"]["name"] == "bought"
     several = api.get("/reports", params=REPORT)
     assert several.status_code == 422
-    rule = "There are current fits of purchase and sign_up: name one of them, or one event name."
-    assert several.json()["errors"] == {"fit": [rule]}
+    rule = "There are current trained models for purchase and sign_up: choose one of them, or one event name."
+    assert several.json()["errors"] == {"trained_model": [rule]}
 
 
 @pytest.mark.parametrize("path", ["/reports", "/reports/credits", "/reports/spend", "/events"])
@@ -135,35 +135,35 @@ def test_what_is_refused(api: Api, stage: Stage, path: str) -> None:
         assert response.status_code == 422, response.text
         return response.json()["errors"]
 
-    assert errors() == {"fit": [LACKING.format("any event")]}
-    assert errors(**{"event_names[]": "purchase"}) == {"fit": [LACKING.format("purchase")]}
-    assert errors(fit="May") == {"fit": ["There is no fit by this name."]}
-    fitted(stage)
-    assert list(errors(fit="May", attribution_model="linear")) == ["fit"]
-    assert list(errors(fit="x" * 101)) == ["fit"]
+    assert errors() == {"trained_model": [LACKING.format("any event")]}
+    assert errors(**{"event_names[]": "purchase"}) == {"trained_model": [LACKING.format("purchase")]}
+    assert errors(trained_model="May") == {"trained_model": ["There is no trained model of this name."]}
+    trained(stage)
+    assert list(errors(trained_model="May", attribution_model="linear")) == ["trained_model"]
+    assert list(errors(trained_model="x" * 101)) == ["trained_model"]
 
 
-def test_an_event_without_a_fit(api: Api, event_id: int) -> None:
+def test_an_event_without_a_trained_model(api: Api, event_id: int) -> None:
     explained = api.get(f"/events/{event_id}/attribution").json()
     (of_model,) = (each for each in explained["models"] if each["model"] == "markov")
-    assert (of_model["unattributed_reason"], of_model["credits"]) == ("not_fitted", [])
-    named = api.get(f"/events/{event_id}/attribution", params={"fit": "May"})
-    assert named.json()["errors"] == {"fit": ["There is no fit by this name."]}
+    assert (of_model["unattributed_reason"], of_model["credits"]) == ("not_trained", [])
+    named = api.get(f"/events/{event_id}/attribution", params={"trained_model": "May"})
+    assert named.json()["errors"] == {"trained_model": ["There is no trained model of this name."]}
 
 
-def test_an_export_keeps_the_fit_it_was_asked_for_with(exports: Exports, stage: Stage, event_id: int) -> None:
+def test_an_export_keeps_its_trained_model(exports: Exports, stage: Stage, event_id: int) -> None:
     asked = {"date": f"{NOON.date()}", **{name.strip("[]"): each for name, each in LIST.items()}}
-    assert exports.refused(**asked) == {"fit": [LACKING.format("any event")]}
-    fitted(stage)
+    assert exports.refused(**asked) == {"trained_model": [LACKING.format("any event")]}
+    trained(stage)
     export_id = exports.ask(**asked)
-    fitted(stage, "June", weights={"sms": 1})
+    trained(stage, "June", weights={"sms": 1})
     exports.work()
     lines = exports.lines(export_id)
     assert {line["id"] for line in lines} == {event_id}
     assert [line["amount"] for line in lines] == [33.33, 33.33, 33.34]
 
 
-def test_fits_are_of_a_space(api: Api, connection: psycopg.Connection) -> None:
-    fitted(make_stage(connection))
-    for asked in (REPORT, {**REPORT, "fit": "May"}):
-        assert list(api.get("/reports", params=asked).json()["errors"]) == ["fit"]
+def test_trained_models_belong_to_a_space(api: Api, connection: psycopg.Connection) -> None:
+    trained(make_stage(connection))
+    for asked in (REPORT, {**REPORT, "trained_model": "May"}):
+        assert list(api.get("/reports", params=asked).json()["errors"]) == ["trained_model"]

@@ -3,17 +3,17 @@
 -- event names.
 SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.digest,
        coalesce((SELECT jsonb_object_agg(w.source, (w.weight * %(billion)s)::bigint)
-                 FROM fitted_weights w
-                 WHERE w.space_id = %(space_id)s AND w.fit_id = f.id AND w.model = %(model)s
+                 FROM trained_weights w
+                 WHERE w.space_id = %(space_id)s AND w.trained_model_id = f.id AND w.model = %(model)s
                    AND w.weight > 0), '{}') AS weights_by_source,
        coalesce((SELECT jsonb_object_agg(p.name, p.number) FROM paid_networks p
                  WHERE p.space_id = %(space_id)s), '{}') AS network_numbers
-FROM fits f
+FROM trained_models f
 WHERE f.space_id = %(space_id)s
-  AND CASE WHEN %(fit_id)s::bigint IS NOT NULL THEN f.id = %(fit_id)s
+  AND CASE WHEN %(trained_model_id)s::bigint IS NOT NULL THEN f.id = %(trained_model_id)s
       WHEN %(name)s::text IS NOT NULL THEN f.name = %(name)s
       ELSE EXISTS (
-          SELECT FROM current_fits c
-          WHERE c.space_id = %(space_id)s AND c.fit_id = f.id
+          SELECT FROM current_models c
+          WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id
             AND (%(event_names)s::text[] = '{}' OR c.event_name = ANY(%(event_names)s))) END
 ORDER BY f.event_name;

@@ -1,4 +1,4 @@
-"""Fits of every month: when they are due, what they are made of, what becomes of refused ones."""
+"""Trained models of every month: when they are due, what they are made of, what becomes of refused ones."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.attribution.fits import store
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit
-from headwater.attribution.fits.monthly_fits import (
+from headwater.attribution.training import store
+from headwater.attribution.training.models import FEWEST_CONVERSIONS, TrainedModel
+from headwater.attribution.training.monthly_training import (
     HOUR,
-    MonthlyFit,
-    MonthlyFitter,
+    MonthlyTrainer,
+    MonthlyTraining,
     list_monthly,
     months_before,
     next_after,
     start_monthly,
     stop_monthly,
 )
-from headwater.attribution.fits.store import list_fits
+from headwater.attribution.training.store import list_trained_models
 from headwater.database.pool import Database
 from headwater.spaces.spaces import fetch_space
 from tests.support.factories import Stage, make_stage
@@ -42,10 +42,14 @@ def test_it_works(connection: psycopg.Connection, database_url: str, monkeypatch
     turned_on(database_url, stage)
     assert run(database_url, stage, DUE - timedelta(seconds=1)) == 0
     assert run(database_url, stage, DUE) == 1
-    [fit], [monthly] = fits(database_url, stage)
-    assert (fit.name, fit.conversions, fit.is_current) == ("purchase to 2026-03", BUYERS, True)
-    assert fit.start_at == datetime(2026, 1, 1, tzinfo=UTC)
-    assert monthly == MonthlyFit("purchase", datetime(2026, 5, 1, HOUR, tzinfo=UTC), None)
+    [trained_model], [monthly] = trained_models(database_url, stage)
+    assert (trained_model.name, trained_model.conversions, trained_model.is_current) == (
+        "purchase to 2026-03",
+        BUYERS,
+        True,
+    )
+    assert trained_model.start_at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert monthly == MonthlyTraining("purchase", datetime(2026, 5, 1, HOUR, tzinfo=UTC), None)
     assert run(database_url, stage, DUE) == 0
 
 
@@ -53,13 +57,13 @@ def test_a_refused_one_is_tried_next_month(connection: psycopg.Connection, datab
     stage = make_stage(connection)
     turned_on(database_url, stage)
     assert run(database_url, stage, DUE) == 1
-    made, [monthly] = fits(database_url, stage)
+    made, [monthly] = trained_models(database_url, stage)
     assert made == []
     assert monthly.next_at == datetime(2026, 5, 1, HOUR, tzinfo=UTC)
     assert monthly.error is not None
-    assert f"a fit needs {FEWEST_CONVERSIONS}" in monthly.error
+    assert f"training needs {FEWEST_CONVERSIONS}" in monthly.error
     turned_on(database_url, stage, off=True)
-    assert fits(database_url, stage) == ([], [])
+    assert trained_models(database_url, stage) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -102,17 +106,17 @@ def run(database_url: str, stage: Stage, now: datetime) -> int:
         database = Database(database_url, 1)
         await database.open()
         try:
-            return await MonthlyFitter(database).run(stage.space_id, now)
+            return await MonthlyTrainer(database).run(stage.space_id, now)
         finally:
             await database.close()
 
     return asyncio.run(make())
 
 
-def fits(database_url: str, stage: Stage) -> tuple[list[Fit], list[MonthlyFit]]:
-    async def read() -> tuple[list[Fit], list[MonthlyFit]]:
+def trained_models(database_url: str, stage: Stage) -> tuple[list[TrainedModel], list[MonthlyTraining]]:
+    async def read() -> tuple[list[TrainedModel], list[MonthlyTraining]]:
         async with await psycopg.AsyncConnection.connect(database_url) as reader:
-            made = await list_fits(reader, stage.space_id)
+            made = await list_trained_models(reader, stage.space_id)
             return made, await list_monthly(reader, stage.space_id)
 
     return asyncio.run(read())

@@ -14,8 +14,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
-from headwater.attribution.fits.models import BILLION, FEWEST_CONVERSIONS, MARKOV
 from headwater.attribution.models import MODELS
+from headwater.attribution.training.models import BILLION, FEWEST_CONVERSIONS, MARKOV
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
@@ -38,23 +38,25 @@ def _printable(text: str) -> str:
 
 
 PLAIN_NAME = text_up_to(LONGEST_NAME, shortest=1, trim=True, rule=_NAME_RULE).then(_printable)
-FIT = Parameter(
-    name="fit", kind=PLAIN_NAME, description="markov's fit, by name; the current one if left out."
+TRAINED_MODEL = Parameter(
+    name="trained_model",
+    kind=PLAIN_NAME,
+    description="The trained model for markov, by name; default the current one.",
 )
 
 
 @dataclass(frozen=True)
-class FitChoice:
+class ModelChoice:
     name: str | None
     """None for the current one."""
     event_names: tuple[str, ...]
     """Empty means any."""
-    fit_id: int | None = None
+    trained_model_id: int | None = None
 
     def parameters(self, space_id: int) -> dict[str, Any]:
         return {
             "space_id": space_id,
-            "fit_id": self.fit_id,
+            "trained_model_id": self.trained_model_id,
             "name": self.name,
             "event_names": [*self.event_names],
             "model": MARKOV,
@@ -62,8 +64,8 @@ class FitChoice:
         }
 
 
-class FitCitation(Struct, frozen=True):
-    """The fit that an answer is based on."""
+class TrainedModelCitation(Struct, frozen=True):
+    """The trained model that an answer is based on."""
 
     id: int
     name: str
@@ -76,7 +78,7 @@ class FitCitation(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class ChosenFit:
+class ChosenModel:
     id: int
     name: str
     event_name: str
@@ -101,67 +103,72 @@ class ChosenFit:
         return tuple(weights)
 
 
-def candidates_query(space_id: int, choice: FitChoice) -> tuple[SQL, dict[str, Any]]:
+def candidates_query(space_id: int, choice: ModelChoice) -> tuple[SQL, dict[str, Any]]:
     return queries["candidates"], choice.parameters(space_id)
 
 
-async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: FitChoice) -> ChosenFit:
+async def fetch_chosen(connection: AsyncConnection, space_id: int, choice: ModelChoice) -> ChosenModel:
     """Raises Invalid without a matching model, or with several."""
     return choose(choice, await _candidates(connection, space_id, choice))
 
 
-async def find_current(connection: AsyncConnection, space_id: int, event_name: str) -> ChosenFit | None:
-    current = await _candidates(connection, space_id, FitChoice(None, (event_name,)))
+async def find_current(connection: AsyncConnection, space_id: int, event_name: str) -> ChosenModel | None:
+    current = await _candidates(connection, space_id, ModelChoice(None, (event_name,)))
     return current[0] if current else None
 
 
-async def find_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> ChosenFit | None:
-    candidates = await _candidates(connection, space_id, FitChoice(None, (), fit_id))
+async def find_trained_model(
+    connection: AsyncConnection, space_id: int, trained_model_id: int
+) -> ChosenModel | None:
+    candidates = await _candidates(connection, space_id, ModelChoice(None, (), trained_model_id))
     return candidates[0] if candidates else None
 
 
-async def _candidates(connection: AsyncConnection, space_id: int, choice: FitChoice) -> list[ChosenFit]:
-    cursor = connection.cursor(row_factory=class_row(ChosenFit))
+async def _candidates(connection: AsyncConnection, space_id: int, choice: ModelChoice) -> list[ChosenModel]:
+    cursor = connection.cursor(row_factory=class_row(ChosenModel))
     return await fetch_all(cursor, *candidates_query(space_id, choice))
 
 
-def choose(choice: FitChoice, candidates: Sequence[ChosenFit]) -> ChosenFit:
+def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenModel:
     """Raises Invalid with instructions unless there is one candidate."""
     if len(candidates) == 1:
         return candidates[0]
     if choice.name is not None:
-        raise _refused("There is no fit by this name.")
+        raise _refused("There is no trained model of this name.")
     if candidates:
-        names = " and ".join(fit.event_name for fit in candidates)
-        raise _refused(f"There are current fits of {names}: name one of them, or one event name.")
+        names = " and ".join(trained_model.event_name for trained_model in candidates)
+        raise _refused(
+            f"There are current trained models for {names}: choose one of them, or one event name."
+        )
     names = " or ".join(choice.event_names) or "any event"
     raise _refused(
-        f"The model markov needs a fit: make one of {names} first, on the page Fits, by POST /fits "
-        f"or by headwater fit make. It takes {FEWEST_CONVERSIONS} conversions with a touchpoint."
+        f"The model markov needs a trained model: train one for {names} on the page Trained models, with "
+        f"POST /trained-models or with headwater model train. It takes {FEWEST_CONVERSIONS} conversions with "
+        "a touchpoint."
     )
 
 
 def _refused(rule: str) -> Invalid:
-    return Invalid({FIT.name: [rule]})
+    return Invalid({TRAINED_MODEL.name: [rule]})
 
 
 def is_needed(models: Sequence[str]) -> bool:
-    return any(MODELS[model].is_fitted for model in models)
+    return any(MODELS[model].needs_training for model in models)
 
 
-ONLY_FITTED = "must only be given with markov."
+ONLY_WITH_MARKOV = "must only be given with markov."
 
 
-def cite(fit: ChosenFit) -> FitCitation:
-    return FitCitation(
-        id=fit.id,
-        name=fit.name,
-        event_name=fit.event_name,
-        start_at=moment_text(fit.start_at),
-        end_at=moment_text(fit.end_at),
-        attribution_window=fit.window_days,
-        conversions=fit.conversions,
-        digest=fit.digest,
+def cite(trained_model: ChosenModel) -> TrainedModelCitation:
+    return TrainedModelCitation(
+        id=trained_model.id,
+        name=trained_model.name,
+        event_name=trained_model.event_name,
+        start_at=moment_text(trained_model.start_at),
+        end_at=moment_text(trained_model.end_at),
+        attribution_window=trained_model.window_days,
+        conversions=trained_model.conversions,
+        digest=trained_model.digest,
     )
 
 

@@ -1,4 +1,4 @@
-"""Train, store and verify a Space's fits."""
+"""Train, store and verify a Space's data-driven models."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.attribution.fits.counts import compute_weights, count_journeys, make_digest
-from headwater.attribution.fits.estimation import Estimate, estimate
-from headwater.attribution.fits.journeys import Journey, JourneyKinds, gather_journeys
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, Fit, FitRequest, FittedWeight
+from headwater.attribution.training.counts import compute_weights, count_journeys, make_digest
+from headwater.attribution.training.estimation import Estimate, estimate
+from headwater.attribution.training.journeys import Journey, JourneyKinds, gather_journeys
+from headwater.attribution.training.models import (
+    FEWEST_CONVERSIONS,
+    TrainedModel,
+    TrainedWeight,
+    TrainingRequest,
+)
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.networks import fetch_sources
 
-queries = Queries(__name__, "fits.sql")
+queries = Queries(__name__, "trained_models.sql")
 
 Rows = Sequence[tuple[Any, ...]]
 
 MAKING_SECONDS = 19.5
-"""A request that makes a fit holds its connection this long."""
+"""A request that trains a model holds its connection this long."""
 _SEED_DIGITS = 16
 _STEP = Decimal("1e-9")
 _TOLERANCE = Decimal("2e-9")
@@ -36,15 +41,17 @@ _TOLERANCE = Decimal("2e-9")
 
 
 @dataclass(frozen=True)
-class FitCheck:
+class ModelCheck:
     reproduced: bool
     """True if its weights follow from its counts."""
     same_data: bool
     """True if the current journeys have the same counts."""
 
 
-async def make_fit(connection: AsyncConnection, space_id: int, name: str, request: FitRequest) -> Fit:
-    """Train and store a fit; the first of an event name becomes current. Needs a fresh transaction.
+async def train_model(
+    connection: AsyncConnection, space_id: int, name: str, request: TrainingRequest
+) -> TrainedModel:
+    """Train and store a model; an event name's first model becomes current. Needs a fresh transaction.
 
     Raises Invalid for too few conversions or a taken name.
     """
@@ -73,78 +80,94 @@ async def make_fit(connection: AsyncConnection, space_id: int, name: str, reques
         },
     )
     if row is None:
-        raise Invalid({"name": [f"There is a fit by the name of {name} already."]})
-    fit_values = {"space_id": space_id, "fit_id": row[0]}
+        raise Invalid({"name": [f"There is already a trained model named {name}."]})
+    model_values = {"space_id": space_id, "trained_model_id": row[0]}
     rows = await asyncio.to_thread(_weigh, journeys, counts, digest, sources.get_name)
-    await connection.execute(queries["put_weights"], fit_values | rows)
-    await connection.execute(queries["choose_first"], fit_values)
-    return await fetch_fit(connection, space_id, row[0])
+    await connection.execute(queries["put_weights"], model_values | rows)
+    await connection.execute(queries["choose_first"], model_values)
+    return await fetch_trained_model(connection, space_id, row[0])
 
 
-async def list_fits(connection: AsyncConnection, space_id: int) -> list[Fit]:
-    cursor = connection.cursor(row_factory=class_row(Fit))
+async def list_trained_models(connection: AsyncConnection, space_id: int) -> list[TrainedModel]:
+    cursor = connection.cursor(row_factory=class_row(TrainedModel))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
-async def fetch_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+async def fetch_trained_model(
+    connection: AsyncConnection, space_id: int, trained_model_id: int
+) -> TrainedModel:
     """Raises NotFound."""
-    cursor = connection.cursor(row_factory=class_row(Fit))
-    fit = await fetch_optional(cursor, queries["fetch"], {"space_id": space_id, "fit_id": fit_id})
-    if fit is None:
-        raise NotFound("Fit")
-    return fit
+    cursor = connection.cursor(row_factory=class_row(TrainedModel))
+    trained_model = await fetch_optional(
+        cursor, queries["fetch"], {"space_id": space_id, "trained_model_id": trained_model_id}
+    )
+    if trained_model is None:
+        raise NotFound("Trained model")
+    return trained_model
 
 
-async def find_fit(connection: AsyncConnection, space_id: int, name: str) -> int:
+async def find_trained_model(connection: AsyncConnection, space_id: int, name: str) -> int:
     """Raises NotFound."""
     row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
     if row is None:
-        raise NotFound("Fit")
+        raise NotFound("Trained model")
     return row[0]
 
 
-async def fetch_weights(connection: AsyncConnection, space_id: int, fit_id: int) -> list[FittedWeight]:
+async def fetch_weights(
+    connection: AsyncConnection, space_id: int, trained_model_id: int
+) -> list[TrainedWeight]:
     """Order weights by model, largest first."""
-    cursor = connection.cursor(row_factory=class_row(FittedWeight))
-    return await fetch_all(cursor, queries["weights"], {"space_id": space_id, "fit_id": fit_id})
+    cursor = connection.cursor(row_factory=class_row(TrainedWeight))
+    return await fetch_all(
+        cursor, queries["weights"], {"space_id": space_id, "trained_model_id": trained_model_id}
+    )
 
 
-async def check_fit(connection: AsyncConnection, space_id: int, fit: Fit) -> FitCheck:
-    """Recompute a fit's weights from its counts, and these from current data. Needs a fresh transaction."""
-    request = FitRequest(fit.event_name, TimeRange(fit.start_at, fit.end_at), fit.window_days)
+async def check_trained_model(
+    connection: AsyncConnection, space_id: int, trained_model: TrainedModel
+) -> ModelCheck:
+    """Recompute the weights from the counts, and the counts from current data. Needs a fresh transaction."""
+    request = TrainingRequest(
+        trained_model.event_name,
+        TimeRange(trained_model.start_at, trained_model.end_at),
+        trained_model.window_days,
+    )
     journeys, _ = await _read_journeys(connection, space_id, request)
     sources = await fetch_sources(connection, space_id)
     counted = make_digest(request, count_journeys(journeys, sources.get_name))
-    weights = compute_weights(fit.counts)
-    stored = await fetch_weights(connection, space_id, fit.id)
-    return FitCheck(
-        reproduced=make_digest(request, fit.counts) == fit.digest
+    weights = compute_weights(trained_model.counts)
+    stored = await fetch_weights(connection, space_id, trained_model.id)
+    return ModelCheck(
+        reproduced=make_digest(request, trained_model.counts) == trained_model.digest
         and all(
             abs(weight.weight - weights[weight.model].get(weight.source, Decimal())) <= _TOLERANCE
             for weight in stored
         ),
-        same_data=counted == fit.digest,
+        same_data=counted == trained_model.digest,
     )
 
 
-async def choose_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> Fit:
+async def choose_trained_model(
+    connection: AsyncConnection, space_id: int, trained_model_id: int
+) -> TrainedModel:
     """Raises NotFound."""
-    await connection.execute(queries["choose"], {"space_id": space_id, "fit_id": fit_id})
-    return await fetch_fit(connection, space_id, fit_id)
+    await connection.execute(queries["choose"], {"space_id": space_id, "trained_model_id": trained_model_id})
+    return await fetch_trained_model(connection, space_id, trained_model_id)
 
 
-async def remove_fit(connection: AsyncConnection, space_id: int, fit_id: int) -> None:
-    """Leave the event name without a current fit if it was. Raises NotFound."""
-    values = {"space_id": space_id, "fit_id": fit_id}
+async def remove_trained_model(connection: AsyncConnection, space_id: int, trained_model_id: int) -> None:
+    """Leave the event name without a current trained model if it was. Raises NotFound."""
+    values = {"space_id": space_id, "trained_model_id": trained_model_id}
     cursor = await connection.execute(queries["remove"], values)
     if not cursor.rowcount:
-        raise NotFound("Fit")
+        raise NotFound("Trained model")
 
 
-def _too_few(request: FitRequest, conversions: int) -> Invalid:
+def _too_few(request: TrainingRequest, conversions: int) -> Invalid:
     reason = (
         f"{request.event_name} has {conversions} conversions with a touchpoint in this time and"
-        f" window; a fit needs {FEWEST_CONVERSIONS}."
+        f" window; training needs {FEWEST_CONVERSIONS}."
     )
     return Invalid({"event_name": [reason]})
 
@@ -174,7 +197,7 @@ def _text(weight: Decimal) -> str:
 
 
 async def _read_journeys(
-    connection: AsyncConnection, space_id: int, request: FitRequest
+    connection: AsyncConnection, space_id: int, request: TrainingRequest
 ) -> tuple[JourneyKinds, int]:
     bound = {
         "space_id": space_id,

@@ -9,18 +9,23 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.attribution.fits.inputs import USUAL_WINDOW, NamedRequest, read_fit_request
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS, FITTED_MODELS, Fit, FittedWeight
-from headwater.attribution.fits.monthly_fits import list_monthly
-from headwater.attribution.fits.store import (
-    MAKING_SECONDS,
-    choose_fit,
-    fetch_fit,
-    fetch_weights,
-    list_fits,
-    make_fit,
-)
 from headwater.attribution.models import WINDOWS
+from headwater.attribution.training.inputs import USUAL_WINDOW, NamedRequest, read_training_request
+from headwater.attribution.training.models import (
+    DATA_DRIVEN_MODELS,
+    FEWEST_CONVERSIONS,
+    TrainedModel,
+    TrainedWeight,
+)
+from headwater.attribution.training.monthly_training import list_monthly
+from headwater.attribution.training.store import (
+    MAKING_SECONDS,
+    choose_trained_model,
+    fetch_trained_model,
+    fetch_weights,
+    list_trained_models,
+    train_model,
+)
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm
 from headwater.console.report_pages.bar import conversion_title, model_title, window_title
@@ -33,94 +38,98 @@ from headwater.sources.titles import format_title
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.models import Space
 
-ROUTES = SpacePages("/fits")
-_FORM = SentForm("fit", Permission.WRITE_DATA)
+ROUTES = SpacePages("/trained-models")
+_FORM = SentForm("trained_model", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
 USUAL_DAYS = 90
-COMPARED = ("last_touch", "linear", *FITTED_MODELS)
+COMPARED = ("last_touch", "linear", *DATA_DRIVEN_MODELS)
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
 
 @ROUTES.page()
-async def show_fits(visit: PageVisit) -> Response:
+async def show_trained_models(visit: PageVisit) -> Response:
     return await _page(visit, _form_defaults(visit.space), {})
 
 
-async def post_fit(request: Request) -> Response:
+async def post_training(request: Request) -> Response:
     """Train a model in a long transaction of its own."""
     form = await read_sent_form(request, _FORM)
     async with open_visit(request, _FORM, form) as visit:
         database = visit.services.database
     try:
-        fit_request = _read_form(form, visit.space)
+        training_request = _read_form(form, visit.space)
         async with database.transaction(MAKING_SECONDS) as connection:
-            fit = await make_fit(connection, visit.space.id, fit_request.name, fit_request.request)
+            trained_model = await train_model(
+                connection, visit.space.id, training_request.name, training_request.request
+            )
     except Invalid as error:
         async with open_visit(request, _FORM, form) as visit:
             return await _page(visit, visit.typed(*FIELDS), error.errors)
-    return visit.redirect(f"/fits/{fit.id}", FlashMessage.FIT_MADE)
+    return visit.redirect(f"/trained-models/{trained_model.id}", FlashMessage.MODEL_TRAINED)
 
 
-ROUTES.add("/make", post_fit, "POST")
+ROUTES.add("/make", post_training, "POST")
 
 
-@ROUTES.page("/{fit_id}")
-async def show_fit(visit: PageVisit) -> Response:
-    fit, weights = await _load(visit)
-    models = {model: [row for row in weights if row.model == model] for model in FITTED_MODELS}
+@ROUTES.page("/{trained_model_id}")
+async def show_trained_model(visit: PageVisit) -> Response:
+    trained_model, weights = await _load(visit)
+    models = {model: [row for row in weights if row.model == model] for model in DATA_DRIVEN_MODELS}
     values: dict[str, Any] = {
-        "fit": fit,
-        "here": visit.path("/fits"),
-        "title": _title(visit.space, fit),
+        "trained_model": trained_model,
+        "here": visit.path("/trained-models"),
+        "title": _title(visit.space, trained_model),
         "models": models,
         "model_title": model_title,
         "source_title": format_title,
         "window_title": window_title,
-        "compared": ReportView(fit=fit.name).link(visit.path("/models"), models=COMPARED),
+        "compared": ReportView(trained_model=trained_model.name).link(visit.path("/models"), models=COMPARED),
     }
-    return visit.render("fit.html", values)
+    return visit.render("trained_model.html", values)
 
 
-@ROUTES.page("/{fit_id}/weights.csv")
+@ROUTES.page("/{trained_model_id}/weights.csv")
 async def send_weights(visit: PageVisit) -> Response:
-    fit, weights = await _load(visit)
+    trained_model, weights = await _load(visit)
     table = CsvTable(CSV_COLUMNS)
     for row in weights:
         table.add([row.model, row.source, *(f"{figure:f}" for figure in (row.weight, row.low, row.high))])
-    headers = {"Content-Disposition": f'attachment; filename="fit-{fit.id}.csv"'}
+    headers = {"Content-Disposition": f'attachment; filename="trained-model-{trained_model.id}.csv"'}
     return Response(table.content(), 200, headers, "text/csv; charset=utf-8")
 
 
-@ROUTES.action("/{fit_id}/choose", _FORM)
+@ROUTES.action("/{trained_model_id}/choose", _FORM)
 async def post_choice(visit: PageVisit) -> Response:
-    fit_id = visit.id("fit_id")
-    await choose_fit(visit.connection, visit.space.id, fit_id)
-    return visit.redirect(f"/fits/{fit_id}", FlashMessage.FIT_CHOSEN)
+    trained_model_id = visit.id("trained_model_id")
+    await choose_trained_model(visit.connection, visit.space.id, trained_model_id)
+    return visit.redirect(f"/trained-models/{trained_model_id}", FlashMessage.MODEL_CHOSEN)
 
 
-async def _load(visit: PageVisit) -> tuple[Fit, Sequence[FittedWeight]]:
+async def _load(visit: PageVisit) -> tuple[TrainedModel, Sequence[TrainedWeight]]:
     """Raise NotFound if missing."""
-    fit_id = visit.id("fit_id")
-    fit = await fetch_fit(visit.connection, visit.space.id, fit_id)
-    return fit, await fetch_weights(visit.connection, visit.space.id, fit_id)
+    trained_model_id = visit.id("trained_model_id")
+    trained_model = await fetch_trained_model(visit.connection, visit.space.id, trained_model_id)
+    return trained_model, await fetch_weights(visit.connection, visit.space.id, trained_model_id)
 
 
 def _read_form(form: PostedForm, space: Space) -> NamedRequest:
     """Validate like the API. Raise Invalid."""
     values: dict[str, Any] = {name: form.text(name) for name in FIELDS}
-    return read_fit_request(values, space)
+    return read_training_request(values, space)
 
 
 async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> Response:
     connection, space = visit.connection, visit.space
-    fits = await list_fits(connection, space.id)
+    trained_models = await list_trained_models(connection, space.id)
     monthly = await list_monthly(connection, space.id)
     values: dict[str, Any] = {
         "typed": typed,
         "errors": errors,
-        "fits": [(fit, _title(space, fit)) for fit in fits],
-        "here": visit.path("/fits"),
-        "monthly": [(fit, conversion_title(space, fit.event_name)) for fit in monthly],
+        "trained_models": [(trained_model, _title(space, trained_model)) for trained_model in trained_models],
+        "here": visit.path("/trained-models"),
+        "monthly": [
+            (trained_model, conversion_title(space, trained_model.event_name)) for trained_model in monthly
+        ],
         "fewest": FEWEST_CONVERSIONS,
         "window_title": window_title,
         "events": {
@@ -130,7 +139,7 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
         },
         "windows": {str(days): window_title(str(days)) for days in WINDOWS},
     }
-    return visit.render("fits.html", values, 422 if errors else 200)
+    return visit.render("trained_models.html", values, 422 if errors else 200)
 
 
 def _form_defaults(space: Space) -> dict[str, str]:
@@ -144,8 +153,8 @@ def _form_defaults(space: Space) -> dict[str, str]:
     }
 
 
-def _title(space: Space, fit: Fit) -> tuple[str, str]:
+def _title(space: Space, trained_model: TrainedModel) -> tuple[str, str]:
     """Return the events' label, and the days in the Space's time zone."""
-    last = (fit.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
-    days = f"{fit.start_at.astimezone(space.zone).date()} to {last}"
-    return conversion_title(space, fit.event_name), days
+    last = (trained_model.end_at - timedelta(seconds=1)).astimezone(space.zone).date()
+    days = f"{trained_model.start_at.astimezone(space.zone).date()} to {last}"
+    return conversion_title(space, trained_model.event_name), days

@@ -1,4 +1,4 @@
-"""The request body for a new fit."""
+"""The request body for training a model."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from headwater.attribution.fits.choice import PLAIN_NAME
-from headwater.attribution.fits.models import FitRequest
 from headwater.attribution.models import WINDOWS
+from headwater.attribution.training.choice import PLAIN_NAME
+from headwater.attribution.training.models import TrainingRequest
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import BOOLEAN, REQUIRED, one_of, written
 from headwater.http.inputs.objects import Property, object_of, parse_body
@@ -23,9 +23,9 @@ def _parse_day(text: str) -> date:
 
 
 _DAY = written({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}, _parse_day)
-FIT_REQUEST = object_of(
+TRAINING_REQUEST = object_of(
     {
-        "name": Property(PLAIN_NAME, "What it is called; no other fit is.", missing=REQUIRED),
+        "name": Property(PLAIN_NAME, "Unique in the Space.", missing=REQUIRED),
         "event_name": Property(PLAIN_NAME, "The events that are conversions.", missing=REQUIRED),
         "start_date": Property(_DAY, "The first day, on the Space's clock.", missing=REQUIRED),
         "end_date": Property(_DAY, "The last day.", missing=REQUIRED),
@@ -33,7 +33,7 @@ FIT_REQUEST = object_of(
             one_of(WINDOWS), "Days before a conversion that touchpoints count; 30 by default."
         ),
         "current": Property(
-            BOOLEAN, "True to use it from now on; the first fit of an event name is current anyway."
+            BOOLEAN, "True to use it from now on; the first trained model of an event name is current anyway."
         ),
     }
 )
@@ -42,17 +42,17 @@ FIT_REQUEST = object_of(
 @dataclass(frozen=True)
 class NamedRequest:
     name: str
-    request: FitRequest
+    request: TrainingRequest
     current: bool
 
 
-def read_fit_request(body: dict[str, Any], space: Space) -> NamedRequest:
+def read_training_request(body: dict[str, Any], space: Space) -> NamedRequest:
     """Raise Invalid with every broken rule."""
-    values = parse_body(FIT_REQUEST, body)
+    values = parse_body(TRAINING_REQUEST, body)
     first, last = values["start_date"], values["end_date"]
     if last < first:
         raise Invalid.of("end_date", "must not be before start_date.")
     window = values.get("attribution_window", USUAL_WINDOW)
     time = whole_days(first, last, space.zone)
-    request = FitRequest(values["event_name"], time, window)
+    request = TrainingRequest(values["event_name"], time, window)
     return NamedRequest(values["name"], request, values.get("current", False))

@@ -1,5 +1,5 @@
-"""Monthly training for event names that a Space has chosen, from the last full months. Each fit becomes
-current.
+"""Monthly training for event names that a Space has chosen, from the last full months. Each new
+model becomes the current one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from prometheus_client import Counter
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.attribution.fits.models import FitRequest
-from headwater.attribution.fits.store import MAKING_SECONDS, choose_fit, make_fit
+from headwater.attribution.training.models import TrainingRequest
+from headwater.attribution.training.store import MAKING_SECONDS, choose_trained_model, train_model
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
@@ -22,8 +22,8 @@ from headwater.http.inputs.timerange import months_after, whole_days
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
-queries = Queries(__name__, "monthly_fits.sql")
-fits = Counter("headwater_monthly_fits", "Fits that were due of a month", ["outcome"])
+queries = Queries(__name__, "monthly_training.sql")
+training_runs = Counter("headwater_monthly_training", "Monthly training runs", ["outcome"])
 due_spaces = DueSpaces(queries["due"])
 
 MONTHS = 3
@@ -35,7 +35,7 @@ AGAIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class MonthlyFit:
+class MonthlyTraining:
     event_name: str
     next_at: datetime
     error: str | None
@@ -51,12 +51,12 @@ async def start_monthly(
 
 
 async def stop_monthly(connection: AsyncConnection, space_id: int, event_name: str) -> None:
-    """Keep existing fits."""
+    """Keep the models trained so far."""
     await connection.execute(queries["stop"], {"space_id": space_id, "event_name": event_name})
 
 
-async def list_monthly(connection: AsyncConnection, space_id: int) -> list[MonthlyFit]:
-    cursor = connection.cursor(row_factory=class_row(MonthlyFit))
+async def list_monthly(connection: AsyncConnection, space_id: int) -> list[MonthlyTraining]:
+    cursor = connection.cursor(row_factory=class_row(MonthlyTraining))
     return await fetch_all(cursor, queries["list"], {"space_id": space_id})
 
 
@@ -75,12 +75,12 @@ def months_before(moment: datetime, zone: ZoneInfo) -> tuple[date, date]:
     return months_after(this_month, -MONTHS), this_month - timedelta(days=1)
 
 
-class MonthlyFitter:
+class MonthlyTrainer:
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def run(self, space_id: int, current_time: datetime) -> int:
-        """Return the number of fits made."""
+        """Return the number of models trained."""
         number = 0
         while await self._run_next(space_id, current_time):
             number += 1
@@ -105,18 +105,18 @@ class MonthlyFitter:
                     "next_at": next_after(current_time, space.zone),
                 },
             )
-        fits.labels("made" if error is None else "refused").inc()
+        training_runs.labels("made" if error is None else "refused").inc()
         return True
 
     async def _make(self, space: Space, event_name: str, current_time: datetime) -> str | None:
         """Return the reason if it could not be made."""
         first, last = months_before(current_time, space.zone)
-        request = FitRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
+        request = TrainingRequest(event_name, whole_days(first, last, space.zone), WINDOW_DAYS)
         name = f"{event_name} to {last:%Y-%m}"
         try:
             async with self._database.transaction(MAKING_SECONDS) as connection:
-                fit = await make_fit(connection, space.id, name, request)
-                await choose_fit(connection, space.id, fit.id)
+                trained_model = await train_model(connection, space.id, name, request)
+                await choose_trained_model(connection, space.id, trained_model.id)
         except Invalid as refusal:
             return refusal.message
         return None

@@ -1,4 +1,4 @@
-"""The pages of fits: made, listed, shown with their weights, chosen; what reports say of them."""
+"""The pages of trained models: made, listed, shown with their weights, chosen; what reports say of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.attribution.fits import store
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.training import store
+from headwater.attribution.training.models import FEWEST_CONVERSIONS
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.support.factories import NOON, Stage
-from tests.support.fits import plant_fit
+from tests.support.trained_models import plant_trained_model
 
 MAY = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
        "end_date": "2026-05-31", "attribution_window": "30"}  # fmt: skip
@@ -38,7 +38,7 @@ def sold(space_id: int, connection: psycopg.Connection, monkeypatch: pytest.Monk
 
 
 def make(person: Person, space_id: int, **values: str) -> Any:
-    page = f"/console/spaces/{space_id}/fits"
+    page = f"/console/spaces/{space_id}/trained-models"
     return person.browser.fill(page, f"{page}/make", **{**MAY, **values})
 
 
@@ -53,7 +53,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     page = make(owner, space_id)
     assert "The model is trained." in page.text
-    assert "This is the current fit of purchase" in page.text
+    assert "This is the current model for purchase" in page.text
     assert [row[:2] for row in rows(page.text, "shapley_distinct")] == [
         ["Google ads", "75.0 %"], ["E-mail", "25.0 %"],
     ]  # fmt: skip
@@ -61,12 +61,12 @@ def test_it_works(owner: Person, space_id: int) -> None:
     lines = owner.browser.get(address).text.splitlines()
     assert lines[0] == "model,source,weight,low,high"
     assert len(lines) == 5
-    [listed] = rows(owner.browser.get(f"{base}/fits").text, "listed")
+    [listed] = rows(owner.browser.get(f"{base}/trained-models").text, "listed")
     assert (listed[0], listed[2], listed[5]) == ("May", "2026-05-01 to 2026-05-31", "current")
     report = owner.browser.get(f"{base}?attribution_model=markov&{OF_MAY}").text
     cohorts = owner.browser.get(f"{base}/cohorts?attribution_model=markov&{OF_MAY}").text
     for text in (report, cohorts):
-        assert re.search(r'trained model <a href="[^"]+/fits/\d+">May</a> of purchase', text)
+        assert re.search(r'trained model <a href="[^"]+/trained-models/\d+">May</a> of purchase', text)
 
 
 @pytest.mark.usefixtures("sold")
@@ -74,26 +74,26 @@ def test_another_is_chosen(owner: Person, space_id: int) -> None:
     make(owner, space_id)
     page = make(owner, space_id, name="June")
     assert "where you choose it" in page.text
-    [compared] = re.findall(r'href="([^"]+)">Compare models by this fit', page.text)
+    [compared] = re.findall(r'href="([^"]+)">Compare models with this one', page.text)
     beside = owner.browser.get(f"{compared}&{OF_MAY}".replace("&amp;", "&")).text
     assert ">June</a> of purchase" in beside
     here = str(page.url.path)
     chosen = owner.browser.fill(here, f"{here}/choose")
-    assert "This fit is now current" in chosen.text
-    assert "This is the current fit" in chosen.text
+    assert "This model is now current" in chosen.text
+    assert "This is the current model" in chosen.text
 
 
 def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None:
     page = make(owner, space_id)
     assert page.status_code == 422
-    assert f"a fit needs {FEWEST_CONVERSIONS}" in page.text
+    assert f"training needs {FEWEST_CONVERSIONS}" in page.text
     for field, value in (("name", " "), ("end_date", "2026-04-01"), ("start_date", "x")):
         page = make(owner, space_id, **{field: value})
         assert re.findall(r'id="(\w+)-refusal"', page.text) == [field]
     assert rows(page.text, "listed") == []
 
 
-def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> None:
+def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     for end in (
         "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/campaigns/changes",
@@ -101,31 +101,31 @@ def test_without_a_fit_a_report_leads_to_them(owner: Person, space_id: int) -> N
     ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")
-        assert "markov needs a fit" in page.text, end
-        assert f'href="{base}/fits">Fits</a>' in page.text
+        assert "markov needs a trained model" in page.text, end
+        assert f'href="{base}/trained-models">Trained models</a>' in page.text
     asked = "attribution_model=markov&measures=credited_revenue&group=source"
     for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
         answer = owner.browser.get(f"{base}/{file}?{asked}")
         assert answer.status_code == 422, file
-        assert "markov needs a fit" in answer.text, file
+        assert "markov needs a trained model" in answer.text, file
 
 
-def test_fits_of_every_month_say_why_there_was_none(
+def test_monthly_training_gives_its_error(
     owner: Person, space_id: int, connection: psycopg.Connection
 ) -> None:
     connection.execute(
-        "INSERT INTO monthly_fits (space_id, event_name, next_at, error)"
+        "INSERT INTO monthly_training (space_id, event_name, next_at, error)"
         " VALUES (%s, 'purchase', '2027-01-01 06:00Z', 'purchase has 12 conversions.')",
         (space_id,),
     )
-    text = owner.browser.get(f"/console/spaces/{space_id}/fits").text
+    text = owner.browser.get(f"/console/spaces/{space_id}/trained-models").text
     assert "trained every month, next" in text
     assert "The last training failed: purchase has 12 conversions." in text
 
 
 def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:
-    viewer, page = person(Role.VIEWER), f"/console/spaces/{space_id}/fits"
+    viewer, page = person(Role.VIEWER), f"/console/spaces/{space_id}/trained-models"
     assert f'action="{page}/make"' not in viewer.browser.get(page).text
-    fit_id = plant_fit(connection, space_id, "x", "purchase", {"email": 1}, current=False)
-    assert "/choose" not in viewer.browser.get(f"{page}/{fit_id}").text
+    trained_model_id = plant_trained_model(connection, space_id, "x", "purchase", {"email": 1}, current=False)
+    assert "/choose" not in viewer.browser.get(f"{page}/{trained_model_id}").text
     assert viewer.browser.get(f"{page}/999999").status_code == 404

@@ -1,4 +1,4 @@
-"""`headwater fit`: snapshots of weights, made of a Space's journeys."""
+"""`headwater model`: snapshots of weights, made of a Space's journeys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.training.models import FEWEST_CONVERSIONS
 from headwater.cli import main
 from tests.support.factories import NOON, Stage, make_stage
 
@@ -35,17 +35,17 @@ def stage(connection: psycopg.Connection) -> Stage:
 
 
 class Cli:
-    """Runs `headwater fit` in this process."""
+    """Runs `headwater model` in this process."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], space_id: int) -> None:
         self._capsys, self._space = capsys, ("--space", str(space_id))
 
     def __call__(self, verb: str, *arguments: str) -> Any:
-        assert main(["fit", verb, *self._space, *arguments, "--json"]) == 0
+        assert main(["model", verb, *self._space, *arguments, "--json"]) == 0
         return json.loads(self._capsys.readouterr().out)
 
     def refused(self, verb: str, *arguments: str) -> str:
-        assert main(["fit", verb, *self._space, *arguments]) == 2
+        assert main(["model", verb, *self._space, *arguments]) == 2
         return self._capsys.readouterr().err
 
 
@@ -67,7 +67,7 @@ def numbers(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_it_works(cli: Cli, stage: Stage) -> None:
-    made = cli("make", "--name", "May", *MAY)
+    made = cli("train", "--name", "May", *MAY)
     assert weights(made) == {
         ("markov", "email"): pytest.approx(2 / 3), ("markov", "direct"): pytest.approx(1 / 3),
         ("markov", "google_ads"): 0, ("shapley_distinct", "email"): 0.75,
@@ -86,7 +86,7 @@ def test_it_works(cli: Cli, stage: Stage) -> None:
 
 
 def test_the_window_counts(cli: Cli) -> None:
-    made = weights(cli("make", "--name", "all", *MAY, "--window", "0"))
+    made = weights(cli("train", "--name", "all", *MAY, "--window", "0"))
     assert made["shapley_distinct", "google_ads"] == pytest.approx(5 / 12)
     assert made["markov", "google_ads"] == made["markov", "email"] > made["markov", "direct"]
 
@@ -97,33 +97,34 @@ def test_what_is_refused(cli: Cli, stage: Stage) -> None:
         " (SELECT min(id) FROM events WHERE space_id = %s)",
         (stage.space_id, stage.space_id),
     )
-    few = cli.refused("make", "--name", "May", *MAY)
+    few = cli.refused("train", "--name", "May", *MAY)
     assert f"purchase has {BUYERS - 1} conversions with a touchpoint" in few
-    assert f"a fit needs {FEWEST_CONVERSIONS}" in few
+    assert f"training needs {FEWEST_CONVERSIONS}" in few
     assert cli("list") == []
-    assert "Fit not found" in cli.refused("show", "--name", "May")
-    assert "Fit not found" in cli.refused("remove", "--name", "May")
-    assert "Fit not found" in cli.refused("check", "--name", "May")
+    assert "Trained model not found" in cli.refused("show", "--name", "May")
+    assert "Trained model not found" in cli.refused("remove", "--name", "May")
+    assert "Trained model not found" in cli.refused("check", "--name", "May")
     assert "--end-date must not be before" in cli.refused(
-        "make", "--name", "x", "--event", "purchase", "--start-date", "2026-05-02", "--end-date",
+        "train", "--name", "x", "--event", "purchase", "--start-date", "2026-05-02", "--end-date",
         "2026-05-01",
     )  # fmt: skip
     assert "YYYY-MM-DD" in cli.refused(
-        "make", "--name", "x", "--event", "purchase", "--start-date", "May", "--end-date", "June"
+        "train", "--name", "x", "--event", "purchase", "--start-date", "May", "--end-date", "June"
     )
 
 
 def test_a_name_is_taken_once(cli: Cli) -> None:
-    cli("make", "--name", "May", *MAY)
-    assert "There is a fit by the name of May already." in cli.refused("make", "--name", "May", *MAY)
+    cli("train", "--name", "May", *MAY)
+    assert "There is already a trained model named May." in cli.refused("train", "--name", "May", *MAY)
     assert len(cli("list")) == 1
 
 
 def test_another_space_has_its_own(cli: Cli, stage: Stage, connection: psycopg.Connection) -> None:
     other = make_stage(connection)
-    cli("make", "--name", "May", *MAY)
-    assert main(["fit", "show", "--space", str(other.space_id), "--name", "May"]) == 2
+    cli("train", "--name", "May", *MAY)
+    assert main(["model", "show", "--space", str(other.space_id), "--name", "May"]) == 2
     of_models = connection.execute(
-        "SELECT sum(w.weight) FROM fitted_weights w WHERE w.space_id = %s GROUP BY w.model", (stage.space_id,)
+        "SELECT sum(w.weight) FROM trained_weights w WHERE w.space_id = %s GROUP BY w.model",
+        (stage.space_id,),
     ).fetchall()
     assert of_models == [(Decimal(1),), (Decimal(1),)]

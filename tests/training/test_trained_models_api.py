@@ -1,4 +1,4 @@
-"""`/fits`: made, listed, shown with their weights, and one of them chosen."""
+"""`/trained-models`: made, listed, shown with their weights, and one of them chosen."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.attribution.fits import store
-from headwater.attribution.fits.models import FEWEST_CONVERSIONS
+from headwater.attribution.training import store
+from headwater.attribution.training.models import FEWEST_CONVERSIONS
 from tests.support.factories import NOON, Stage, make_stage
-from tests.support.fits import plant_fit
 from tests.support.reading_fixtures import RANGE, Api
+from tests.support.trained_models import plant_trained_model
 
 DAY = timedelta(days=1)
 MAY = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
@@ -39,13 +39,13 @@ def buyers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def make(api: Api, **more: Any) -> dict[str, Any]:
-    response = api.send("POST", "/fits", json={**MAY, **more})
+    response = api.send("POST", "/trained-models", json={**MAY, **more})
     assert response.status_code == 201, response.text
     return response.json()
 
 
 def errors(api: Api, **body: Any) -> dict[str, list[str]]:
-    response = api.send("POST", "/fits", json=body)
+    response = api.send("POST", "/trained-models", json=body)
     assert response.status_code == 422, response.text
     return response.json()["errors"]
 
@@ -60,12 +60,12 @@ def test_it_works(api: Api) -> None:
         assert sum(each["weight"] for each in weights) == pytest.approx(1)
         assert all(each["low"] <= each["weight"] <= each["high"] for each in weights)
     listed = {name: value for name, value in made.items() if name != "weights"}
-    assert api.get("/fits").json() == {"data": [listed]}
-    assert api.get(f"/fits/{made['id']}").json() == made
+    assert api.get("/trained-models").json() == {"data": [listed]}
+    assert api.get(f"/trained-models/{made['id']}").json() == made
 
 
 @pytest.mark.usefixtures("buyers")
-def test_a_report_over_a_fits_events_has_its_shapley_values(api: Api) -> None:
+def test_a_report_over_a_models_events_has_its_shapley_values(api: Api) -> None:
     """Each conversion shared equally by its distinct sources is the value of the game, exactly."""
     made = make(api)
     values = {
@@ -87,20 +87,24 @@ def test_another_is_chosen(api: Api) -> None:
     first, second = make(api), make(api, name="narrow", attribution_window=1)
     assert (first["current"], second["current"]) == (True, False)
     assert credited_by(api) == "May"
-    chosen = api.send("POST", f"/fits/{second['id']}/choose")
+    chosen = api.send("POST", f"/trained-models/{second['id']}/choose")
     assert (chosen.status_code, chosen.json()["current"]) == (200, True)
     assert credited_by(api) == "narrow"
     third = make(api, name="wide", attribution_window=0, current=True)
-    assert [fit["current"] for fit in api.get("/fits").json()["data"]] == [True, False, False]
+    assert [trained_model["current"] for trained_model in api.get("/trained-models").json()["data"]] == [
+        True,
+        False,
+        False,
+    ]
     assert credited_by(api) == third["name"]
 
 
 def credited_by(api: Api) -> str:
     asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
-    return api.get("/reports", params=asked).json()["fit"]["name"]
+    return api.get("/reports", params=asked).json()["trained_model"]["name"]
 
 
-def test_a_fit_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) -> None:
+def test_a_model_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) -> None:
     """Made of just enough, it is gone by and cited after one was deleted; another is refused."""
     made = make(api)
     asked = {**RANGE, "measures[]": "credited_revenue", "attribution_model": "markov"}
@@ -111,45 +115,51 @@ def test_a_fit_stays_when_too_few_conversions_are_left(api: Api, buyers: Stage) 
     assert api.send("DELETE", f"/events/{event_id}").status_code in (200, 204)
     [few] = errors(api, **{**MAY, "name": "June"})["event_name"]
     assert few == (
-        f"purchase has {BUYERS - 1} conversions with a touchpoint in this time and window; a fit"
+        f"purchase has {BUYERS - 1} conversions with a touchpoint in this time and window; training"
         f" needs {BUYERS}."
     )
-    assert api.get(f"/fits/{made['id']}").json() == made
-    for more in ({}, {"fit": "May"}):
+    assert api.get(f"/trained-models/{made['id']}").json() == made
+    for more in ({}, {"trained_model": "May"}):
         after = api.get("/reports", params={**asked, **more}).json()
-        assert after["fit"] == before["fit"]
-        assert after["fit"]["digest"] == made["digest"]
-    # Of more days there are enough again: what cites the former fit still has the former weights.
+        assert after["trained_model"] == before["trained_model"]
+        assert after["trained_model"]["digest"] == made["digest"]
+    # Of more days there are enough again: what cites the former trained model still has the former weights.
     buyers.event(buyers.contact(), amount=1)
     late = buyers.contact()
     buyers.touchpoint(late, "direct", occurred_at=NOON)
     buyers.event(late, amount=Decimal("33.33"))
     assert make(api, name="June", current=True)["digest"] != made["digest"]
-    assert api.get("/reports", params={**asked, "fit": "May"}).json()["fit"] == before["fit"]
-    assert api.get(f"/fits/{made['id']}").json() == {**made, "current": False}
+    assert (
+        api.get("/reports", params={**asked, "trained_model": "May"}).json()["trained_model"]
+        == before["trained_model"]
+    )
+    assert api.get(f"/trained-models/{made['id']}").json() == {**made, "current": False}
 
 
 def test_what_is_refused(api: Api) -> None:
     assert set(errors(api)) == {"name", "event_name", "start_date", "end_date"}
     [few] = errors(api, **MAY)["event_name"]
     assert few.startswith("purchase has 0 conversions with a touchpoint in this time and window;")
-    assert few.endswith(f"a fit needs {FEWEST_CONVERSIONS}.")
+    assert few.endswith(f"training needs {FEWEST_CONVERSIONS}.")
     assert set(errors(api, **{**MAY, "end_date": "2026-04-30"})) == {"end_date"}
     wrong = {"name": " ", "event_name": "", "start_date": "May", "end_date": "2026-02-30",
              "attribution_window": 31, "current": "maybe"}  # fmt: skip
     assert set(errors(api, **wrong)) == set(wrong)
-    for method, path in (("GET", "/fits/1"), ("POST", "/fits/1/choose")):
+    for method, path in (("GET", "/trained-models/1"), ("POST", "/trained-models/1/choose")):
         assert api.send(method, path).status_code == 404
 
 
 def test_a_name_is_taken_once(api: Api, buyers: Stage) -> None:
-    plant_fit(buyers.connection, buyers.space_id, "May", "sign_up", {"email": 1})
-    assert errors(api, **MAY) == {"name": ["There is a fit by the name of May already."]}
+    plant_trained_model(buyers.connection, buyers.space_id, "May", "sign_up", {"email": 1})
+    assert errors(api, **MAY) == {"name": ["There is already a trained model named May."]}
 
 
 def test_another_space_has_its_own(api: Api, connection: psycopg.Connection) -> None:
     other = make_stage(connection)
-    fit_id = plant_fit(connection, other.space_id, "May", "purchase", {"email": 1})
-    assert api.get("/fits").json() == {"data": []}
-    for method, path in (("GET", f"/fits/{fit_id}"), ("POST", f"/fits/{fit_id}/choose")):
+    trained_model_id = plant_trained_model(connection, other.space_id, "May", "purchase", {"email": 1})
+    assert api.get("/trained-models").json() == {"data": []}
+    for method, path in (
+        ("GET", f"/trained-models/{trained_model_id}"),
+        ("POST", f"/trained-models/{trained_model_id}/choose"),
+    ):
         assert api.send(method, path).status_code == 404
