@@ -1454,6 +1454,54 @@ export type PathReport = {
   hints?: Array<Hint>;
 };
 
+export type ClickWindow = 1 | 7 | 14 | 30 | 60 | 90;
+
+export type PlatformCount = {
+  conversions: number;
+  revenue: number;
+};
+
+export type Step = "remainder" | "attribution_window" | "date_basis" | "refunds" | "other_sources";
+
+export type ComparisonStep = {
+  step: Step;
+  conversions: number;
+  revenue: number;
+};
+
+export type PlatformDeliveries = {
+  /** Conversions that the platform did not accept. */
+  not_accepted: number;
+  /** By delivery status; not_queued if there is no delivery. */
+  by_status: Record<string, number>;
+};
+
+export type PlatformComparison = {
+  platform: string;
+  /** The platform's own count; null without one. */
+  reported: PlatformCount | null;
+  /** Whole conversions within click_window of a click, by click date, without refunds. */
+  counted_like_platform: PlatformCount;
+  /** As in GET /reports. */
+  credited: PlatformCount;
+  /** They add up from reported, or without it counted_like_platform, to credited. */
+  steps: Array<ComparisonStep>;
+  /** Null without a destination. */
+  deliveries: PlatformDeliveries | null;
+  click_window: number;
+  period: ReportDates;
+  timezone: string;
+  currency: string;
+  attribution_model: string;
+  attribution_window: number;
+  date_basis: string;
+  left_out_money: Array<UncountedMoney>;
+  left_out_spend: Array<UncountedSpend>;
+  trained_model: TrainedModelCitation | null;
+  snapshot: string;
+  hints?: Array<Hint>;
+};
+
 export type GroupBy4 = "platform" | "source" | "channel" | "campaign" | "adset" | "ad" | "country" | "day" | "week" | "month" | "none";
 
 export type AdSpendReport = {
@@ -2089,6 +2137,11 @@ export abstract class Api {
   /** Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
   async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<PathReport> {
     return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as PathReport;
+  }
+
+  /** Compare an ad platform's own figures with ours, step by step. With `Accept: text/csv`, one line per step as CSV. */
+  async getPlatformComparison(query: { platform: string; click_window?: ClickWindow; only?: Array<string>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; date_basis?: DateBasis; currency?: string; trained_model?: string }): Promise<PlatformComparison> {
+    return (await this.call("GET", "/reports/platform-comparison", { "platform": query.platform, "click_window": query.click_window, "only[]": query.only, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "date_basis": query.date_basis, "currency": query.currency, "trained_model": query.trained_model })) as PlatformComparison;
   }
 
   /** Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV. */

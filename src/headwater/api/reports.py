@@ -46,6 +46,13 @@ from headwater.reports.questions.credits import (
 )
 from headwater.reports.questions.paths import PARAMETERS as PATHS_PARAMETERS
 from headwater.reports.questions.paths import PathReport, load_paths, paths_csv, read_paths_query
+from headwater.reports.questions.platform_comparison import PARAMETERS as COMPARISON_PARAMETERS
+from headwater.reports.questions.platform_comparison import (
+    PlatformComparison,
+    comparison_csv,
+    load_comparison,
+    read_comparison_query,
+)
 from headwater.reports.questions.report import PARAMETERS, Report, load_report, read_report_query, report_csv
 from headwater.reports.questions.spend import PARAMETERS as SPEND_PARAMETERS
 from headwater.reports.questions.spend import AdSpendReport, load_spend, read_spend_query, spend_csv
@@ -82,6 +89,14 @@ async def get_spend_report(call: Call) -> AdSpendReport | Response:
     """Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV."""
     _, report, hints = await _load(call, read_spend_query, load_spend)
     return _csv_response(spend_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
+
+
+async def get_platform_comparison(call: Call) -> PlatformComparison | Response:
+    """Compare an ad platform's own figures with ours, step by step. With `Accept: text/csv`, one line per
+    step as CSV.
+    """
+    _, report, hints = await _load(call, read_comparison_query, load_comparison)
+    return _csv_response(comparison_csv(report)) if _wants_csv(call) else replace(report, hints=hints)
 
 
 async def get_spend_changes(call: Call) -> SpendReportChanges | Response:
@@ -177,6 +192,18 @@ OPERATIONS = (
         parameters=[parameter.openapi() for parameter in SPEND_PARAMETERS],
         answer=AdSpendReport,
         handler=get_spend_report,
+    ),
+    Operation(
+        id="get_platform_comparison",
+        method="GET",
+        path="/reports/platform-comparison",
+        tag="Reports",
+        summary="Get Platform Comparison",
+        scope="reports:read",
+        limit=RateLimit("get_platform_comparison", 30),
+        parameters=[parameter.openapi() for parameter in COMPARISON_PARAMETERS],
+        answer=PlatformComparison,
+        handler=get_platform_comparison,
     ),
     Operation(
         id="get_spend_changes",

@@ -18,6 +18,7 @@ from headwater.console import (
     space_choice,
     space_settings,
 )
+from headwater.console.ad_pages import platform_comparison
 from headwater.console.alert_pages import alerts as alert_page
 from headwater.console.alert_pages import channels as alert_channels
 from headwater.console.alert_pages import reports as alert_reports
@@ -81,6 +82,7 @@ PAGES = [
     *models.ROUTES,
     *paths.ROUTES,
     *campaigns.ROUTES,
+    *platform_comparison.ROUTES,
     *cohorts.ROUTES,
     *rates.ROUTES,
     *trained_models.ROUTES,

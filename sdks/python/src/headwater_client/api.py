@@ -1781,6 +1781,56 @@ class PathReport(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
+ClickWindow: TypeAlias = Literal[1, 7, 14, 30, 60, 90]
+
+
+class PlatformCount(TypedDict):
+    conversions: float
+    revenue: float
+
+
+Step: TypeAlias = Literal["remainder", "attribution_window", "date_basis", "refunds", "other_sources"]
+
+
+class ComparisonStep(TypedDict):
+    step: Step
+    conversions: float
+    revenue: float
+
+
+class PlatformDeliveries(TypedDict):
+    not_accepted: int
+    """Conversions that the platform did not accept."""
+    by_status: dict[str, int]
+    """By delivery status; not_queued if there is no delivery."""
+
+
+class PlatformComparison(TypedDict):
+    platform: str
+    reported: PlatformCount | None
+    """The platform's own count; null without one."""
+    counted_like_platform: PlatformCount
+    """Whole conversions within click_window of a click, by click date, without refunds."""
+    credited: PlatformCount
+    """As in GET /reports."""
+    steps: list[ComparisonStep]
+    """They add up from reported, or without it counted_like_platform, to credited."""
+    deliveries: PlatformDeliveries | None
+    """Null without a destination."""
+    click_window: int
+    period: ReportDates
+    timezone: str
+    currency: str
+    attribution_model: str
+    attribution_window: int
+    date_basis: str
+    left_out_money: list[UncountedMoney]
+    left_out_spend: list[UncountedSpend]
+    trained_model: TrainedModelCitation | None
+    snapshot: str
+    hints: NotRequired[list[Hint]]
+
+
 GroupBy3: TypeAlias = Literal[
     "platform", "source", "channel", "campaign", "adset", "ad", "country", "day", "week", "month", "none"
 ]
@@ -3031,6 +3081,47 @@ class Api:
                     "amount_max": amount_max,
                     "limit": limit,
                     "custom_field_filters": custom_field_filters,
+                },
+            ),
+        )
+
+    def get_platform_comparison(
+        self,
+        platform: str,
+        *,
+        click_window: ClickWindow | None = None,
+        only: Sequence[str] | None = None,
+        period: str | None = None,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        attribution_model: AttributionModel | None = None,
+        attribution_window: AttributionWindow | None = None,
+        event_names: Sequence[EventName] | None = None,
+        date_basis: Literal["conversion", "touch"] | None = None,
+        currency: str | None = None,
+        trained_model: str | None = None,
+    ) -> PlatformComparison:
+        """Compare an ad platform's own figures with ours, step by step. With `Accept: text/csv`, one
+        line per step as CSV.
+        """
+        return cast(
+            "PlatformComparison",
+            self.call(
+                "GET",
+                "/reports/platform-comparison",
+                {
+                    "platform": platform,
+                    "click_window": click_window,
+                    "only[]": only,
+                    "period": period,
+                    "start_date": start_date,
+                    "end_date": end_date,
+                    "attribution_model": attribution_model,
+                    "attribution_window": attribution_window,
+                    "event_names[]": event_names,
+                    "date_basis": date_basis,
+                    "currency": currency,
+                    "trained_model": trained_model,
                 },
             ),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Composable
 
-from headwater.database.queries import Queries, fetch_one, fetch_optional
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.forwarding.deliveries.answers import ReplayResult
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
@@ -28,6 +28,8 @@ NEVER_AGAIN = (SkipReason.DO_NOT_CAPI, SkipReason.DELETED, SkipReason.ERASED)
 REPLAYABLE = tuple(reason for reason in SkipReason if reason not in NEVER_AGAIN)
 MOST_REPLAYED = 10_000
 """Per request."""
+NOT_QUEUED = "not_queued"
+"""The status of an event without a delivery, such as one from before the destination."""
 POLL_SECONDS = 0.05
 
 _NEWEST_FIRST, _OLDEST_FIRST = SQL("DESC"), SQL("ASC")
@@ -119,6 +121,16 @@ async def count_deliveries(
     bound = {"space_id": space_id, "most": limit, **vars(delivery_filter)}
     cursor = await connection.execute(statement, bound, prepare=False)
     return dict(await cursor.fetchall())
+
+
+async def count_by_status(
+    connection: AsyncConnection, space_id: int, platform: str, event_ids: Sequence[int]
+) -> dict[str, int]:
+    """Count events by the status of their best delivery to a platform, NOT_QUEUED without one."""
+    values = {"space_id": space_id, "platform": platform, "event_ids": list(event_ids)}
+    counts = dict(await fetch_all(connection, queries["count_by_status"], values))
+    missing = len(event_ids) - sum(counts.values())
+    return counts | ({NOT_QUEUED: missing} if missing else {})
 
 
 async def list_event_deliveries(connection: AsyncConnection, space_id: int, event_id: int) -> list[str]:

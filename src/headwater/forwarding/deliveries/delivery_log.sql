@@ -30,6 +30,19 @@ FROM (
 ) d
 GROUP BY d.status ORDER BY count(*) DESC, d.status;
 
+-- name: count_by_status
+-- One delivery per event: an accepted one if there is any, else the latest.
+SELECT d.status, count(*)
+FROM (
+    SELECT DISTINCT ON (d.event_id) d.status
+    FROM deliveries d
+    JOIN destinations t ON t.space_id = %(space_id)s AND t.id = d.destination_id
+    WHERE d.space_id = %(space_id)s AND d.event_id = ANY(%(event_ids)s)
+      AND t.platform = %(platform)s AND t.status <> 'removed'
+    ORDER BY d.event_id, d.status <> 'delivered', d.id DESC
+) d
+GROUP BY d.status ORDER BY d.status;
+
 -- name: knows_event
 -- Whether an event exists or existed.
 SELECT EXISTS (SELECT FROM events e WHERE e.space_id = %(space_id)s AND e.id = %(event_id)s)

@@ -51,6 +51,7 @@ from headwater.reports.engine.report_reader import open_reader, run_in_thread
 from headwater.reports.engine.result import PeriodSums
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
+    ALL_ROWS,
     MOST_ROWS,
     TOUCH_GROUPS,
     DateBasis,
@@ -470,6 +471,16 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
             trained_model=planned.plan.scope.trained_model,
             left_out_money=await load_left_out(reader, planned),
         )
+
+
+async def load_credited_events(connection: AsyncConnection, space_id: int, query: ReportQuery) -> list[int]:
+    """Return the ids of all events in a report's total. See `query_credits` for conditions and errors."""
+    async with open_reader(connection, space_id, query.currency) as reader:
+        (planned,) = await PlanLoader(reader, [query]).plans(query)
+        work = partial(list_batch, planned.plan, ListRequest(CreditFilter.CREDITED, None, ALL_ROWS))
+        paths_reader = path_reader(reader, [planned.plan])
+        batches = [batch async for batch in reader.batches(paths_reader, planned.days, work)]
+        return ListedEvents.join([batch.events for batch in batches]).event_ids.tolist()
 
 
 def _page(query: CreditsQuery, events: ListedEvents) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_parameter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,13 @@ from headwater.reports.changes.spend import query_spend_changes
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
 from headwater.reports.hints import find_hints
 from headwater.reports.questions.cohorts import LIMIT, CohortReport, load_cohorts, read_cohort_query
+from headwater.reports.questions.platform_comparison import PARAMETERS as COMPARISON_PARAMETERS
+from headwater.reports.questions.platform_comparison import PLATFORM as COMPARED_PLATFORM
+from headwater.reports.questions.platform_comparison import (
+    PlatformComparison,
+    load_comparison,
+    read_comparison_query,
+)
 from headwater.reports.questions.shared import DATE_BASIS
 from headwater.reports.questions.spend import GROUP, PARAMETERS, AdSpendReport, load_spend, read_spend_query
 from headwater.spaces.models import Space
@@ -50,13 +58,18 @@ COHORTS = Parameter(
     default=0,
     description="1: customers by month of first order, payback.",
 )
+PLATFORM = replace_parameter(
+    COMPARED_PLATFORM,
+    required=False,
+    description="meta, google, …: its own conversions compared with ours, step by step.",
+)
 MOST_KEYS = 5
 _ANSWER: Schema = {
     "type": "object",
     "properties": {},
-    "anyOf": [inline_schema(AdSpendReport), inline_schema(CohortReport)],
+    "anyOf": [inline_schema(AdSpendReport), inline_schema(CohortReport), inline_schema(PlatformComparison)],
 }
-"""One of two reports; the tool list describes neither."""
+"""One of three reports; the tool list describes none."""
 
 
 async def _query(context: ToolContext, arguments: Arguments) -> Any:
@@ -65,6 +78,8 @@ async def _query(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(arguments)
     if COHORTS.read(query):
         return await _query_cohorts(context, space, arguments)
+    if query.single(PLATFORM.name) is not None:
+        return await _compare_platform(context, space, arguments)
     start = CHANGES_SINCE.read(query)
     spend_query = read_spend_query(query, space, datetime.now(UTC))
     async with context.transaction(CONNECTION_SECONDS) as connection:
@@ -90,6 +105,16 @@ async def _query_cohorts(context: ToolContext, space: Space, arguments: Argument
     async with context.transaction() as connection:
         hints = await find_hints(connection, context.space_id, cohort_query.filters)
     return replace(report, hints=hints)
+
+
+async def _compare_platform(context: ToolContext, space: Space, arguments: Arguments) -> Any:
+    values = JsonInput(arguments)
+    allowed = {parameter.name for parameter in COMPARISON_PARAMETERS}
+    for name in sorted(name for name, value in arguments.items() if value and name not in allowed):
+        values.refuse(name, f"must not be given with {PLATFORM.name}.")
+    query = read_comparison_query(values, space, datetime.now(UTC))
+    async with context.transaction(CONNECTION_SECONDS) as connection:
+        return await load_comparison(connection, context.space_id, query)
 
 
 async def _put(context: ToolContext, arguments: Arguments) -> Any:
@@ -122,7 +147,7 @@ TOOLS = (
         name="query_spend",
         title="Query spend",
         description="Ad spend, what it brought: ROAS, CPA, CAC; totals of platforms with spend.",
-        arguments=describe_arguments(GROUP, COHORTS)
+        arguments=describe_arguments(GROUP, COHORTS, PLATFORM)
         | as_in("query_report", describe_arguments(*PARAMETERS[1:], CHANGES_SINCE)),
         answer=_ANSWER,
         call=_query,

@@ -1,0 +1,1 @@
+"""Ads: platform comparison."""
