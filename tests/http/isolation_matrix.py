@@ -127,6 +127,7 @@ OWN = {
     ),
     "get_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
     "get_spend_changes": Row(views=({**RANGE, "since": "2026-05-01 00:00:00"},)),
+    "get_platform_comparison": Row(views=({**RANGE, "platform": "google"},)),
     "list_credits": Row(
         views=(
             RANGE,
@@ -197,7 +198,7 @@ NAMES_NOTHING = {
         "measures", "group_by", "period", "attribution_models", "campaign", "date_basis", "compare",
         "limit", "only", "credit", "platform", "account_id", "campaign_id", "currency", "preview",
         "completeness", "trained_model", "acquired", "acquired_by",
-        "since", "until",
+        "since", "until", "click_window",
         "name", "columns", "event_name", "timezone", "decimals", "dates", "separator", "encoding",
     },
     "body": {

@@ -28,6 +28,16 @@ def test_it_works(assistant: Assistant, stage: Stage, api: Api) -> None:
     )  # fmt: skip
     answer = api.get("/reports/cohorts", params={"limit": 5})
     assert told == answer.json()
+    told = assistant.call("query_spend", platform="TikTok", period="last month")
+    answer = api.get("/reports/platform-comparison", params={"platform": "tiktok", "period": "last month"})
+    assert {**told, "snapshot": ""} == {**answer.json(), "snapshot": ""}
+    assert told["credited"] == {"conversions": 1, "revenue": 100}
+
+
+def test_what_a_platform_comparison_does_not_know_is_refused(assistant: Assistant) -> None:
+    problem = assistant.refused("query_spend", platform="metta", group_by="day")
+    assert "The group_by must not be given with platform." in problem
+    assert "The platform is not known: did you mean meta?" in problem
 
 
 def test_what_cohorts_do_not_know_is_refused(assistant: Assistant) -> None:

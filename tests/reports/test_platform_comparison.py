@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headwater.reports.questions.platform_comparison import Step
+from headwater.reports.questions.platform_comparison import StepReason
 from tests.reports.spend_worlds import (
     ZONES,
     World,
@@ -87,11 +87,11 @@ def test_it_works(api: Api) -> None:
     assert pair(answer["reported"]) == (6, Decimal("205.55"))
     assert pair(answer["counted_like_platform"]) == (4, 160)
     assert steps_of(answer) == {
-        Step.REMAINDER: (-2, Decimal("-45.55")),
-        Step.ATTRIBUTION_WINDOW: (1, 50),
-        Step.DATE_BASIS: (-1, -30),
-        Step.REFUNDS: (0, -4),
-        Step.OTHER_SOURCES: (-1, -20),
+        StepReason.REMAINDER: (-2, Decimal("-45.55")),
+        StepReason.ATTRIBUTION_WINDOW: (1, 50),
+        StepReason.DATE_BASIS: (-1, -30),
+        StepReason.REFUNDS: (0, -4),
+        StepReason.OTHER_SOURCES: (-1, -20),
     }
     assert pair(answer["credited"]) == (3, 156)
     assert answer["deliveries"] is None
@@ -103,7 +103,7 @@ def test_without_reported_figures_the_steps_begin_at_our_count(api: Api) -> None
     put(api, spent(13, "meta", 40))
     answer = compare(api, platform="meta")
     assert answer["reported"] is None
-    assert Step.REMAINDER not in steps_of(answer)
+    assert StepReason.REMAINDER not in steps_of(answer)
     check_sums(answer)
     empty = compare(api, platform="tiktok")
     assert pair(empty["credited"]) == (0, 0)
@@ -116,7 +116,7 @@ def test_csv(api: Api) -> None:
     response = api.get("/reports/platform-comparison", params={**MAY, "platform": "meta"}, accept="text/csv")
     lines = list(csv.reader(io.StringIO(response.text)))
     assert lines[0] == ["line", "conversions", "revenue"]
-    assert [line[0] for line in lines[1:]] == ["reported", *Step, "credited"]
+    assert [line[0] for line in lines[1:]] == ["reported", *StepReason, "credited"]
     assert [sum(Decimal(line[place]) for line in lines[1:-1]) for place in (1, 2)] == [3, 156]
 
 
@@ -184,8 +184,8 @@ def test_steps_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
         whole = {**report, "attribution_model": "linear"}
         net = figures(api, whole, "conversions", "revenue")
         expected = {
-            Step.OTHER_SOURCES: less(pair(answer["credited"]), net),
-            Step.REFUNDS: less(net, figures(api, whole, "conversions", "gross_revenue")),
+            StepReason.OTHER_SOURCES: less(pair(answer["credited"]), net),
+            StepReason.REFUNDS: less(net, figures(api, whole, "conversions", "gross_revenue")),
         }
         assert {name: steps_of(answer)[name] for name in expected} == expected
         if in_euros and params["currency"] == "EUR":

@@ -28,7 +28,7 @@ from headwater.reports.questions.platform_comparison import (
     WHOLE_EVENTS,
     ComparisonResult,
     Count,
-    Step,
+    StepReason,
     answer_comparison,
     compare_platform,
     comparison_csv,
@@ -49,7 +49,7 @@ _GROSS = ("kind:order", "kind:conversion", "kind:upsell")
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    step: Step | None
+    step: StepReason | None
     """None for a total."""
     title: str
     count: Count
@@ -114,12 +114,12 @@ class PlatformComparisons:
 
     def _draw(self, result: ComparisonResult) -> tuple[ComparisonRow, ...]:
         title, step_titles = platform_title(result.query.platform), title_steps(result)
-        lines: list[tuple[Step | None, str, Count, Count]] = []
+        lines: list[tuple[StepReason | None, str, Count, Count]] = []
         if result.reported is not None:
             lines.append((None, f"{title} says", result.reported, result.reported))
         total = result.reported or result.as_platform
         for step, change in result.steps:
-            if step is Step.ATTRIBUTION_WINDOW:
+            if step is StepReason.ATTRIBUTION_WINDOW:
                 lines.append((None, f"Counted as {title} does", result.as_platform, result.as_platform))
             total = total.plus(change)
             lines.append((step, step_titles[step], change, total))
@@ -133,18 +133,18 @@ class PlatformComparisons:
         )
 
 
-def title_steps(result: ComparisonResult) -> dict[Step, str]:
+def title_steps(result: ComparisonResult) -> dict[StepReason, str]:
     report = result.query.report
     dated = "date of the order" if report.date_basis is DateBasis.CONVERSION else "date of the click"
     return {
-        Step.REMAINDER: "Views, modelled conversions and others that only the platform counts",
-        Step.ATTRIBUTION_WINDOW: (
+        StepReason.REMAINDER: "Views, modelled conversions and others that only the platform counts",
+        StepReason.ATTRIBUTION_WINDOW: (
             f"Window of {window_title(str(report.window_days))} instead of "
             f"{window_title(str(result.query.click_window))}"
         ),
-        Step.DATE_BASIS: f"By {dated}",
-        Step.REFUNDS: "Refunds",
-        Step.OTHER_SOURCES: "Credited to other sources by your model",
+        StepReason.DATE_BASIS: f"By {dated}",
+        StepReason.REFUNDS: "Refunds",
+        StepReason.OTHER_SOURCES: "Credited to other sources by your model",
     }
 
 

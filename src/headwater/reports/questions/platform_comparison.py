@@ -73,7 +73,7 @@ CONVERTING = (KeyCondition(Group.KIND, "order"), KeyCondition(Group.KIND, "conve
 ACCEPTED = "delivered"
 
 
-class Step(StrEnum):
+class StepReason(StrEnum):
     """The reason for a difference between two counts, in order."""
 
     REMAINDER = "remainder"
@@ -137,11 +137,11 @@ class ComparisonResult:
         return self.counts[-1]
 
     @property
-    def steps(self) -> list[tuple[Step, Count]]:
+    def steps(self) -> list[tuple[StepReason, Count]]:
         """Return each step's difference, from the reported count, or without one from the first, to ours."""
         counts = self.counts if self.reported is None else (self.reported, *self.counts)
         differences = [after.minus(before) for before, after in pairwise(counts)]
-        return list(zip(list(Step)[-len(differences) :], differences, strict=True))
+        return list(zip(list(StepReason)[-len(differences) :], differences, strict=True))
 
     @property
     def not_accepted(self) -> int | None:
@@ -306,7 +306,7 @@ class PlatformCount(Struct, frozen=True):
 class ComparisonStep(Struct, frozen=True):
     """A reason for the difference, with the change it makes."""
 
-    step: Annotated[str, Meta(extra_json_schema={"enum": [str(step) for step in Step]})]
+    step: Annotated[str, Meta(extra_json_schema={"enum": [str(step) for step in StepReason]})]
     conversions: float
     revenue: float
 

@@ -89,10 +89,10 @@ TOOLS = (
         title="Query a report",
         description=(
             "Revenue, orders, credit and contacts in total and by channel, campaign, day, country "
-            "and more; no argument is needed. Which channels brought last month's "
-            'revenue: {"period": "last month"}. A null key means without one. With compare, …_before is '
-            "the comparison figure, …_change the change as a ratio. event_names lists the summed "
-            "events; first_event and last_event delimit the data."
+            "and more; no argument is needed. Last month's channels: "
+            '{"period": "last month"}. A null key means without one. With compare, …_before is the earlier '
+            "figure, …_change the relative change. event_names lists the summed events; first_event and "
+            "last_event delimit the data."
         ),
         arguments=_described(),
         answer=Report,

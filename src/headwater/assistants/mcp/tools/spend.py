@@ -59,9 +59,7 @@ COHORTS = Parameter(
     description="1: customers by month of first order, payback.",
 )
 PLATFORM = replace_parameter(
-    COMPARED_PLATFORM,
-    required=False,
-    description="meta, google, …: its own conversions compared with ours, step by step.",
+    COMPARED_PLATFORM, required=False, description="Its own figures and ours, step by step."
 )
 MOST_KEYS = 5
 _ANSWER: Schema = {
