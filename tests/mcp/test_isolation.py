@@ -95,7 +95,9 @@ MATRIX = {
     "list_companies": Row({"cursor": "cursor"}, (RANGE,)),
     "get_company": Row({"company_id": "company"}),
     "update_company": Row({"company_id": "company"}, ({**CLAIMS, "name": "Eve"},)),
-    "query_spend": Row(views=(SPENT_ON, {**SPENT_ON, "group_by": "campaign"}, {"cohorts": 1}, {"platform": "google"})),
+    "query_spend": Row(
+        views=(SPENT_ON, {**SPENT_ON, "group_by": "campaign"}, {"cohorts": 1}, {"platform": "google"})
+    ),
     "put_spend": Row(
         views=({"spend": [{"date": "2026-05-13", "platform": "x", "amount": 1, "currency": "EUR"}]},)
     ),
