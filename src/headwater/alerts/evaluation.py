@@ -1,5 +1,5 @@
-"""One pass over a Space: its current problems, and each finished and processed hour since the last pass.
-While the pipeline is behind, figures are not judged.
+"""One pass over a Space: its current problems, its custom rules, and each finished and processed hour since
+the last pass. While the pipeline is behind, figures are not judged.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from headwater.alerts.counts import (
     read_counts,
     read_figures,
 )
+from headwater.alerts.custom_rules.evaluation import check_due_rules, record_checks
 from headwater.alerts.history import AlertHistory, AlertStep, Sign, forget_history, select_announced
 from headwater.alerts.judgement import judge_day, judge_hour
 from headwater.alerts.models import Alertness, Judgement
 from headwater.alerts.problems import Alert, list_problems
-from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.alerts.rules import OF_COUNTS, OF_FIGURES, Rule
 from headwater.alerts.watches import SETTLE, RuleChoice, SpaceWatch
 from headwater.database.pool import Database
 from headwater.reports.engine.report_reader import CONNECTION_SECONDS
@@ -84,11 +85,13 @@ class AlertWatch:
         if not is_late and (until > begun or not watch.has_counted):
             async with self.database.transaction(CONNECTION_SECONDS) as connection:
                 figures = await read_figures(connection, space, watch, until)
+        checks = [] if is_late else await check_due_rules(self.database, space, current_time)
         async with self.database.transaction() as connection:
             history = AlertHistory(connection, space.id)
             await history.load(current_time)
             for sign in _find_signs(problems, history, local(current_time, space)):
                 await history.take(sign, current_time)
+            await record_checks(connection, space, history, checks, current_time)
             settled = replace(watch, settled_id=watch.newest_id, settled_at=current_time)
             if not is_late and await add_counts(connection, space, watch):
                 settled = replace(settled, counted_id=watch.settled_id, counted_at=watch.settled_at)
@@ -192,7 +195,7 @@ def _find_signs(problems: list[Alert], history: AlertHistory, current_time: date
     signs += [
         Sign(alert.rule, alert.subject, alert.title, alert.cause, alert.began, is_out=False, is_well=True)
         for key, alert in history.open.items()
-        if alert.rule not in OF_COUNTS and key not in current
+        if alert.rule not in OF_FIGURES and key not in current
     ]
     return signs
 

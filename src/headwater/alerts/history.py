@@ -302,5 +302,17 @@ async def acknowledge(
     return True
 
 
+async def end_alert(
+    connection: AsyncConnection, space_id: int, key: tuple[Rule, str], moment: datetime
+) -> None:
+    """End the open alert of a rule and subject, if there is one, without a notification."""
+    rule, subject = key
+    values: dict[str, Any] = {"space_id": space_id, "rule": rule, "subject": subject, "at": moment}
+    row = await fetch_optional(connection, queries["end"], values)
+    if row is not None:
+        values |= {"alert_id": row[0], "step": StepKind.ENDED, **_figures(None)}
+        await connection.execute(queries["add_step"], values)
+
+
 async def forget_history(connection: AsyncConnection, space_id: int, current_time: datetime) -> None:
     await connection.execute(queries["forget"], {"space_id": space_id, "before": current_time - KEEP_ALERTS})

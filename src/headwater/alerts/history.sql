@@ -30,6 +30,12 @@ WHERE a.space_id = %(space_id)s AND a.id = %(id)s AND a.ended_at IS NULL
   AND a.acknowledged_at IS NULL
 RETURNING a.id;
 
+-- name: end
+UPDATE alerts a SET ended_at = %(at)s
+WHERE a.space_id = %(space_id)s AND a.rule = %(rule)s AND a.subject = %(subject)s
+  AND a.ended_at IS NULL
+RETURNING a.id;
+
 -- name: list
 SELECT a.id, a.rule, a.subject, a.title, a.cause, a.opened_at, a.ended_at, a.is_severe,
        a.acknowledged_at, a.acknowledged_by

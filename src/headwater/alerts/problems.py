@@ -9,7 +9,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
+from headwater.alerts.rules import OF_FIGURES, TEXTS, Rule
 from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
@@ -74,7 +74,7 @@ class Alert:
 
     @property
     def is_about_figures(self) -> bool:
-        return self.kind in OF_COUNTS
+        return self.kind in OF_FIGURES
 
     @property
     def page(self) -> str:
@@ -97,7 +97,7 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
     """Return the most urgent first."""
     alerts = await list_problems(connection, space_id)
     cursor = connection.cursor(row_factory=dict_row)
-    values = {"space_id": space_id, "rules": list(OF_COUNTS), "most": MOST_OPEN}
+    values = {"space_id": space_id, "rules": list(OF_FIGURES), "most": MOST_OPEN}
     rows = await fetch_all(cursor, queries["open"], values)
     alerts += [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
     ranks = list(Rule)

@@ -23,6 +23,7 @@ class Rule(StrEnum):
     UNATTRIBUTED_ROSE = "unattributed_rose"
     SOURCE_VISITS_FELL = "source_visits_fell"
     SOURCE_REVENUE_FELL = "source_revenue_fell"
+    CUSTOM = "custom"
 
 
 class Sensitivity(StrEnum):
@@ -163,6 +164,12 @@ TEXTS: dict[Rule, RuleText] = {
         "Compare the campaigns of the source with earlier weeks.",
         "",
     ),
+    Rule.CUSTOM: RuleText(
+        "Your own rules",
+        "A figure of a report is below or above your threshold, or ads spend without orders.",
+        "Compare the figure with its report. Change the rule if this is normal.",
+        "/alerts/rules",
+    ),
 }
 
 OF_COUNTS = frozenset(
@@ -177,4 +184,6 @@ OF_COUNTS = frozenset(
         Rule.SOURCE_REVENUE_FELL,
     }
 )
-"""Rules that compare figures with their usual range; the others are current problems."""
+"""Rules that compare figures with their usual range."""
+OF_FIGURES = OF_COUNTS | {Rule.CUSTOM}
+"""Rules about figures; the others are current problems."""

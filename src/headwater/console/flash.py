@@ -68,6 +68,7 @@ class FlashMessage(StrEnum):
     IMPORT_CANCELLED = "The import is cancelled and its file removed."
     ALERT_ACKNOWLEDGED = "Acknowledged. You won't be notified again until it is resolved."
     RULE_SAVED = "The rule is saved and applies from the next check."
+    RULE_DELETED = "The rule is deleted."
     CHANNEL_MADE = "Channel created. Test it now."
     CHANNEL_UNCONFIRMED = "Channel created. It works after the recipient accepts our e-mail."
     CHANNEL_SAVED = "The channel is saved."

@@ -22,6 +22,7 @@ from headwater.console.ad_pages import platform_comparison
 from headwater.console.alert_pages import alerts as alert_page
 from headwater.console.alert_pages import channels as alert_channels
 from headwater.console.alert_pages import reports as alert_reports
+from headwater.console.alert_pages import rules as alert_rules
 from headwater.console.link_pages import link_sheets, links, sources
 from headwater.console.live_pages import live
 from headwater.console.order_pages import (
@@ -123,6 +124,7 @@ PAGES = [
     *company.ROUTES,
     *search.ROUTES,
     *alert_page.ROUTES,
+    *alert_rules.ROUTES,
     *alert_channels.ROUTES,
     *alert_reports.ROUTES,
     *members.ROUTES,

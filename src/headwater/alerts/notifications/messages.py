@@ -65,13 +65,9 @@ async def add_message(connection: AsyncConnection, space_id: int, channel_id: in
     await connection.execute(queries["add"], values)
 
 
-async def announce_alerts(
-    connection: AsyncConnection, space: Space, steps: Sequence[AlertStep], muted: frozenset[str]
-) -> None:
+async def announce_alerts(connection: AsyncConnection, space: Space, steps: Sequence[AlertStep]) -> None:
     """Queue for channels that subscribe to the rules."""
     for step in steps:
-        if step.rule in muted:
-            continue
         notice = alert_notice(space, step)
         for channel_id in await channels_for(connection, space.id, step.rule):
             await add_message(connection, space.id, channel_id, notice)

@@ -16,11 +16,13 @@ from prometheus_client import Counter
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
+from headwater.alerts.custom_rules.stored_rules import list_rules
 from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.history import AlertStep
 from headwater.alerts.notifications import messages
 from headwater.alerts.notifications.messages import announce_alerts
 from headwater.alerts.notifications.sender import MessageSender
+from headwater.alerts.rules import Rule
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
 from headwater.database.pool import UNAVAILABLE, Database
@@ -133,7 +135,10 @@ async def announce(connection: AsyncConnection, space: Space, steps: Sequence[Al
     """Store messages, except for muted rules."""
     for step in steps:
         alert_steps.labels(step.rule, step.step).inc()
-    choices = await watches.read_choices(connection, space.id)
     current_time = datetime.now(UTC)
-    muted = frozenset(str(rule) for rule, choice in choices.items() if choice.is_muted(current_time))
-    await announce_alerts(connection, space, steps, muted)
+    choices = await watches.read_choices(connection, space.id)
+    muted = {(rule, None) for rule, choice in choices.items() if choice.is_muted(current_time)}
+    custom_rules = await list_rules(connection, space.id)
+    muted |= {(Rule.CUSTOM, str(rule.id)) for rule in custom_rules if rule.is_muted(current_time)}
+    loud = [step for step in steps if muted.isdisjoint({(step.rule, None), (step.rule, step.subject)})]
+    await announce_alerts(connection, space, loud)

@@ -14,7 +14,7 @@ from headwater.alerts.notifications.messages import add_message
 from headwater.alerts.notifications.probe import TEST_SECONDS, confirmation_notice, try_channel
 from headwater.alerts.notifications.sender import STOP, Outlet
 from headwater.base.egress.client import Egress
-from headwater.console.alert_pages.alerts import CHANNEL_FORM, alerts_page
+from headwater.console.alert_pages.rules import CHANNEL_FORM, rules_page
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import read_form
 from headwater.console.pages import render
@@ -34,7 +34,7 @@ from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.spaces import fetch_space
 
 ANSWER_FORM = "mail answer"
-_PAGES = SpacePages("/alerts/channels", back="/alerts#channels")
+_PAGES = SpacePages("/alerts/channels", back="/alerts/rules#channels")
 _TEST = SentForm("test channel", Permission.CHANGE_SETTINGS)
 
 
@@ -47,7 +47,7 @@ async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
         "form": "channel",
         "address": form.text("address") if kind == EMAIL else "",
     }
-    return await alerts_page(visit, typed=typed, errors=list_form_errors(refusal))
+    return await rules_page(visit, typed=typed, errors=list_form_errors(refusal))
 
 
 @_PAGES.action("/create", CHANNEL_FORM, _refuse)
@@ -90,7 +90,7 @@ async def post_test(request: Request) -> Response:
         )
         result = await try_channel(shared.database, outlet, visit.space, channel_id)
     async with open_visit(request, _TEST, form) as visit:
-        return await alerts_page(visit, test=(channel_id, result.error))
+        return await rules_page(visit, test=(channel_id, result.error))
 
 
 _PAGES.add("/test", post_test, "POST")

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
 
-from headwater.console.alert_pages.alerts import REPORT_FORM, alerts_page
+from headwater.alerts.notifications.channels import list_channels
 from headwater.console.flash import FlashMessage
+from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.saved_views import list_views
-from headwater.console.scheduled_reports.scheduled_reports import NewReport, remove_report, schedule_report
+from headwater.console.scheduled_reports.scheduled_reports import (
+    NewReport,
+    list_reports,
+    remove_report,
+    schedule_report,
+)
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
+from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 
-ROUTES = SpacePages("/alerts/reports", back="/alerts#reports")
+ROUTES = SpacePages("/alerts/reports")
+_SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True)
+_USUAL: dict[str, Any] = {
+    "channels": [],
+    "page": "",
+    "query": "",
+    "cadence": "weekly",
+    "day": "0",
+    "hour": "7",
+    "with_csv": "",
+    "form": "",
+    "view": "",
+}
 _TEXTS = ("name", "page", "query", "cadence", "day", "hour", "with_csv", "view")
+
+
+@ROUTES.page()
+async def show_reports(visit: PageVisit) -> Response:
+    """Fill in the form for a scheduled report from parameters."""
+    query = visit.query
+    typed = {name: str(query.single(name) or "") for name in ("page", "query")}
+    return await _reports_page(visit, typed)
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
     typed = await _typed(visit) | {"channels": visit.form.texts("channels"), "form": "report"}
-    return await alerts_page(visit, typed=typed, errors=list_form_errors(refusal))
+    return await _reports_page(visit, typed, list_form_errors(refusal))
 
 
-@ROUTES.action("/schedule", REPORT_FORM, _refuse)
+@ROUTES.action("/schedule", _SCHEDULE, _refuse)
 async def post_schedule(visit: PageVisit) -> FlashMessage:
     typed = await _typed(visit)
     new = NewReport(
@@ -55,3 +83,20 @@ async def _typed(visit: PageVisit) -> dict[str, Any]:
     if (view := views.get(typed["view"])) is not None:
         typed |= {"page": view.page, "query": view.query, "name": typed["name"] or view.name}
     return typed
+
+
+async def _reports_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | None = None) -> Response:
+    connection, space = visit.connection, visit.space
+    values: dict[str, Any] = {
+        "base": visit.path(),
+        "path": visit.path("/alerts/reports"),
+        "no_errors": defaultdict[str, list[str]](list),
+        "channels": await list_channels(connection, space.id),
+        "reports": await list_reports(connection, space.id),
+        "views": [view for view in await list_views(connection, visit.inside) if view.page in SHAREABLE],
+        "pages": SHAREABLE,
+        "typed": _USUAL | typed,
+        "errors": errors or {},
+        "report_once": visit.once(_SCHEDULE.name),
+    }
+    return visit.render("scheduled_reports.html", values, 422 if errors else 200)

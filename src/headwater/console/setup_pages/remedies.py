@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headwater.alerts.problems import Alert
 from headwater.alerts.quality.models import Finding, FindingKind
-from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule
+from headwater.alerts.rules import OF_FIGURES, TEXTS, Rule
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,6 @@ def find_alert_page(alert: Alert) -> RemedyPlace | None:
         return RemedyPlace("See the reasons", f"/data-quality#{kind}")
     if alert.kind is Rule.JOINS_REFUSED:
         return RemedyPlace("Change the site's settings", "/sites")
-    if alert.kind in OF_COUNTS:
+    if alert.kind in OF_FIGURES:
         return RemedyPlace("See the alert", "/alerts")
     return None

@@ -24,6 +24,7 @@ DISTRIBUTED = (
     "contacts",
     "currency_days",
     "current_models",
+    "custom_alert_rules",
     "deliveries",
     "delivery_attempts",
     "delivery_counts",

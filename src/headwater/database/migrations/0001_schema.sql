@@ -1772,11 +1772,37 @@ CREATE TABLE alert_rules (
     PRIMARY KEY (space_id, rule)
 );
 
+-- Alert rules that members make: a figure of a report, and when it opens an alert.
+CREATE TABLE custom_alert_rules (
+    space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    measure text NOT NULL,
+    condition text NOT NULL CHECK (condition IN ('below', 'above', 'without_orders')),
+    threshold numeric(13, 4) NOT NULL,
+    -- The currency of the threshold and of the report.
+    currency text NOT NULL CHECK (currency ~ '^[A-Z]{3}$'),
+    -- The full days before today that the figure covers.
+    days int NOT NULL CHECK (days IN (1, 7, 30)),
+    -- The only platform, source, channel or campaign, as `group:key`, and its name; empty for all.
+    filter text NOT NULL CHECK (length(filter) <= 600),
+    filter_name text NOT NULL,
+    -- The rows that must not spend without orders.
+    group_by text CHECK (group_by IN ('platform', 'campaign')),
+    muted_until timestamptz,
+    changed_at timestamptz NOT NULL DEFAULT now(),
+    -- The last check: its figure, if there was one, and what to know about it.
+    checked_at timestamptz,
+    figure numeric,
+    note text NOT NULL DEFAULT '',
+    PRIMARY KEY (space_id, id),
+    CHECK ((condition = 'without_orders') = (group_by IS NOT NULL))
+);
+
 CREATE TABLE alerts (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
     rule text NOT NULL,
-    -- What it is about: a source, a destination's id, or nothing.
+    -- What it is about: a source, the id of a destination or of a custom rule, or nothing.
     subject text NOT NULL,
     title text NOT NULL,
     cause text NOT NULL,

@@ -1,0 +1,330 @@
+"""Rules of a Space's own: a figure of a report below or above a threshold, and spend without orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from headwater.alerts.custom_rules import stored_rules
+from headwater.alerts.custom_rules.models import CustomRule, RuleCondition, RuleTerms
+from headwater.alerts.custom_rules.stored_rules import (
+    change_rule,
+    create_rule,
+    delete_rule,
+    list_filters,
+    list_rules,
+    mute_rule,
+)
+from headwater.alerts.history import AlertStep, StepKind
+from headwater.alerts.notifications import watcher
+from headwater.alerts.notifications.channels import NewChannel, create_channel
+from headwater.alerts.rules import Rule
+from headwater.http.errors import Invalid
+from headwater.reports.query import Group
+from headwater.sources.source_names import SHIPPED_ALONE
+from headwater.spaces.spaces import fetch_space
+from headwater.spend.inputs import read_spend
+from headwater.spend.ledger import put_report
+from tests.alerts.test_evaluation import NOW, Looker, noon, steps
+from tests.support.accounts import Accounts
+from tests.support.factories import Stage
+
+ROAS_OF_META = RuleTerms("roas", RuleCondition.BELOW, Decimal(2), "EUR", 7, "platform:meta", "Meta Ads", None)
+WASTE = RuleTerms("spend", RuleCondition.WITHOUT_ORDERS, Decimal(50), "EUR", 7, "", "", Group.CAMPAIGN)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    """A Space with an order long ago, so that every period is complete."""
+    connection.execute("UPDATE spaces SET currency = 'EUR', timezone = 'UTC' WHERE id = %s", (space_id,))
+    stage = Stage(connection, space_id, "")
+    order(stage, None, "1", days=60)
+    return stage
+
+
+@pytest.fixture
+def looker(database_url: str, space_id: int) -> Looker:
+    return Looker(database_url, space_id)
+
+
+class Rules:
+    """The rules of a Space, as its members handle them."""
+
+    def __init__(self, database_url: str, space_id: int) -> None:
+        self._accounts, self._space_id = Accounts(database_url), space_id
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return self._accounts.run(lambda connection: work(connection, self._space_id, *arguments))
+
+    def create(self, terms: RuleTerms) -> int:
+        return self.run(create_rule, terms)
+
+    def only(self) -> CustomRule:
+        (rule,) = self.run(list_rules)
+        return rule
+
+    def spend(self, platform: str, amount: str, days: int = 2, **columns: Any) -> None:
+        row = {"date": f"{(NOW - days * DAY).date()}", "platform": platform, "amount": amount,
+               "currency": "EUR", **columns}  # fmt: skip
+        report = read_spend({"spend": [row]}, NOW, SHIPPED_ALONE)
+        self._accounts.run(lambda c: put_report(c, self._space_id, report.rows, report.as_of))
+
+    def announce(self, step: AlertStep) -> None:
+        async def run(connection: psycopg.AsyncConnection) -> None:
+            await watcher.announce(connection, await fetch_space(connection, self._space_id), [step])
+
+        self._accounts.run(run)
+
+    def add_channel(self, rules: list[str]) -> None:
+        user = self._accounts.member(self._space_id).id
+        new = NewChannel("webhook", "Team", "https://hooks.example/x", rules, user)
+        self.run(create_channel, new, b"k" * 32)
+
+
+@pytest.fixture
+def rules(database_url: str, space_id: int) -> Rules:
+    return Rules(database_url, space_id)
+
+
+def order(stage: Stage, source: str | None, amount: str, days: float = 2, **ad: str) -> None:
+    """An order, a minute after a visit from a source."""
+    contact, moment = stage.contact(), NOW - days * DAY
+    if source:
+        columns = {"tag_set_id": stage.tag_set(**ad)} if ad else {}
+        stage.touchpoint(contact, source, occurred_at=moment - timedelta(minutes=1), **columns)
+    stage.event(contact, event_time=moment, received_at=moment, amount=amount)
+
+
+def test_it_works(looker: Looker, stage: Stage, rules: Rules) -> None:
+    """ROAS of Meta below 2 opens an alert once, and ends it when an order arrives late."""
+    rules.spend("meta", "100")
+    rules.spend("google", "1000")
+    order(stage, "facebook_ads", "100")
+    order(stage, "instagram_ads", "50")
+    order(stage, "facebook_ads", "9000", days=0.1)
+    rules.create(ROAS_OF_META)
+    looker.look(noon(0.1), noon(0.5), noon(1.1))
+    (step,) = looker.told
+    assert (step.rule, step.step, step.title) == (
+        Rule.CUSTOM, StepKind.OPENED, "ROAS of Meta Ads is below 2",
+    )  # fmt: skip
+    assert step.cause == "1.5, 06 May to 12 May 2026."
+    assert rules.only().figure == Decimal("1.5")
+    order(stage, "facebook_ads", "60")
+    looker.look(noon(2.1), noon(3.1))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened"), (Rule.CUSTOM, "ended")]
+    assert rules.only().figure == Decimal("2.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        ("roas below 2", False),
+        ("roas above 2", False),
+        ("roas below 2.0001", True),
+        ("roas above 1.9999", True),
+        ("spend above 99.99", True),
+        ("spend below 100", False),
+        ("cpa above 49", True),
+        ("cac below 51", True),
+        ("credited_revenue below 200.01", True),
+        ("revenue below 200", False),
+        ("orders below 3", True),
+        ("conversions above 2", False),
+        ("average_order_value above 99", True),
+        ("new_customers below 2", False),
+    ],
+)
+def test_the_threshold_itself_is_fine(
+    looker: Looker, stage: Stage, rules: Rules, text: str, *, opens: bool
+) -> None:
+    measure, condition, threshold = text.split()
+    rules.spend("meta", "100")
+    order(stage, "facebook_ads", "120")
+    order(stage, "facebook_ads", "80")
+    terms = replace(ROAS_OF_META, measure=measure, condition=RuleCondition(condition))
+    rules.create(replace(terms, threshold=Decimal(threshold)))
+    looker.look(noon(0.1))
+    assert bool(looker.told) == opens
+
+
+def test_each_period_has_its_own_days(looker: Looker, stage: Stage, rules: Rules) -> None:
+    """Today never counts, yesterday always does."""
+    for days, amount in ((0.2, "1000"), (1, "1"), (7, "20"), (8, "300"), (30, "4000"), (31, "50000")):
+        order(stage, "email", amount, days=days)
+    for days in (1, 7, 30):
+        terms = RuleTerms("revenue", RuleCondition.ABOVE, Decimal(10**6), "EUR", days, "", "", None)
+        rules.create(terms)
+    looker.look(noon(0.1))
+    assert [rule.figure for rule in rules.run(list_rules)] == [1, 21, 4321]
+
+
+def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> None:
+    rules.spend("meta", "60", campaign_id="c1")
+    rules.spend("meta", "50", campaign_id="c2")
+    rules.spend("meta", "49.99", campaign_id="c3")
+    rules.spend("google", "70", campaign_id="c4")
+    stage.ad("campaign", "c2", "Summer")
+    order(stage, "facebook_ads", "5", campaign_id="c1")
+    rules.create(WASTE)
+    rules.create(replace(WASTE, group_by=Group.PLATFORM))
+    rules.create(replace(WASTE, threshold=Decimal(71)))
+    looker.look(noon(0.1))
+    assert [step.title for step in looker.told] == [
+        "A campaign spent 50.00 EUR or more without orders",
+        "A platform spent 50.00 EUR or more without orders",
+    ]
+    assert looker.told[0].cause == "120.00 EUR, 06 May to 12 May 2026. c4 70.00 EUR, Summer 50.00 EUR."
+    assert looker.told[1].cause == "70.00 EUR, 06 May to 12 May 2026. Google Ads 70.00 EUR."
+    order(stage, "google_ads", "5", campaign_id="c4")
+    order(stage, "facebook_ads", "5", campaign_id="c2")
+    looker.look(noon(1.1))
+    assert steps(looker.told)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
+
+
+def test_without_a_figure_no_alert_opens_and_an_open_one_ends(
+    looker: Looker, stage: Stage, rules: Rules
+) -> None:
+    rules.create(ROAS_OF_META)
+    looker.look(noon(0.1))
+    assert looker.told == []
+    rule = rules.only()
+    assert (rule.figure, rule.note) == (None, "No ad spend in this period.")
+    rules.spend("meta", "100")
+    looker.look(noon(1.1))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    stage.connection.execute("DELETE FROM spend WHERE space_id = %s", (stage.space_id,))
+    looker.look(noon(2.1))
+    assert steps(looker.told)[1:] == [(Rule.CUSTOM, "ended")]
+
+
+@pytest.mark.usefixtures("stage")
+@pytest.mark.parametrize(
+    ("measure", "note"),
+    [
+        ("contribution", "Needs a cost rate in the Space's settings."),
+        ("cpa", "Nothing to divide by in this period."),
+        ("average_order_value", "Nothing to divide by in this period."),
+    ],
+)
+def test_why_there_is_no_figure(looker: Looker, rules: Rules, measure: str, note: str) -> None:
+    rules.spend("meta", "100")
+    rules.create(replace(ROAS_OF_META, measure=measure))
+    looker.look(noon(0.1))
+    assert rules.only().note == note
+    assert looker.told == []
+
+
+def test_a_period_that_began_before_the_first_event(looker: Looker, stage: Stage, rules: Rules) -> None:
+    """Few orders are no problem in a Space that has existed for three days."""
+    stage.connection.execute("DELETE FROM events WHERE space_id = %s", (stage.space_id,))
+    rules.create(replace(ROAS_OF_META, measure="orders", filter="", filter_name=""))
+    looker.look(noon(0.1))
+    assert rules.only().note == "No events in this period yet."
+    order(stage, "email", "10", days=3)
+    looker.look(noon(1.1))
+    assert looker.told == []
+    assert rules.only().note == "Needs 7 full days of events; the first event was on 10 May 2026."
+
+
+def test_money_without_an_exchange_rate_is_named(looker: Looker, stage: Stage, rules: Rules) -> None:
+    rules.spend("meta", "100")
+    rules.spend("meta", "7", campaign_id="c1", currency="XTS")
+    order(stage, "facebook_ads", "100")
+    stage.event(stage.contact(), event_time=NOW - DAY, amount="30", currency="XTS")
+    rules.create(ROAS_OF_META)
+    looker.look(noon(0.1))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    assert rules.only().figure == 1
+    assert "Spend of 7.00 XTS left out" in rules.only().note
+    stage.connection.execute("DELETE FROM spend WHERE space_id = %s AND currency = 'EUR'", (stage.space_id,))
+    looker.look(noon(1.1))
+    assert rules.only().figure is None
+    assert "Spend of 7.00 XTS left out" in rules.only().note
+
+
+@pytest.mark.parametrize("filter_text", ["source:taboola_ads", "platform:taboola"])
+def test_a_source_that_was_removed(looker: Looker, stage: Stage, rules: Rules, filter_text: str) -> None:
+    stage.network("taboola_ads", platform="taboola")
+    order(stage, "taboola_ads", "10")
+    terms = RuleTerms("orders", RuleCondition.BELOW, Decimal(5), "EUR", 7, filter_text, "Taboola", None)
+    rules.create(terms)
+    looker.look(noon(0.1))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    stage.connection.execute(
+        "UPDATE paid_networks SET removed_at = now() WHERE space_id = %s", (stage.space_id,)
+    )
+    looker.look(noon(1.1))
+    assert steps(looker.told)[1:] == [(Rule.CUSTOM, "ended")]
+    assert rules.only().note == "Taboola is no longer a source of this Space."
+
+
+def test_a_changed_rule_starts_anew(looker: Looker, stage: Stage, rules: Rules) -> None:
+    rules.spend("meta", "100")
+    rule_id = rules.create(ROAS_OF_META)
+    looker.look(noon(0.1))
+    rules.run(change_rule, rule_id, replace(ROAS_OF_META, measure="cpa"), noon(0.2))
+    assert rules.only().checked_at is None
+    looker.look(noon(0.3))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")], "its author knows that it ended"
+    rows = stage.connection.execute(
+        "SELECT s.step FROM alert_steps s WHERE s.space_id = %s ORDER BY s.id", (stage.space_id,)
+    ).fetchall()
+    assert rows == [("opened",), ("ended",)]
+
+
+def test_a_deleted_rule_leaves_no_open_alert(looker: Looker, stage: Stage, rules: Rules) -> None:
+    rules.spend("meta", "100")
+    rule_id = rules.create(ROAS_OF_META)
+    looker.look(noon(0.1))
+    rules.run(delete_rule, rule_id, noon(0.2))
+    looker.look(noon(1.1))
+    rows = stage.connection.execute(
+        "SELECT a.ended_at FROM alerts a WHERE a.space_id = %s", (stage.space_id,)
+    ).fetchall()
+    assert rows == [(noon(0.2),)]
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+
+
+@pytest.mark.parametrize(("days", "messages"), [(None, 1), (-1, 1), (1, 0)])
+def test_a_muted_rule_is_not_announced(rules: Rules, stage: Stage, days: int | None, messages: int) -> None:
+    rules.add_channel([Rule.CUSTOM])
+    muted, other = rules.create(ROAS_OF_META), rules.create(WASTE)
+    rules.run(mute_rule, muted, None if days is None else datetime.now(UTC) + days * DAY)
+    for rule_id in (muted, other):
+        rules.announce(AlertStep(1, StepKind.OPENED, NOW, Rule.CUSTOM, str(rule_id), "Low", ""))
+    ((count,),) = stage.connection.execute(
+        "SELECT count(*) FROM messages WHERE space_id = %s", (stage.space_id,)
+    ).fetchall()
+    assert count == messages + 1
+
+
+def test_at_most_fifty_rules(rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stored_rules.MOST == 50
+    monkeypatch.setattr(stored_rules, "MOST", 1)
+    rules.create(WASTE)
+    with pytest.raises(Invalid, match="there are 1, delete one first"):
+        rules.create(WASTE)
+
+
+def test_filters_are_chosen_by_name(stage: Stage, rules: Rules) -> None:
+    stage.network("taboola_ads", platform="taboola")
+    stage.tag_set(campaign_id="c1", campaign_name="Summer sale")
+    stage.ad("campaign", "c2", "Autumn")
+    filters = rules.run(_list)
+    assert filters["platform"]["platform:meta"] == "Meta Ads"
+    assert filters["platform"]["platform:taboola"] == "Taboola Ads"
+    assert filters["source"]["source:google_organic"] == "Google organic"
+    assert filters["channel"]["channel:paid"] == "Paid ads"
+    assert filters["campaign"] == {"campaign:c2": "Autumn", "campaign:c1": "Summer sale"}
+
+
+async def _list(connection: psycopg.AsyncConnection, space_id: int) -> dict[str, dict[str, str]]:
+    return await list_filters(connection, await fetch_space(connection, space_id))
