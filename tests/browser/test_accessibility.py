@@ -32,7 +32,8 @@ SPACE_PAGES = (
     "/links?address=shop.example%3Fgclid%3D1&source=email&campaign=1", "/links?address=x",
     "/links/many",
     "/live",
-    "/alerts", "/members", "/keys", "/share-links", "/notes", "/rates", "/trained-models", "/mcp",
+    "/alerts", "/alerts/rules", "/alerts/reports",
+    "/members", "/keys", "/share-links", "/notes", "/rates", "/trained-models", "/mcp",
     "/settings",
     "/platforms",
 )  # fmt: skip

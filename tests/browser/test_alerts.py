@@ -81,6 +81,7 @@ def test_it_works(
     hand.press(page.get_by_role("link", name="See what to do"))
     expect(page.get_by_role("heading", name="Visits stopped")).to_be_visible()
     hand.look(colours=True)
+    hand.press(page.get_by_role("link", name="Rules", exact=True))
     add(hand, "email", f"Me {HOSTILE}", "nobody")
     expect(page.locator("form .refusal")).to_contain_text("must be a valid e-mail address.")
     hand.look()
@@ -104,8 +105,9 @@ def test_it_works(
     assert slack.taken[-1]["text"].startswith("*Test of the channel Team*")
     assert "secret" not in page.content()
     hand.look(colours=True)
-    hand.press(page.get_by_role("button", name=re.compile("^Acknowledge")))
-    expect(page.get_by_text("Acknowledged", exact=False).first).to_be_visible()
+    hand.press(page.get_by_role("link", name="Open", exact=True))
+    hand.press(page.get_by_role("button", name=re.compile("^Mark as seen")))
+    expect(page.get_by_text("Marked as seen", exact=False).first).to_be_visible()
     assert only_refusals(hand.one.reports), hand.one.reports
 
 

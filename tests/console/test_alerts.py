@@ -44,11 +44,19 @@ def make_page(space_id: int) -> str:
     return f"/console/spaces/{space_id}/alerts"
 
 
+def rules_page(space_id: int) -> str:
+    return f"{make_page(space_id)}/rules"
+
+
+def reports_page(space_id: int) -> str:
+    return f"{make_page(space_id)}/reports"
+
+
 def add_channel(person: Person, space_id: int, **fields: str) -> str:
     """The page after a channel was added."""
-    page = make_page(space_id)
     values = {"kind": "webhook", "name": "Team", "address": "https://hooks.example/T1/secret", **fields}
-    return person.browser.fill(page, f"{page}/channels/create", **values).text
+    action = f"{make_page(space_id)}/channels/create"
+    return person.browser.fill(rules_page(space_id), action, **values).text
 
 
 def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
@@ -63,16 +71,18 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert text.index("Visits stopped") < text.index("Orders fell")
     answer = owner.browser.fill(make_page(space_id), f"{make_page(space_id)}/acknowledge")
     assert "be notified again until" in answer.text
-    assert "Acknowledged" in answer.text
+    assert "Marked as seen" in answer.text
     assert "by <bdi>owner 1</bdi>" in answer.text
     assert f'name="alert" value="{alert}"' not in answer.text
 
 
 def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
-    text = owner.browser.get(make_page(space_id)).text
-    for words in ("Nothing is wrong.", "No alert has ended yet.", "Alerts are shown only here",
-                  "Add a channel first", "HEADWATER_SMTP_URL"):  # fmt: skip
-        assert words in text
+    for page, words in (
+        (make_page, "Nothing is wrong."), (make_page, "No alert has ended yet."),
+        (rules_page, "No rules of your own yet"), (rules_page, "Alerts are shown only here"),
+        (rules_page, "HEADWATER_SMTP_URL"), (reports_page, "No scheduled reports yet"),
+    ):  # fmt: skip
+        assert words in owner.browser.get(page(space_id)).text
 
 
 def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, space_id: int) -> None:
@@ -84,8 +94,8 @@ def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, 
 
 
 def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
-    page = make_page(space_id)
-    action = f"{page}/rule"
+    page = rules_page(space_id)
+    action = f"{page}/built-in"
     answer = owner.browser.fill(page, action, holding={"rule": "visits_fell"}, sensitivity="low", mute="7")
     assert "muted until" in answer.text
     assert ", low sensitivity" in answer.text
@@ -101,6 +111,82 @@ def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     assert row == (False, True)
 
 
+def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
+    """ROAS of Meta below 2 is three selects and a number; it is changed, muted and deleted."""
+    page = rules_page(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    text = owner.browser.send(form, filter="platform:meta", threshold="2").text
+    assert "<bdi>ROAS of Meta Ads is below 2</bdi>" in text
+    assert "Not checked yet" in text
+    ((rule_id,),) = stage.connection.execute(
+        "SELECT id FROM custom_alert_rules WHERE space_id = %s", (space_id,)
+    ).fetchall()
+    put_alert(stage, "custom", f"{rule_id}", title="ROAS of Meta Ads is below 2", cause="1.5.")
+    assert "alert open" in owner.browser.get(page).text
+    assert "Compare the figure with its report" in owner.browser.get(make_page(space_id)).text
+    assert "ROAS of Meta Ads is below 2" in owner.browser.get(f"/console/spaces/{space_id}").text
+    change = owner.browser.form(page, f"{page}/change", rule=f"{rule_id}")
+    assert ("filter", "platform:meta") in change.fields
+    changed = owner.browser.send(change, condition="above", threshold="4.5", days="30").text
+    assert "<bdi>ROAS of Meta Ads is above 4.5</bdi>" in changed
+    assert "the last 30 full days" in changed
+    assert "alert open" not in changed
+    assert "muted until" in owner.browser.fill(page, f"{page}/mute", mute="7").text
+    assert "No rules of your own yet" in owner.browser.fill(page, f"{page}/delete").text
+
+
+def test_a_rule_about_spend_without_orders(owner: Person, space_id: int) -> None:
+    page = rules_page(space_id)
+    form = owner.browser.form(page, f"{page}/create", rule="spend")
+    refused = owner.browser.send(form, threshold="0", group_by="campaign")
+    assert refused.status_code == 422
+    assert "must be above 0" in refused.text
+    form = owner.browser.form(page, f"{page}/create", rule="spend")
+    text = owner.browser.send(form, threshold="50", group_by="campaign").text
+    assert re.search("A campaign spent 50.00 [A-Z]{3} or more without orders", text)
+
+
+def test_a_rule_keeps_the_filter_of_a_removed_source(owner: Person, stage: Stage, space_id: int) -> None:
+    page = rules_page(space_id)
+    stage.network("taboola_ads", platform="taboola")
+    form = owner.browser.form(page, f"{page}/create")
+    owner.browser.send(form, filter="source:taboola_ads", threshold="2")
+    stage.connection.execute("UPDATE paid_networks SET removed_at = now() WHERE space_id = %s", (space_id,))
+    assert "ROAS of Taboola ads is below 3" in owner.browser.fill(page, f"{page}/change", threshold="3").text
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"measure": "nothing"}, "The measure must be a figure from the list."),
+        ({"condition": "near"}, "The condition must be one of"),
+        ({"threshold": ""}, "The threshold must be a number"),
+        ({"threshold": "2,5"}, "The threshold must be a number"),
+        ({"threshold": "1e9"}, "The threshold must be a number"),
+        ({"threshold": "NaN"}, "The threshold must be a number"),
+        ({"threshold": "٣"}, "The threshold must be a number"),
+        ({"days": "8"}, "The days must be one of 1, 7, 30."),
+        ({"filter": "platform:nothing"}, "The filter must be a platform"),
+        ({"filter": "contact:1"}, "The filter must be a platform"),
+        ({"filter": HOSTILE}, "The filter must be a platform"),
+    ],
+)
+def test_what_is_no_rule(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
+    page = rules_page(space_id)
+    form = owner.browser.form(page, f"{page}/create")
+    answer = owner.browser.send(form, **{"threshold": "2", **fields})
+    assert answer.status_code == 422
+    assert rule in answer.text
+
+
+def test_rules_of_another_space_are_not_found(owner: Person, space_id: int) -> None:
+    page = rules_page(space_id)
+    owner.browser.send(owner.browser.form(page, f"{page}/create"), threshold="2")
+    for action in ("change", "mute", "delete"):
+        form = owner.browser.form(page, f"{page}/{action}")
+        assert owner.browser.send(form, rule="999999999").status_code == 404
+
+
 def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> None:
     text = add_channel(owner, space_id)
     assert "Channel created." in text
@@ -111,12 +197,10 @@ def test_a_webhook_is_a_secret(owner: Person, stage: Stage, space_id: int) -> No
     ).fetchall()
     assert b"secret" not in secret
     assert address is None
-    page = make_page(space_id)
-    changed = owner.browser.fill(page, f"{page}/channels/change", name="Nobody", rules=[])
+    page, action = rules_page(space_id), f"{make_page(space_id)}/channels/change"
+    changed = owner.browser.fill(page, action, name="Nobody", rules=[])
     assert "no alerts" in changed.text
-    gone = owner.browser.fill(
-        page, f"{page}/channels/change", holding={"remove": "yes"}
-    ).text  # fmt: skip
+    gone = owner.browser.fill(page, action, holding={"remove": "yes"}).text
     assert "its address are deleted" in gone
     ((secret,),) = stage.connection.execute(
         "SELECT secret FROM channels WHERE space_id = %s", (space_id,)
@@ -152,15 +236,15 @@ def test_no_more_channels_than_there_may_be(
 
 def test_a_test_that_cannot_go_out(owner: Person, space_id: int) -> None:
     """Without a mail server, and to an address of this machine, the page says what to do."""
-    page = make_page(space_id)
+    page, action = rules_page(space_id), f"{make_page(space_id)}/channels/test"
     add_channel(owner, space_id, address="https://127.0.0.1/hook")
-    text = owner.browser.fill(page, f"{page}/channels/test").text
+    text = owner.browser.fill(page, action).text
     assert "The test failed: <bdi>127.0.0.1 has an address that is" in text
     assert "Check the address of the webhook." in text
     assert "The last message" in owner.browser.get(page).text
     add_channel(owner, space_id, kind="email", name="Me", address=owner.user.email)
     form = owner.browser.forms(page)
-    tests = [each for each in form if each.action.startswith(f"{page}/channels/test")]
+    tests = [each for each in form if each.action.startswith(action)]
     assert "No mail server is configured" in owner.browser.send(tests[1]).text
 
 
@@ -169,8 +253,8 @@ def test_somebody_elses_address_agrees_first(
 ) -> None:
     text = add_channel(owner, space_id, kind="email", address="ada@elsewhere.example")
     assert "waiting for the recipient" in text
-    page = make_page(space_id)
-    tested = owner.browser.fill(page, f"{page}/channels/test").text
+    page = rules_page(space_id)
+    tested = owner.browser.fill(page, f"{make_page(space_id)}/channels/test").text
     assert "The address is not confirmed yet" in tested
     ((link,),) = stage.connection.execute(
         "SELECT content ->> 'link' FROM messages WHERE space_id = %s", (space_id,)
@@ -187,8 +271,8 @@ def test_somebody_elses_address_agrees_first(
 
 def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> None:
     add_channel(owner, space_id)
-    page = make_page(space_id)
-    action = f"{page}/reports/schedule"
+    page = reports_page(space_id)
+    action = f"{page}/schedule"
     wanted = f"{page}?page=%2Fmodels&query=period%3Dyesterday"
     answer = owner.browser.fill(
         wanted, action, name="Models", cadence="weekly", day="1", hour="8", with_csv="yes"
@@ -200,7 +284,7 @@ def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> No
     ).fetchall()
     assert (next_at.weekday(), next_at.hour) == (1, 8)
     assert next_at - datetime.now(UTC) <= timedelta(days=7)
-    assert "no longer sent" in owner.browser.fill(page, f"{page}/reports/remove").text
+    assert "no longer sent" in owner.browser.fill(page, f"{page}/remove").text
 
 
 @pytest.mark.parametrize(
@@ -218,10 +302,8 @@ def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> No
 )
 def test_what_cannot_be_scheduled(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
     add_channel(owner, space_id)
-    page = make_page(space_id)
-    answer = owner.browser.fill(
-        page, f"{page}/reports/schedule", **{"name": "Weekly", **fields}
-    )  # fmt: skip
+    page = reports_page(space_id)
+    answer = owner.browser.fill(page, f"{page}/schedule", **{"name": "Weekly", **fields})
     assert answer.status_code == 422
     assert rule in answer.text
 
@@ -231,10 +313,10 @@ def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     page = f"{base}?period=last%207%20days"
     owner.browser.fill(page, f"{base}/views/save", name="Last week")
-    form = owner.browser.get(make_page(space_id)).text
+    form = owner.browser.get(reports_page(space_id)).text
     (view,) = re.findall(r'<option value="(\d+)">Last week', form)
-    action = f"{make_page(space_id)}/reports/schedule"
-    answer = owner.browser.fill(make_page(space_id), action, view=view)
+    action = f"{reports_page(space_id)}/schedule"
+    answer = owner.browser.fill(reports_page(space_id), action, view=view)
     assert "<bdi>Last week</bdi>" in answer.text
     assert "every Monday at 07:00" in answer.text
 
@@ -242,17 +324,19 @@ def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
 def test_viewers_see_and_change_nothing(person: Callable[..., Person], stage: Stage, space_id: int) -> None:
     put_alert(stage)
     add_channel(person(Role.ADMIN), space_id)
-    text = person(Role.VIEWER).browser.get(make_page(space_id)).text
-    assert "Visits stopped" in text
-    assert "hooks.example" in text
-    for word in ("Add a channel", "Acknowledge", "/channels/test", "Schedule a report"):
-        assert word not in text
+    viewer = person(Role.VIEWER).browser
+    pages = (make_page(space_id), rules_page(space_id), reports_page(space_id))
+    opened, rules, reports = (viewer.get(page).text for page in pages)
+    assert "Visits stopped" in opened
+    assert "hooks.example" in rules
+    for word in ("Add a channel", "Add a rule", "Mark as seen", "/channels/test", "Schedule a report"):
+        assert word not in opened + rules + reports
 
 
 def test_names_are_text(owner: Person, stage: Stage, space_id: int) -> None:
     put_alert(stage, title=HOSTILE, cause=HOSTILE)
     put_alert(stage, "source_visits_fell", "email", title=HOSTILE, ended_at=datetime.now(UTC))
     add_channel(owner, space_id, name=HOSTILE)
-    text = owner.browser.get(make_page(space_id)).text
+    text = "".join(owner.browser.get(page(space_id)).text for page in (make_page, rules_page))
     assert "<script>alert" not in text
     assert text.count("&lt;script&gt;alert") >= 4

@@ -26,7 +26,11 @@ ONCE = "once"
 # Of each action, the form that it reads, whether that is good once, and the permission it needs.
 ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/alerts/acknowledge": ("acknowledge alert", "", Permission.CHANGE_SETTINGS),
-    "/alerts/rule": ("alert rule", "", Permission.CHANGE_SETTINGS),
+    "/alerts/rules/built-in": ("alert rule", "", Permission.CHANGE_SETTINGS),
+    "/alerts/rules/create": ("create rule", ONCE, Permission.CHANGE_SETTINGS),
+    "/alerts/rules/change": ("change rule", "", Permission.CHANGE_SETTINGS),
+    "/alerts/rules/mute": ("mute rule", "", Permission.CHANGE_SETTINGS),
+    "/alerts/rules/delete": ("delete rule", "", Permission.CHANGE_SETTINGS),
     "/alerts/channels/create": ("create channel", ONCE, Permission.CHANGE_SETTINGS),
     "/alerts/channels/change": ("change channel", "", Permission.CHANGE_SETTINGS),
     "/alerts/channels/test": ("test channel", "", Permission.CHANGE_SETTINGS),

@@ -30,6 +30,7 @@ SUMS = (
 PAGES = (
     "", "/campaigns", "/campaigns.csv", "/paths", "/cohorts", "/cohorts.csv",
     "/models", "/events", "/events.csv", "/report.csv", "/completeness", "/alerts",
+    "/alerts/rules", "/alerts/reports",
     "/self-reported", "/data-quality", "/live", "/people", "/people?q=hostile", "/orders", "/setup",
     "/spend", "/rates", "/sources", "/links", "/notes", "/trained-models", "/settings",
 )  # fmt: skip

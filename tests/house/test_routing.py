@@ -41,7 +41,8 @@ COPIED: dict[str, str] = {"privacy/erasures.sql::request_again": "once, when a b
 
 NUMBERED = frozenset((
     "ad_names", "alert_steps", "alerts", "channels", "chart_notes", "companies", "contacts",
-    "custom_alert_rules", "deliveries", "delivery_attempts", "destinations", "erasures", "export_schedules", "exports",
+    "custom_alert_rules", "deliveries", "delivery_attempts", "destinations", "erasures",
+    "export_schedules", "exports",
     "trained_models", "import_jobs", "merges", "messages", "pending_paths", "rates", "saved_views",
     "scheduled_reports", "spend", "webhook_deliveries",
 ))  # fmt: skip

@@ -1,9 +1,10 @@
-"""`headwater alerts …`: a Space's open alerts, and its channels."""
+"""`headwater alerts …`: a Space's alerts, its custom rules and its channels."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 
+from headwater.alerts.custom_rules.stored_rules import list_rules
 from headwater.alerts.history import list_history
 from headwater.alerts.notifications.channels import list_channels
 from headwater.alerts.notifications.probe import try_channel
@@ -47,6 +48,25 @@ async def list_alerts(settings: Settings, arguments: Namespace) -> Output:
             "ended_at": alert.ended_at and alert.ended_at.isoformat(),
         }
         for alert in history
+    ]
+
+
+@group.command("rules", "list a Space's own rules, with their figures", SPACE, JSON)
+@prints
+async def list_custom_rules(settings: Settings, arguments: Namespace) -> Output:
+    async with transaction(settings) as connection:
+        rules = await list_rules(connection, arguments.space)
+    return [
+        {
+            "id": rule.id,
+            "rule": rule.terms.title,
+            "days": rule.terms.days,
+            "figure": None if rule.figure is None else float(rule.figure),
+            "note": rule.note,
+            "checked_at": rule.checked_at and rule.checked_at.isoformat(),
+            "muted_until": rule.muted_until and rule.muted_until.isoformat(),
+        }
+        for rule in rules
     ]
 
 
