@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from headwater.alerts import problems as alerts
 from headwater.alerts.backlog_watch import BacklogWatch
 from headwater.alerts.problems import Alert, list_alerts
-from headwater.alerts.rules import OF_COUNTS, Rule
+from headwater.alerts.rules import OF_FIGURES, Rule
 from headwater.database.jobs.failed_jobs import NOTE, failure
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
@@ -70,7 +70,7 @@ def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connect
     connection.execute(NOTE, failure(space_id, "alerts", ValueError()))
     found = listed()
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
-    assert [alert.kind for alert in found] == [rule for rule in Rule if rule not in OF_COUNTS]
+    assert [alert.kind for alert in found] == [rule for rule in Rule if rule not in OF_FIGURES]
     assert [alert.title for alert in found] == [
         "Meta Ads “Shop” is held: 2 conversions waiting",
         "1 event is waiting to be processed",

@@ -29,7 +29,7 @@ RETURNING id;
 UPDATE custom_alert_rules r
 SET measure = %(measure)s, condition = %(condition)s, threshold = %(threshold)s,
     currency = %(currency)s, days = %(days)s, filter = %(filter)s, filter_name = %(filter_name)s,
-    group_by = %(group_by)s, changed_at = clock_timestamp(),
+    group_by = %(group_by)s, changed_at = now(),
     checked_at = NULL, figure = NULL, note = ''
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s
 RETURNING r.id;
