@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headwater import app
+from headwater.assistants.mcp import server
 from tests.conformance.fixtures import build_fixture_server
 from tests.conformance.node import Node
 from tests.conformance.suite import exposed, judge
@@ -32,7 +32,7 @@ def serving(target: str, database_url: str, data_dir: Path) -> Iterator[str]:
     """The address of the product, or of the fixture in its place."""
     with pytest.MonkeyPatch.context() as patch:
         if target == "fixture":
-            patch.setattr(app, "build_server", lambda *_: build_fixture_server())
+            patch.setattr(server, "build_server", lambda *_: build_fixture_server())
         with exposed(database_url, data_dir) as (proxy, url):
             yield url
             assert not {status for status in proxy.statuses if status in (401, 500, 503)}

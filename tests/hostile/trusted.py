@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 TRUSTED: Mapping[str, str] = {
     "alerts/reported_figures.py": "figures of ours",
-    "attribution/decay.py": "numbers of ours",
     "operations/backups/": "files that we wrote, which the operator names",
     "events/browsing/views.py build_stored_view": "a column that we wrote",
     "cli/": "typed by the operator, or a row of ours",

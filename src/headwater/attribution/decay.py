@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,6 @@ IntArray = NDArray[np.integer[Any]]
 LATEST_WEIGHT = 1 << 20
 STEPS = 1024
 _DAY = 86_400
-_DIGITS = 30
-
-
-def _compute_step_weights() -> list[int]:
-    """Return the weights in the first half-life, LATEST_WEIGHT / 2**(step / STEPS), rounded."""
-    with localcontext(prec=_DIGITS):
-        return [
-            int((LATEST_WEIGHT / Decimal(2) ** (Decimal(step) / STEPS)).to_integral_value())
-            for step in range(STEPS)
-        ]
 
 
 # The latest touch weighs 1, a touch one half-life older a half, and so on. Only the time between touches
@@ -33,9 +22,10 @@ def _compute_step_weights() -> list[int]:
 #     steps of a half-life              0          512       1024      2048      3072
 #     weight                      1048576      741455    524288    262144    131072
 #
-# Each further half-life repeats the numbers, halved and rounded down: 0 after twenty-one.
+# Each further half-life repeats the numbers, halved and rounded down: 0 after twenty-one. No number is within
+# 5e-5 of a half, so floats round correctly.
 
-_FIRST = np.array(_compute_step_weights(), dtype=np.int64)
+_FIRST = np.rint(LATEST_WEIGHT / 2.0 ** (np.arange(STEPS) / STEPS)).astype(np.int64)
 _TABLE = np.concatenate([_FIRST >> halvings for halvings in range(LATEST_WEIGHT.bit_length() + 1)])
 """By step. The last is 0, also for later steps."""
 

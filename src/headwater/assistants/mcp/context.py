@@ -21,6 +21,8 @@ from headwater.spaces.spaces import fetch_space
 
 CALLING = RateLimit("mcp", 60)
 """Requests per minute from all assistants of a Space."""
+TOOL_CONTEXT = "headwater.tool_context"
+"""The key of the ToolContext in a request's scope."""
 
 
 @dataclass(frozen=True)

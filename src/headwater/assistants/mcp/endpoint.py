@@ -6,27 +6,23 @@ served, because nothing is pushed.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 import structlog
-from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.assistants.mcp.context import CALLING, McpServices, ToolContext
+from headwater.assistants.mcp.context import CALLING, TOOL_CONTEXT, McpServices, ToolContext
 from headwater.assistants.mcp.hosts import AllowedHosts
 from headwater.assistants.mcp.protocol_messages import check_message, encode_problem
-from headwater.assistants.mcp.server import TOOL_CONTEXT
+from headwater.assistants.mcp.tool import Tool
 from headwater.assistants.oauth.metadata import SCOPE, resource_path
 from headwater.database.pool import UNAVAILABLE
-from headwater.http.bodies import MAX_BODY, read_body, refuse_encoding
+from headwater.http.bodies import read_body, refuse_encoding
 from headwater.http.errors import Forbidden, NotAllowed, Problem, Unauthorized, Unavailable, plain
 from headwater.http.rate_limits import QuotaRequest, take
 from headwater.spaces.accounts.tokens import Bearer, find_token
@@ -57,20 +53,12 @@ class AccessRefusal(StrEnum):
 class SpaceEndpoint:
     """/mcp/{space_id}/public-api, for all Spaces."""
 
-    def __init__(self, service: McpServices, server: Server[Any]) -> None:
+    def __init__(self, service: McpServices, brand: str, tools: Sequence[Tool]) -> None:
         self._service = service
+        self._brand = brand
+        self._tools = tools
         self._hosts = AllowedHosts.of(service.base_url)
-        self._plain, self._streaming = (
-            StreamableHTTPSessionManager(
-                server, stateless=True, json_response=as_json, max_request_body_size=MAX_BODY
-            )
-            for as_json in (True, False)
-        )
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None]:
-        async with self._plain.run(), self._streaming.run():
-            yield
+        self._protocol: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -84,10 +72,18 @@ class SpaceEndpoint:
         except UNAVAILABLE:
             await _answer(Unavailable())(scope, receive, send)
             return
-        manager = self._streaming if _may_stream(Headers(scope=scope)) else self._plain
         headers = [header for header in scope["headers"] if header[0] not in _REPLACED_HEADERS]
         scope["headers"] = [*headers, *_REPLACED_HEADERS.items()]
-        await manager.handle_request(scope, _replay(body, receive), send)
+        self._protocol = self._protocol or await asyncio.to_thread(self._load_protocol)
+        await self._protocol(scope, _replay(body, receive), send)
+
+    def _load_protocol(self) -> ASGIApp:
+        """Load the SDK for the first message. It takes half a second and 24 MB, and most services have no
+        assistant.
+        """
+        from headwater.assistants.mcp.server import build_protocol  # noqa: PLC0415 - see above
+
+        return build_protocol(self._brand, self._tools)
 
     def _check_caller(self, scope: Scope, space_id: int) -> None:
         headers = Headers(scope=scope)
@@ -172,15 +168,6 @@ async def _read_message(scope: Scope, receive: Receive) -> bytes:
     body = await read_body(receive)
     check_message(body)
     return body
-
-
-def _may_stream(headers: Headers) -> bool:
-    """Allow an event stream, which keeps the connection alive. In the handshake era every answer would become
-    one, needlessly.
-    """
-    version = headers.get("mcp-protocol-version")
-    modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
-    return modern and "text/event-stream" in headers.get("accept", "")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

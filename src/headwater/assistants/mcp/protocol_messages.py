@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 import msgspec
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 from headwater.http.errors import Invalid, Problem
 from headwater.http.json_decoder import decode_json, refuse_bad_text
 
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
+"""JSON-RPC 2.0, section 5.1."""
 ONE_AT_A_TIME = "The body must be one JSON-RPC message: an object."
 
 

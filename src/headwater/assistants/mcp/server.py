@@ -10,6 +10,7 @@ from typing import Any
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -29,18 +30,19 @@ from mcp_types import (
 )
 from mcp_types import Tool as ToolDescription
 from mcp_types.methods import CacheableMethod
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headwater.assistants.mcp.context import ToolContext
+from headwater.assistants.mcp.context import TOOL_CONTEXT, ToolContext
 from headwater.assistants.mcp.prompts import PROMPTS, describe_prompt, render_prompt
 from headwater.assistants.mcp.resources import RESOURCES, describe_resource
 from headwater.assistants.mcp.tool import Tool
 from headwater.assistants.mcp.tool_calls import call_tool, visible_tools
+from headwater.http.bodies import MAX_BODY
 from headwater.http.errors import shorten
 
 VERSION = "2.3.0"
-
-TOOL_CONTEXT = "headwater.tool_context"
-"""The key of the ToolContext in a request's scope."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -63,6 +65,32 @@ _HINTS: dict[CacheableMethod, CacheHint] = {
     "prompts/list": CacheHint(ttl_ms=300_000, scope="private"),
     "resources/list": CacheHint(ttl_ms=300_000, scope="private"),
 }
+
+
+def build_protocol(brand: str, tools: Sequence[Tool]) -> ASGIApp:
+    """Return the endpoint of admitted messages. It runs a session manager per message, because no session
+    outlives one.
+    """
+    server = build_server(brand, tools)
+
+    async def handle_message(scope: Scope, receive: Receive, send: Send) -> None:
+        as_json = not _may_stream(Headers(scope=scope))
+        manager = StreamableHTTPSessionManager(
+            server, stateless=True, json_response=as_json, max_request_body_size=MAX_BODY
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    return handle_message
+
+
+def _may_stream(headers: Headers) -> bool:
+    """Allow an event stream, which keeps the connection alive. In the handshake era every answer would become
+    one, needlessly.
+    """
+    version = headers.get("mcp-protocol-version")
+    modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+    return modern and "text/event-stream" in headers.get("accept", "")
 
 
 def build_server(brand: str, tools: Sequence[Tool]) -> Server[Any]:
