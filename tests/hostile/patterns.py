@@ -78,6 +78,7 @@ def tree(name: str) -> ast.Module:
     return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
+@cache
 def all_uses() -> list[Use]:
     """Every pattern of the package. Fails for one in the source that cannot be worked out."""
     found: dict[tuple[str, str, frozenset[str]], Use] = {}

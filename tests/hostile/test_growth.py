@@ -5,6 +5,7 @@ found and tried with hostile input of growing size, the libraries that read stra
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import headwater
 import headwater.people.contacts.parameters as contacts
 from headwater.events.browsing import agents
 from headwater.http import errors
@@ -26,7 +28,7 @@ from tests.hostile.trusted import TRUSTED
 QUICK = 0.001
 """Seconds at SCREEN below which a pattern is not tried further with a text."""
 LONGEST = 16 * 1024
-USES = all_uses()
+PARTS = [part.name for part in pkgutil.iter_modules(headwater.__path__) if part.name != "__main__"]
 
 
 def faults_of_pattern(use: Use) -> list[str]:
@@ -55,9 +57,14 @@ def faults_of_door(door: Door, inputs: dict[str, Make[Any]]) -> list[str]:
     return [f"{door.name} with {name}: {fault}" for name, fault in found if fault]
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.where)
-def test_patterns_are_linear(use: Use) -> None:
-    assert faults_of_pattern(use) == []
+@pytest.mark.parametrize("part", PARTS)
+def test_patterns_are_linear(part: str) -> None:
+    within = re.compile(rf"headwater\.{part}[.:]")
+    assert [fault for use in all_uses() if within.match(use.where) for fault in faults_of_pattern(use)] == []
+
+
+def test_every_pattern_is_in_a_part() -> None:
+    assert {use.where.split(":")[0].split(".")[1] for use in all_uses()} <= set(PARTS)
 
 
 @pytest.mark.parametrize("door", TEXT_DOORS, ids=lambda door: door.name)
