@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -38,14 +39,15 @@ class Process:
 
 def descendants(pid: int) -> list[Process]:
     """Every process below `pid`, parents before children."""
-    everything = _everything()
-    found: list[Process] = []
-    parents = {pid}
-    while parents:
-        children = [one for one in everything if one.parent in parents]
-        found += children
-        parents = {one.pid for one in children}
-    return found
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (stat := _read_stat(int(entry.name))):
+            children[int(stat[1])].append(int(entry.name))
+    pids = [pid]
+    for parent in pids:
+        pids += children[parent]
+    found = map(_read, pids[1:])
+    return [process for process in found if process is not None]
 
 
 def send_all(processes: Iterable[Process], number: signal.Signals) -> None:
@@ -53,20 +55,22 @@ def send_all(processes: Iterable[Process], number: signal.Signals) -> None:
         process.send(number)
 
 
-def _everything() -> list[Process]:
-    found = (_read(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [process for process in found if process is not None]
-
-
 def _read(pid: int) -> Process | None:
     """The process, or None when it has ended, even if nobody has taken notice of that yet."""
+    stat = _read_stat(pid)
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, parent, *rest = stat.rpartition(")")[2].split()
-    if state in ("Z", "X"):
+    if stat is None or stat[0] in ("Z", "X"):
         return None
     words = command.replace(b"\0", b" ").decode(errors="replace")
-    return Process(pid, rest[17], int(parent), words)
+    return Process(pid, stat[19], int(stat[1]), words)
+
+
+def _read_stat(pid: int) -> list[str] | None:
+    """Its state, parent and what follows in proc(5), or None when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None

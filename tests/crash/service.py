@@ -198,10 +198,11 @@ class Service:
 
     def whole(self) -> bool:
         """Whether every part runs and requests can be served."""
+        family = self.family()
         return bool(
-            len(self.processes("api")) == self._workers
-            and self.processes("worker")
-            and self.postmaster()
+            len(self._with_role("api", family)) == self._workers
+            and self._with_role("worker", family)
+            and self._postmaster(family)
             and self.ready()
         )
 
@@ -210,8 +211,10 @@ class Service:
 
     def processes(self, role: str) -> list[Process]:
         """Our own processes of a role, `api` or `worker`."""
-        return [one for one in self.family() if one.parent == self.pid
-                and role in one.command.split()]  # fmt: skip
+        return self._with_role(role, self.family())
+
+    def _with_role(self, role: str, family: list[Process]) -> list[Process]:
+        return [one for one in family if one.parent == self.pid and role in one.command.split()]
 
     def children(self, role: str) -> list[Process]:
         """Our own processes of a role that a worker has started, such as `forwarder`."""
@@ -220,10 +223,10 @@ class Service:
 
     def postmaster(self) -> Process | None:
         """PostgreSQL's first process, once it has become that."""
-        for one in self.family():
-            if one.parent == self.pid and one.program == "postgres":
-                return one
-        return None
+        return self._postmaster(self.family())
+
+    def _postmaster(self, family: list[Process]) -> Process | None:
+        return next((one for one in family if one.parent == self.pid and one.program == "postgres"), None)
 
     def postgresql(self) -> list[Process]:
         """All of PostgreSQL."""
