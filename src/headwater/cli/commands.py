@@ -5,6 +5,7 @@ the supervisor stays small.
 from __future__ import annotations
 
 import argparse
+import gc
 from importlib import import_module
 from typing import NamedTuple
 
@@ -20,7 +21,10 @@ class CommandEntry(NamedTuple):
 
     def load(self) -> Command | CommandGroup:
         module, _, variable = self.place.partition(":")
-        return getattr(import_module(f"headwater.cli.{module}"), variable)
+        gc.disable()  # what modules create while they load lives on
+        loaded = import_module(f"headwater.cli.{module}")
+        gc.enable()
+        return getattr(loaded, variable)
 
 
 COMMANDS = (
