@@ -69,11 +69,13 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def make_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a context of its own made with the given options."""
+    """Opens pages, each in a context of its own made with the given options. Without other options
+    pages do not fade, as a fade keeps the processor busy.
+    """
     contexts: list[BrowserContext] = []
 
     def open_one(**options: Any) -> Page:
-        context = chromium.new_context(**options)
+        context = chromium.new_context(**({"reduced_motion": "reduce"} | options))
         contexts.append(context)
         return context.new_page()
 

@@ -114,7 +114,7 @@ def user(accounts: Accounts, space_id: int) -> User:  # noqa: F811
 
 def test_it_works(visit: Callable[..., Visit], user: User, space_id: int) -> None:
     """Log in, make a token and a key, copy, revoke, log out."""
-    one = visit(permissions=["clipboard-read", "clipboard-write"])
+    one = visit(permissions=["clipboard-read", "clipboard-write"], reduced_motion="no-preference")
     page = one.page
     one.log_in_by_page(user)
     page.get_by_role("link", name="Assistants").first.click()

@@ -5,8 +5,12 @@ knows of it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import psycopg
+import pytest
 
 from headwater.database.embedded import Embedded
 from tests.support.fake_platform import Answer, FakePlatform
@@ -23,80 +27,90 @@ def command(data_dir: Path, *words: str, **variables: str) -> Any:
     return json.loads(ran.stdout)
 
 
-def test_it_works(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    taken = Answer(body=b'{"events_received": 1}')
-    with (
-        FakePlatform(otherwise=taken) as meta,
-        Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve,
+@pytest.fixture(scope="module")
+def meta() -> Iterator[FakePlatform]:
+    with FakePlatform(otherwise=Answer(body=b'{"events_received": 1}')) as platform:
+        yield platform
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("service") / "data"
+
+
+@pytest.fixture(scope="module")
+def url(meta: FakePlatform, data_dir: Path) -> Iterator[str]:
+    """The address of the service of all tests."""
+    with Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_TRACKER_SCRIPT="/a.js") as serve:
+        yield serve.url()
+        assert serve.stop() == 0
+
+
+def test_it_works(url: str, data_dir: Path, meta: FakePlatform) -> None:
+    space = ("--space", str(command(data_dir, "space", "create", "--name", "Shop")["id"]))
+    wrong = {"HEADWATER_BASE_URL": "http://elsewhere.example"}
+    site = command(
+        data_dir, "site", "create", *space, "--name", "x", "--origin", "https://x.example", **wrong
+    )
+    assert f'src="{url}/a.js"' in site["snippet"]
+    (listed,) = command(data_dir, "site", "list", *space)
+    assert listed["snippet"] == site["snippet"]
+    hook = command(
+        data_dir, "webhook", "create", *space, "--type", "generic", "--name", "n", "--set", "event=contact"
+    )
+    assert hook["url"].startswith(f"{url}/webhooks/")
+    who = ("--email", "a@example.com", "--role", "admin")
+    for words, place in (
+        (("space", "create", "--name", "Second"), "/console/spaces/2"),
+        (("key", "create", *space, "--name", "k"), "/public-api/v1"),
+        (("user", "set-up-link"), "/console/set-up/"),
     ):
-        url = serve.url()
-        space = ("--space", str(command(data_dir, "space", "create", "--name", "Shop")["id"]))
-        wrong = {"HEADWATER_BASE_URL": "http://elsewhere.example"}
-        site = command(
-            data_dir, "site", "create", *space, "--name", "x", "--origin", "https://x.example",
-            **wrong,
-        )  # fmt: skip
-        assert f'src="{url}/a.js"' in site["snippet"]
-        (listed,) = command(data_dir, "site", "list", *space)
-        assert listed["snippet"] == site["snippet"]
-        hook = command(
-            data_dir, "webhook", "create", *space, "--type", "generic", "--name", "n", "--set",
-            "event=contact",
-        )  # fmt: skip
-        assert hook["url"].startswith(f"{url}/webhooks/")
-        who = ("--email", "a@example.com", "--role", "admin")
-        for words, place in (
-            (("space", "create", "--name", "Second"), "/console/spaces/2"),
-            (("key", "create", *space, "--name", "k"), "/public-api/v1"),
-            (("user", "set-up-link"), "/console/set-up/"),
-        ):
-            written = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
-            assert f"{url}{place}" in written
-        invited = command(data_dir, "user", "invite", *space, *who)
-        assert invited["url"].startswith(f"{url}/console/")
-        made = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
-        assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
-        assert len(meta.requests) == 1, "the service's platform was called"
-        assert serve.stop() == 0
+        written = at_terminal("-m", "headwater", *words, "--data-dir", str(data_dir), **wrong)
+        assert f"{url}{place}" in written
+    invited = command(data_dir, "user", "invite", *space, *who)
+    assert invited["url"].startswith(f"{url}/console/")
+    made = command(data_dir, "destination", "create", *space, *PIXEL, "--secret", "access_token=x")
+    assert try_out(data_dir, *space, "--destination", str(made["id"])) == []
+    assert len(meta.requests) == 1, "the service's platform was called"
 
 
-def test_a_process_without_a_supervisor_writes_its_address_down_too(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    with Serve(data_dir) as serve:
-        url = serve.url()
-        assert set_up_link(data_dir).startswith(f"{url}/console/")
-        public = {"HEADWATER_BASE_URL": "https://hw.example"}
-        with Serve(data_dir, "--port", "0", command="api", **public) as api:
-            wait_until(lambda: set_up_link(data_dir).startswith("https://hw.example/console/"))
-            api.stop()
-        with Serve(data_dir, "--port", "0", command="api") as api:
-            wait_until(lambda: set_up_link(data_dir).startswith("http://127.0.0.1:"))
-            assert not set_up_link(data_dir).startswith(f"{url}/"), "it has a port of its own"
-            api.stop()
-        assert serve.stop() == 0
+def test_a_start_that_fails_leaves_the_address_of_the_running_service(
+    url: str, data_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "exports").symlink_to("exports")  # no API process can open its storage
+    wrong = {
+        "HEADWATER_DATABASE_URL": Embedded(data_dir).url,
+        "HEADWATER_SECRET_KEY": "k" * 40,
+        "HEADWATER_BASE_URL": "https://elsewhere.example",
+    }
+    with Serve(tmp_path, "--port", "0", command="api", **wrong) as api:
+        api.process.communicate(timeout=PATIENCE_SECONDS)
+        assert api.process.returncode
+    assert set_up_link(data_dir).startswith(f"{url}/console/")
+    with Serve(tmp_path, **wrong) as second:
+        wait_until(lambda: "process_ended" in second.log.read_text())
+        assert second.stop() == 0
+    assert set_up_link(data_dir).startswith(f"{url}/console/")
 
 
-def test_a_start_that_fails_leaves_the_address_of_the_running_service(tmp_path: Path) -> None:
-    data_dir, other = tmp_path / "data", tmp_path / "other"
-    other.mkdir()
-    (other / "exports").symlink_to("exports")  # no API process can open its storage
-    with Serve(data_dir) as serve:
-        url = serve.url()
-        wrong = {
-            "HEADWATER_DATABASE_URL": Embedded(data_dir).url,
-            "HEADWATER_SECRET_KEY": "k" * 40,
-            "HEADWATER_BASE_URL": "https://elsewhere.example",
-        }
-        with Serve(other, "--port", "0", command="api", **wrong) as api:
-            api.process.communicate(timeout=PATIENCE_SECONDS)
-            assert api.process.returncode
-        assert set_up_link(data_dir).startswith(f"{url}/console/")
-        with Serve(other, **wrong) as second:
-            wait_until(lambda: "process_ended" in second.log.read_text())
-            assert second.stop() == 0
-        assert set_up_link(data_dir).startswith(f"{url}/console/")
-        assert serve.stop() == 0
+def test_a_process_without_a_supervisor_writes_its_address_down_too(url: str, data_dir: Path) -> None:
+    assert set_up_link(data_dir).startswith(f"{url}/console/")
+    public = {"HEADWATER_BASE_URL": "https://hw.example"}
+    with Serve(data_dir, "--port", "0", command="api", **public) as api:
+        wait_until(lambda: stored_address(data_dir) == "https://hw.example")
+        assert set_up_link(data_dir).startswith("https://hw.example/console/")
+        api.stop()
+    with Serve(data_dir, "--port", "0", command="api") as api:
+        wait_until(lambda: stored_address(data_dir) not in (url, "https://hw.example"))
+        assert set_up_link(data_dir).startswith("http://127.0.0.1:")
+        api.stop()
+
+
+def stored_address(data_dir: Path) -> str:
+    with psycopg.connect(Embedded(data_dir).url) as connection:
+        row = connection.execute("SELECT base_url FROM installation").fetchone()
+    assert row is not None
+    return row[0]
 
 
 def set_up_link(data_dir: Path) -> str:

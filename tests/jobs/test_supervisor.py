@@ -46,13 +46,6 @@ def test_it_works(serve: Serve, data_dir: Path) -> None:
     assert not was_killed(data_dir)
 
 
-def test_two_on_one_data_directory(serve: Serve, data_dir: Path) -> None:
-    serve.url()
-    second = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
-    assert (second.returncode, second.stdout) == (2, "")
-    assert "another `headwater serve` runs on" in second.stderr
-
-
 def test_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -70,15 +63,6 @@ def test_port_in_use_by_one_that_ends() -> None:
         taken.close()
         with bound.result() as found:
             assert found.getsockname()[1] == port
-
-
-@pytest.mark.parametrize("word", ["worker", " api ", "postgres"])
-def test_killed_child_is_started_again(serve: Serve, word: str) -> None:
-    url = serve.url()
-    (victim,) = serve.named(word)
-    victim.kill()
-    wait_until(lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}")
-    wait_until(lambda: is_ready(url), what="a service that is ready again")
 
 
 def test_killed_supervisor_leaves_nothing_and_can_start_again(serve: Serve, data_dir: Path) -> None:

@@ -22,9 +22,8 @@ LONGEST = (
 """What takes long in a single file, or in single tests, in the order in which it begins."""
 ALONE = (
     "tests/hostile/test_schemathesis.py", "tests/jobs/test_supervisor.py",
-    "tests/browser/test_accessibility.py", "tests/cli/test_service_addresses.py",
-    "tests/database/test_first_start.py", "tests/privacy/test_erasure.py",
-    "tests/backups/test_killed.py",
+    "tests/browser/test_accessibility.py", "tests/database/test_first_start.py",
+    "tests/privacy/test_erasure.py", "tests/backups/test_killed.py",
 )  # fmt: skip
 """Files whose tests share no fixture beyond those of the whole run."""
 MARKS = {

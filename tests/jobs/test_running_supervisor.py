@@ -1,0 +1,42 @@
+"""A running `headwater serve` starts again what dies, and keeps its data directory to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import Serve, headwater, is_ready
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("serve") / "data"
+
+
+@pytest.fixture(scope="module")
+def serve(data_dir: Path) -> Iterator[Serve]:
+    with Serve(data_dir) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def url(serve: Serve) -> str:
+    return serve.url()
+
+
+@pytest.mark.parametrize("word", ["worker", " api ", "postgres"])
+def test_killed_child_is_started_again(serve: Serve, url: str, word: str) -> None:
+    (victim,) = serve.named(word)
+    victim.kill()
+    wait_until(lambda: [one.pid for one in serve.named(word)] not in ([], [victim.pid]), what=f"a new {word}")
+    wait_until(lambda: is_ready(url), what="a service that is ready again")
+
+
+@pytest.mark.usefixtures("url")
+def test_two_on_one_data_directory(data_dir: Path) -> None:
+    second = headwater("serve", "--port", "0", "--data-dir", str(data_dir))
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "another `headwater serve` runs on" in second.stderr
