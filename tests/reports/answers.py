@@ -57,6 +57,7 @@ def _exact(query: ReportQuery, report: ReportResult) -> dict[str, Any]:
         "first_event": report.first_event, "last_event": report.last_event,
         "event_names": dict(sorted(report.event_counts.items())),
         "conversion_names": list(report.conversion_names),
+        "without_visit": report.visits and report.visits.unvisited_share,
     }  # fmt: skip
 
 
@@ -100,6 +101,7 @@ def expected(facts: Facts, question: dict[str, Any]) -> dict[str, Any]:
         "last_event": _on_clock(report.last_event, facts),
         "event_names": report.event_names,
         "conversion_names": sorted({*report.event_names} & converting_names(facts, asked)),
+        "without_visit": report.without_visit,
     }  # fmt: skip
 
 

@@ -43,9 +43,11 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
         connection.execute(statement, values)
     connection.execute(queries["delete_clicks"], values)
     connection.execute(queries["delete_joins"], values)
-    _delete_tag_sets(connection, values)
+    # Before the page views, which identify these tag sets.
+    withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
     connection.execute(queries["delete_hits"], values)
     connection.execute(queries["delete_visits"], values)
+    _delete_tag_sets(connection, space_id, withdrawn)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 
 
@@ -93,14 +95,10 @@ def _delete_deliveries(
         connection.execute(queries["delete_deliveries"], {"space_id": space_id, "ids": ids})
 
 
-def _delete_tag_sets(connection: Connection[Any], values: dict[str, Any]) -> None:
-    """Delete tag sets of touchpoints that page views have withdrawn. Runs before the page views are deleted,
-    because they identify these tag sets.
-    """
-    withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
+def _delete_tag_sets(connection: Connection[Any], space_id: int, withdrawn: list[int]) -> None:
     if withdrawn:
-        deleted = connection.execute(queries["delete_tag_sets"], {**values, "ids": withdrawn})
-        forget_tag_sets(connection, values["space_id"], [row[0] for row in deleted])
+        deleted = connection.execute(queries["delete_tag_sets"], {"space_id": space_id, "ids": withdrawn})
+        forget_tag_sets(connection, space_id, [row[0] for row in deleted])
 
 
 def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:

@@ -146,11 +146,13 @@ LEFT JOIN touchpoints t ON t.space_id = %(space_id)s AND t.tag_set_id = g.id
 WHERE k.space_id = %(space_id)s AND k.forgotten_before IS NOT NULL AND t.id IS NULL;
 
 -- name: delete_tag_sets
--- Only those without a touchpoint. This reads all touchpoints of the Space, in an index.
+-- Only those without a touchpoint or a page view. This reads all of the Space, in indexes.
 DELETE FROM tag_sets g
 WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
   AND NOT EXISTS (SELECT FROM touchpoints t
                   WHERE t.space_id = %(space_id)s AND t.tag_set_id = g.id)
+  AND NOT EXISTS (SELECT FROM hits h
+                  WHERE h.space_id = %(space_id)s AND h.touch IS NOT NULL AND h.tag_set_id = g.id)
 RETURNING g.id;
 
 -- name: delete_hits

@@ -40,13 +40,18 @@ class Measure(StrEnum):
     TOUCHED_REVENUE = "touched_revenue"
     DAYS_TO_CONVERSION = "days_to_conversion"
     TOUCHES_TO_CONVERSION = "touches_to_conversion"
+    VISITS = "visits"
+    CONVERSION_RATE = "conversion_rate"
     SHARE = "share"
 
 
 CREDITED = frozenset({Measure.CREDITED_EVENTS, Measure.CREDITED_CONVERSIONS, Measure.CREDITED_REVENUE})
-"""Measures that depend on the model."""
+"""Credit, which depends on the model."""
+BY_MODEL = CREDITED | {Measure.CONVERSION_RATE}
+"""With several models, each has its own figure."""
+OF_VISITS = frozenset({Measure.VISITS, Measure.CONVERSION_RATE})
 TOUCHED = frozenset({Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE})
-ON_PATHS = CREDITED | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
+ON_PATHS = BY_MODEL | TOUCHED | {Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION}
 """Need the touches before an event."""
 ESTIMATED = (
     Measure.EVENTS,
@@ -69,7 +74,14 @@ OF_MONEY = frozenset(
         Measure.TOUCHED_REVENUE,
     }
 )
-AVERAGES = frozenset({Measure.AVERAGE_ORDER_VALUE, Measure.DAYS_TO_CONVERSION, Measure.TOUCHES_TO_CONVERSION})
+AVERAGES = frozenset(
+    {
+        Measure.AVERAGE_ORDER_VALUE,
+        Measure.DAYS_TO_CONVERSION,
+        Measure.TOUCHES_TO_CONVERSION,
+        Measure.CONVERSION_RATE,
+    }
+)
 
 
 class Group(StrEnum):
@@ -278,7 +290,7 @@ def list_columns(query: ReportQuery) -> tuple[FigureColumn, ...]:
     """Order by measure, then by model."""
     columns: list[FigureColumn] = []
     for measure in query.measures:
-        by_model = measure in CREDITED or (measure is Measure.SHARE and query.measures[0] in CREDITED)
+        by_model = measure in BY_MODEL or (measure is Measure.SHARE and query.measures[0] in BY_MODEL)
         models = query.models if by_model and len(query.models) > 1 else (None,)
         columns += [FigureColumn(measure, model) for model in models]
     return tuple(columns)
@@ -300,6 +312,7 @@ def check(query: ReportQuery) -> None:
         [
             *common_rules(query),
             *column_rules(query),
+            *_visit_rules(query),
             ("measures", judged, rule),
             (TRAINED_MODEL.name, trained, ONLY_WITH_MARKOV),
         ]
@@ -370,6 +383,18 @@ def column_rules(query: ReportQuery) -> list[Rule]:
     ]
 
 
+def _visit_rules(query: ReportQuery) -> list[Rule]:
+    if OF_VISITS.isdisjoint(query.measures):
+        return []
+    filters, rule = query.filters, f"must be of {', '.join(_GROUPS_OF_VISITS)}: others have no visits."
+    only = {condition.group for condition in filters.only}
+    return [
+        ("group_by", set(query.group_by) <= set(_GROUPS_OF_VISITS), rule),
+        ("only", only <= set(_GROUPS_OF_VISITS), rule),
+        ("custom_field_filters", not filters.conditions, "cannot select visits."),
+    ]
+
+
 def _filter_rules(filters: Filters) -> list[Rule]:
     campaign, low, high = filters.campaign, filters.amount_min, filters.amount_max
     return [
@@ -385,7 +410,8 @@ def _filter_rules(filters: Filters) -> list[Rule]:
 
 
 _WITHOUT_SHARE = AVERAGES | {Measure.SHARE}
-_OF_ANY_MODEL = CREDITED | TOUCHED | {Measure.SHARE}
+_OF_ANY_MODEL = CREDITED | TOUCHED | OF_VISITS | {Measure.SHARE}
+_GROUPS_OF_VISITS = (*TOUCH_GROUPS, *CLOCK)
 
 
 class ReportProblem(StrEnum):

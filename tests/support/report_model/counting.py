@@ -27,6 +27,9 @@ class Group:
     """Events with any touch of the group in the window."""
     credits: dict[str, list[Credit]] = field(default_factory=dict[str, list[Credit]])
     """By model."""
+    visits: int = 0
+    visit_credit_unknown: bool = False
+    """True if only some touches' credit is known."""
 
     def count(self, conversion: Conversion) -> None:
         self.counted[conversion.event.id] = conversion
@@ -56,7 +59,7 @@ def list_columns(question: Question) -> list[str]:
 def columns_of_measure(question: Question, measure: str) -> list[str]:
     models = question.models
     base = question.measures[0] if measure == "share" else measure
-    if len(models) == 1 or base not in CREDITED:
+    if len(models) == 1 or base not in (*CREDITED, "conversion_rate"):
         return [measure]
     return [f"{measure}_{model}" for model in models]
 
@@ -109,18 +112,32 @@ def _models_of(question: Question, measure: str) -> list[tuple[str, str]]:
 
 def _figure(measure: str, group: Group, credits_: list[Credit], question: Question, facts: Facts) -> Figure:
     match measure:
-        case "credited_events":
-            return sum((credit.part for credit in credits_), Fraction(0))
-        case "credited_conversions":
-            return sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
+        case "credited_events" | "credited_conversions":
+            counts_all = measure == "credited_events"
+            return _sum(credit.part for credit in credits_ if counts_all or credit.converts)
         case "credited_revenue":
             return sum((credit.amount for credit in credits_), Fraction(0))
         case "touched_events":
             return Fraction(len(group.touched))
         case "touched_revenue":
             return _sum(each.amount for each in group.touched.values())
+        case "visits" | "conversion_rate":
+            return _visit_figure(measure, group, credits_)
         case _:
             return _whole_figure(measure, list(group.counted.values()), question, facts)
+
+
+def _visit_figure(measure: str, group: Group, credits_: list[Credit]) -> Figure:
+    if measure == "visits":
+        return Fraction(group.visits)
+    if not group.visits or group.visit_credit_unknown:
+        return None
+    return rounded(visit_conversions(credits_) / group.visits)
+
+
+def visit_conversions(credits_: list[Credit]) -> Fraction:
+    """The parts of conversions that page views are credited with."""
+    return _sum(credit.part for credit in credits_ if credit.converts and credit.touch.by_hit)
 
 
 def _whole_figure(measure: str, conversions: list[Conversion], question: Question, facts: Facts) -> Figure:

@@ -36,6 +36,8 @@ class Touchpoint:
     source: str
     tags: TagSet = TagSet()
     url: str | None = None
+    by_hit: bool = False
+    """True if a page view made it."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class Facts:
     zone: ZoneInfo
     events: list[Event] = field(default_factory=list[Event])
     touchpoints: list[Touchpoint] = field(default_factory=list[Touchpoint])
+    visits: list[Touchpoint] = field(default_factory=list[Touchpoint])
+    """With what their first page views say; the source is empty if they name none."""
     contacts: dict[int, Contact] = field(default_factory=dict[int, Contact])
     companies: dict[int, str] = field(default_factory=dict[int, str])
     """Names by ids."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from tests.support.report_model import counting
 from tests.support.report_model.clock import Period
 from tests.support.report_model.counting import Figure, Figures, Group
 from tests.support.report_model.credit import Conversion
 from tests.support.report_model.facts import Facts, Touchpoint
-from tests.support.report_model.groups import Keys, name_key
+from tests.support.report_model.groups import Keys, name_key, visit_key
 from tests.support.report_model.question import TOUCHED, Question
-from tests.support.report_model.selection import conversions_of, keeps
+from tests.support.report_model.selection import conversions_of, is_visit_of, keeps
 
 REASONS = ("no_touch", "outside_window", "not_counted")
 
@@ -27,6 +28,8 @@ class Sums:
     unattributed: Figures | None = None
     reasons: dict[str, Figures] = field(default_factory=dict[str, Figures])
     event_names: dict[str, int] = field(default_factory=dict[str, int])
+    without_visit: Figure = None
+    """The share of conversions, by the first model, that no page view is credited with."""
     nothing: Figures = field(default_factory=dict[str, Figure])
     """The figures of a group in which there is nothing."""
 
@@ -36,17 +39,24 @@ def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
     grouping = _Grouping(facts, question, period)
     for each in conversions:
         grouping.add(each)
+    everything = counting.whole(conversions)
+    if question.counts_visits:
+        everything.visits = grouping.add_visits()
+        everything.credits = grouping.total.credits
+        everything.visit_credit_unknown = question.filters_touches
     sums = Sums(event_names=_names(grouping.total))
     figures = counting.make_figures(grouping.total, question, facts)
     if question.by_touch_date:
         base = figures
     else:
-        base = counting.wholly_credited(counting.whole(conversions), question, facts)
+        base = counting.wholly_credited(everything, question, facts)
         sums.overall = counting.with_share(base, base, question)
     sums.total = counting.with_share(figures, base, question)
     for keys, group in grouping.groups.items():
         of_group = counting.make_figures(group, question, facts)
         sums.rows[keys] = counting.with_share(of_group, base, question)
+    if "conversion_rate" in question.measures:
+        sums.without_visit = _without_visit(conversions, grouping.total, question)
     nothing = counting.make_figures(Group(), question, facts)
     sums.nothing = counting.with_share(nothing, base, question)
     if question.is_about_touches and not question.filters_touches:
@@ -59,6 +69,16 @@ def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
             }
             sums.reasons[reason] = _of_nobody(some, question, facts, base)
     return sums
+
+
+def _without_visit(conversions: list[Conversion], total: Group, question: Question) -> Figure:
+    credits_ = total.credits.get(question.models[0], [])
+    converted = Fraction(sum(each.converts for each in conversions))
+    if question.filters_touches:
+        converted = sum((credit.part for credit in credits_ if credit.converts), Fraction(0))
+    if not converted:
+        return None
+    return counting.rounded(1 - counting.visit_conversions(credits_) / converted)
 
 
 @dataclass
@@ -85,6 +105,20 @@ class _Grouping:
             for touch in each.window:
                 for group in self._kept(each, touch):
                     group.touch(each)
+
+    def add_visits(self) -> int:
+        """Add the visits that touch filters keep. Returns the number of all."""
+        number = 0
+        for visit in self.facts.visits:
+            if not is_visit_of(visit, self.facts, self.question, self.period):
+                continue
+            number += 1
+            if keeps(visit, self.facts, self.question, self.period):
+                self.total.visits += 1
+                if self.question.group_by:
+                    keys = tuple(visit_key(group, visit, self.facts) for group in self.question.group_by)
+                    self.groups.setdefault(keys, Group()).visits += 1
+        return number
 
     def _kept(self, each: Conversion, touch: Touchpoint) -> list[Group]:
         kept = keeps(touch, self.facts, self.question, self.period)

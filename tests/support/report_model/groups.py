@@ -29,11 +29,11 @@ def make_page(url: str | None) -> Key:
 def touch_key(group: str, touch: Touchpoint) -> Key:
     match group:
         case "source":
-            return touch.source
+            return touch.source or None
         case "channel":
-            return channel_of(touch.source)
+            return channel_of(touch.source) if touch.source else None
         case "platform":
-            return get_platform(touch.source)
+            return get_platform(touch.source) if touch.source else None
         case "keyword":
             return touch.tags.keyword
         case "landing_page":
@@ -89,6 +89,12 @@ def name_key(
     if group in TIME_GROUPS:
         return time_key(group, conversion.event.event_time, facts.zone)
     return event_key(group, conversion, facts, question)
+
+
+def visit_key(group: str, visit: Touchpoint, facts: Facts) -> Key:
+    if group in TIME_GROUPS:
+        return time_key(group, visit.occurred_at, facts.zone)
+    return touch_key(group, visit)
 
 
 def customer_key(event: Event, facts: Facts, question: Question) -> Key:

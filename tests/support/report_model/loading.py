@@ -58,14 +58,15 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
     facts.events = [within_bounds(Event(*row)) for row in read(EVENTS)]
     names, tags = _source_names(read), ", ".join(f"s.{name}" for name in TAGS)
     facts.touchpoints = [
-        Touchpoint(*row[:4], names[row[4]], TagSet(*row[6:]), row[5])
+        Touchpoint(*row[:4], names[row[4]], TagSet(*row[7:]), row[5], row[6])
         for row in read(
-            "SELECT t.id, t.contact_id, t.company_id, t.occurred_at, t.source_id, t.url,"
+            "SELECT t.id, t.contact_id, t.company_id, t.occurred_at, t.source_id, t.url, t.by_hit,"
             f" {tags} FROM touchpoints t"
             " LEFT JOIN tag_sets s ON s.space_id = t.space_id AND s.id = t.tag_set_id"
             " WHERE t.space_id = %(space_id)s"
         )
     ]
+    facts.visits = _load_visits(read, names)
     stored = read(f"SELECT {tags} FROM tag_sets s WHERE s.space_id = %(space_id)s")
     facts.tag_sets = [TagSet(*row) for row in stored]
     facts.ad_names = {
@@ -76,6 +77,24 @@ def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
         read("SELECT event_name, label FROM event_labels WHERE space_id = %(space_id)s")
     )
     return facts
+
+
+def _load_visits(read: Read, names: dict[int, str]) -> list[Touchpoint]:
+    """One for each number of a visit among the page views, from its first."""
+    first: dict[int, tuple[Any, ...]] = {}
+    views = read(
+        "SELECT h.visit_id, h.contact_id, NULL::bigint, h.occurred_at, h.source_id, h.touch, h.url, h.id"
+        " FROM hits h WHERE h.space_id = %(space_id)s"
+    )
+    for row in sorted(views, key=lambda view: (view[3], view[-1])):
+        first.setdefault(row[0], row)
+    found: list[Touchpoint] = []
+    for *identity, source_id, touch, url, _ in first.values():
+        ad = touch.get("ad", {}) if touch is not None and source_id is not None else {}
+        tags = TagSet(**{name: ad.get(name) for name in TAGS})
+        page = None if touch is None else url
+        found.append(Touchpoint(*identity, names.get(source_id, ""), tags, page, by_hit=True))
+    return found
 
 
 def _load_trained_models(read: Read) -> dict[str, TrainedModel]:

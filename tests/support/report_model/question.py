@@ -15,8 +15,9 @@ WHOLE = (
     "gross_revenue", "refunds",
     "average_order_value", "contacts", "new_customers", *OF_PATHS,
 )  # fmt: skip
-MEASURES = (*WHOLE, *CREDITED, *TOUCHED, "share")
-NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "share")
+OF_VISITS = ("visits", "conversion_rate")
+MEASURES = (*WHOLE, *CREDITED, *TOUCHED, *OF_VISITS, "share")
+NOT_ADDING_UP = ("average_order_value", *OF_PATHS, "conversion_rate", "share")
 """Measures that no row can have a share of."""
 
 TOUCH_GROUPS = (
@@ -86,16 +87,28 @@ class Question:
 
     @property
     def is_about_touches(self) -> bool:
-        measured = {*CREDITED, *TOUCHED, *OF_PATHS} & set(self.measures)
+        measured = {*CREDITED, *TOUCHED, *OF_PATHS, "conversion_rate"} & set(self.measures)
         by_path = {*PATH_GROUPS} & {*self.group_by, *(group for group, _ in self.only)}
         return self.groups_touches or self.filters_touches or bool(measured or by_path)
+
+    @property
+    def counts_visits(self) -> bool:
+        return bool({*OF_VISITS} & set(self.measures))
 
     def refusal(self) -> str | None:
         """The parameter that a server has to refuse this for; None where all fits together."""
         first = self.measures[0]
         if "share" in self.measures and first in NOT_ADDING_UP:
             return "measures"
-        of_models = (*CREDITED, *TOUCHED, "share")
+        if self.counts_visits:
+            some = {*TOUCH_GROUPS, *TIME_GROUPS}
+            if set(self.group_by) - some:
+                return "group_by"
+            if {group for group, _ in self.only} - some:
+                return "only"
+            if self.conditions:
+                return "custom_field_filters"
+        of_models = (*CREDITED, *TOUCHED, *OF_VISITS, "share")
         depends = self.groups_touches or self.filters_touches
         if len(self.models) > 1 and depends and set(self.measures) - set(of_models):
             return "measures"

@@ -52,6 +52,7 @@ class Report:
     last_event: datetime | None
     """Of the Space, where the period ends after it."""
     event_names: dict[str, int]
+    without_visit: counting.Figure
 
 
 def make_report(facts: Facts, question: Question) -> Report:
@@ -78,6 +79,7 @@ def make_report(facts: Facts, question: Question) -> Report:
         first_event=first if first and whole.begins_before(first, facts.zone) else None,
         last_event=last if last and period.ends_after(last, facts.zone) else None,
         event_names=now.event_names,
+        without_visit=now.without_visit,
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from tests.support.report_model.clock import STEPS, Period, counterpart
 from tests.support.report_model.credit import Conversion, credits_of, list_path, within
 from tests.support.report_model.facts import Event, Facts, Touchpoint
-from tests.support.report_model.groups import Key, converting_names, kind_of, name_key
-from tests.support.report_model.question import Question
+from tests.support.report_model.groups import Key, converting_names, kind_of, name_key, visit_key
+from tests.support.report_model.question import TIME_GROUPS, Question
 
 
 def conversions_of(facts: Facts, question: Question, period: Period) -> list[Conversion]:
@@ -100,6 +100,14 @@ def meets(value: Any, operator: str, wanted: str | None) -> bool:
         "contains": lambda: other in value,
     }
     return holds[operator]()
+
+
+def is_visit_of(visit: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:
+    """True for a visit in the period and at the times asked for."""
+    if not period.holds(visit.occurred_at, facts.zone):
+        return False
+    times = {group for group, _ in question.only if group in TIME_GROUPS and not question.of_touch(group)}
+    return all(visit_key(group, visit, facts) in _keys_asked_for(group, question, period) for group in times)
 
 
 def keeps(touch: Touchpoint, facts: Facts, question: Question, period: Period) -> bool:

@@ -16,6 +16,7 @@ DISTRIBUTED = (
     "alerts",
     "answer_phrases",
     "answer_rereadings",
+    "bot_views",
     "channels",
     "chart_notes",
     "clicks",

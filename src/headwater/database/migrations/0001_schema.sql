@@ -670,7 +670,7 @@ CREATE TABLE tag_sets (
     -- From 1 on in each Space, without gaps, so that numbers fit into few bytes. 0, which has no
     -- row, is the empty set.
     id integer NOT NULL CHECK (id > 0),
-    -- Of the ten values (events/touchpoints/tag_sets.py).
+    -- Of the eleven values (events/touchpoints/tag_sets.py).
     digest bytea NOT NULL CHECK (octet_length(digest) = 16),
     account_id text,
     account_name text,
@@ -683,6 +683,8 @@ CREATE TABLE tag_sets (
     keyword text,
     -- The touchpoint's address, without query and fragment.
     landing_page text,
+    -- Whether page views have it, and no other touchpoint: reports tell by it which touches are of a visit.
+    by_hit boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id),
     UNIQUE (space_id, digest)
 );
@@ -841,6 +843,14 @@ CREATE TABLE sites (
 -- A report with an unknown key says by its origin alone whose site it may be of.
 CREATE INDEX sites_origins ON sites USING gin (origins);
 
+-- Page views by bots, by the quarter of an hour in which they came.
+CREATE TABLE bot_views (
+    space_id bigint NOT NULL,
+    quarter timestamptz NOT NULL,
+    views bigint NOT NULL,
+    PRIMARY KEY (space_id, quarter)
+);
+
 -- Why reports of pages were refused: the latest per reason, so that strangers cannot add rows.
 CREATE TABLE site_refusals (
     space_id bigint NOT NULL,
@@ -878,11 +888,16 @@ CREATE TABLE visits (
     started_at timestamptz NOT NULL,
     last_hit_at timestamptz NOT NULL,
     device uuid NOT NULL,
+    -- Copied from the page view that begins it.
+    tag_set_id integer NOT NULL DEFAULT 0,
+    source_id smallint CHECK (source_id BETWEEN 1 AND 253),
     PRIMARY KEY (space_id, id)
 ) WITH (fillfactor = 85);
 -- Not by last_hit_at: page views change that, and a row none of whose indexed columns changes is
 -- cheap to update.
 CREATE INDEX visits_device ON visits (space_id, contact_id, device, started_at);
+-- Reports count visits without touching the heap.
+CREATE INDEX visits_started ON visits (space_id, started_at) INCLUDE (source_id, tag_set_id);
 ALTER TABLE visits ALTER COLUMN device SET STATISTICS 0;
 
 -- A hit is one page view.
@@ -893,6 +908,8 @@ CREATE TABLE hits (
     origin_id bigint,
     visit_id bigint NOT NULL,
     occurred_at timestamptz NOT NULL,
+    -- Of a view with `touch`, whose ad and page they are.
+    tag_set_id integer NOT NULL DEFAULT 0,
     event_name text NOT NULL,
     url text,
     referrer_host text,
@@ -914,7 +931,8 @@ CREATE TABLE hits (
 );
 CREATE INDEX hits_contact ON hits (space_id, contact_id, occurred_at, id);
 CREATE UNIQUE INDEX hits_key ON hits (space_id, key);
-CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at, id) WHERE touch IS NOT NULL;
+CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at, id) INCLUDE (tag_set_id)
+    WHERE touch IS NOT NULL;
 CREATE INDEX hits_touches ON hits (space_id, contact_id, occurred_at) WHERE touch IS NOT NULL;
 ALTER TABLE hits
     ALTER COLUMN event_name SET STATISTICS 0, ALTER COLUMN url SET STATISTICS 0,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection, Connection
 
-from headwater.database.bulk_values import rows
+from headwater.database.bulk_values import array, rows
 from headwater.database.queries import Queries
 from headwater.events.browsing.clicks import Clicks
 from headwater.events.browsing.views import ViewOrigin
+from headwater.events.touchpoints.tag_sets import TagSets
 from headwater.people.identity.moves import ContactSplit
 
 queries = Queries(__name__, "browsing.sql")
@@ -63,6 +64,17 @@ class StoredHit(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, g
     language: str | None = None
     campaign: str | None = None
     touch: ViewOrigin | None = None
+    tag_set: int | None = None
+    """An index in the batch's TagSets."""
+
+
+class HitOrigin(msgspec.Struct, frozen=True, gc=False):
+    """The new origin of a stored page view."""
+
+    id: int
+    source_id: int
+    touch: ViewOrigin
+    tag_set: int | None
 
 
 class AbsorbedVisit(msgspec.Struct, frozen=True, gc=False):
@@ -126,32 +138,39 @@ def write_visits(
     visits: Collection[StoredVisit],
     absorbed: Collection[AbsorbedVisit],
 ) -> None:
-    """Store visits, and merge absorbed ones."""
-    if visits:
-        connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
+    """Store visits, and merge absorbed ones. Their page views must be stored, because visits copy the origin
+    of their first one.
+    """
     if absorbed:
         moves = [{"space_id": space_id, **msgspec.structs.asdict(visit)} for visit in absorbed]
         connection.cursor().executemany(queries["join_hits"], moves)
+    if visits:
+        connection.execute(queries["write_visits"], {"space_id": space_id, "visits": rows(visits)})
+    if absorbed:
         ids = [visit.id for visit in absorbed]
         connection.execute(queries["delete_visits"], {"space_id": space_id, "ids": ids})
 
 
-def write_hits(connection: Connection[Any], space_id: int, hits: Collection[StoredHit]) -> None:
+def write_hits(
+    connection: Connection[Any], space_id: int, hits: Collection[StoredHit], tag_sets: TagSets
+) -> None:
+    """Store page views. Their tag sets must be stored."""
     if hits:
-        connection.execute(queries["write_hits"], {"space_id": space_id, "hits": rows(hits)})
+        values = {"space_id": space_id, "hits": rows(hits), "digests": array(tag_sets.digests)}
+        connection.execute(queries["write_hits"], values)
 
 
-def write_origins(connection: Connection[Any], space_id: int, origins: Mapping[int, ViewOrigin]) -> None:
-    """Change sources of stored page views, by id. The source links a page view to its touchpoint, so both
-    must be equal.
+def write_origins(
+    connection: Connection[Any], space_id: int, origins: Collection[HitOrigin], tag_sets: TagSets
+) -> None:
+    """Change the origins of stored page views, and of visits that they begin. Their tag sets must be stored.
+    The source links a page view to its touchpoint, so both must be equal.
     """
     if origins:
-        hits = [
-            {"id": view_id, "source_id": origin.source_id, "touch": origin}
-            for view_id, origin in origins.items()
-        ]
-        values = {"space_id": space_id, "hits": rows(hits)}
+        values = {"space_id": space_id, "hits": rows(origins), "digests": array(tag_sets.digests)}
         connection.execute(queries["write_origins"], values)
+        ids = [origin.id for origin in origins]
+        connection.execute(queries["copy_origins"], {"space_id": space_id, "ids": ids})
 
 
 def write_clicks(connection: Connection[Any], space_id: int, clicks: Clicks) -> None:
@@ -169,3 +188,4 @@ async def divide_visits(connection: AsyncConnection, space_id: int, split: Conta
     divided = await connection.execute(queries["divide_visits"], values)
     if divided.rowcount:
         await connection.execute(queries["bound_visits"], values)
+        await connection.execute(queries["copy_origins_of_divided"], values)

@@ -96,16 +96,40 @@ CROSS JOIN LATERAL (
 WHERE v.started_at = h.occurred_at;
 
 -- name: write_visits
+-- A visit has the origin of the page view that begins it.
 INSERT INTO visits AS v
-    (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at)
-SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device,
-       'epoch'::timestamptz + r.started_at * interval '1 microsecond',
-       'epoch'::timestamptz + r.last_hit_at * interval '1 microsecond'
+    (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at,
+     source_id, tag_set_id)
+SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device, span.started_at,
+       'epoch'::timestamptz + r.last_hit_at * interval '1 microsecond',
+       beginning.source_id, coalesce(beginning.tag_set_id, 0)
 FROM json_to_recordset(%(visits)s::json)
      AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, device uuid,
            started_at bigint, last_hit_at bigint)
+CROSS JOIN LATERAL (
+    SELECT 'epoch'::timestamptz + r.started_at * interval '1 microsecond' AS started_at
+) span
+LEFT JOIN LATERAL (
+    SELECT h.source_id, h.tag_set_id FROM hits h
+    WHERE h.space_id = %(space_id)s AND h.contact_id = r.contact_id
+      AND h.occurred_at = span.started_at AND h.visit_id = r.id
+    ORDER BY h.id
+    LIMIT 1
+) beginning ON true
 ON CONFLICT (space_id, id) DO UPDATE
-SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at;
+SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at,
+    source_id = excluded.source_id, tag_set_id = excluded.tag_set_id;
+
+-- name: copy_origins
+-- To the visits that these page views begin.
+UPDATE visits v SET source_id = h.source_id, tag_set_id = h.tag_set_id
+FROM hits h
+WHERE v.space_id = %(space_id)s AND h.space_id = %(space_id)s AND h.id = ANY(%(ids)s::bigint[])
+  AND v.id = h.visit_id AND v.started_at = h.occurred_at
+  AND NOT EXISTS (SELECT FROM hits earlier
+                  WHERE earlier.space_id = %(space_id)s AND earlier.contact_id = h.contact_id
+                    AND earlier.occurred_at = h.occurred_at AND earlier.visit_id = v.id
+                    AND earlier.id < h.id);
 
 -- name: join_hits
 UPDATE hits h SET visit_id = %(into)s
@@ -117,22 +141,36 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s AND h.visit_id
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
 -- name: write_hits
+-- Tag sets are referred to by index among the digests.
 INSERT INTO hits
     (space_id, id, key, contact_id, origin_id, visit_id, occurred_at, event_name, url,
-     referrer_host, source_id, country, device_type, browser, os, language, campaign, touch)
+     referrer_host, source_id, country, device_type, browser, os, language, campaign, touch,
+     tag_set_id)
 SELECT %(space_id)s, r.id, r.key, r.contact_id, r.origin_id, r.visit_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.event_name, r.url,
        r.referrer_host, r.source_id, r.country, r.device_type, r.browser, r.os, r.language,
-       r.campaign, r.touch
+       r.campaign, r.touch,
+       CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
+           SELECT (SELECT g.id FROM tag_sets g
+                   WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
+           FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
+           ORDER BY d.place))[r.tag_set] END
 FROM json_to_recordset(%(hits)s::json)
      AS r (id bigint, key uuid, contact_id bigint, origin_id bigint, visit_id bigint,
            occurred_at bigint, event_name text, url text, referrer_host text, source_id smallint,
            country text, device_type text, browser text, os text, language text, campaign text,
-           touch jsonb);
+           touch jsonb, tag_set integer);
 
 -- name: write_origins
-UPDATE hits h SET source_id = r.source_id, touch = r.touch
-FROM json_to_recordset(%(hits)s::json) AS r (id bigint, source_id smallint, touch jsonb)
+UPDATE hits h
+SET source_id = r.source_id, touch = r.touch,
+    tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
+        SELECT (SELECT g.id FROM tag_sets g
+                WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
+        FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
+        ORDER BY d.place))[r.tag_set] END
+FROM json_to_recordset(%(hits)s::json)
+     AS r (id bigint, source_id smallint, touch jsonb, tag_set integer)
 WHERE h.space_id = %(space_id)s AND h.id = r.id;
 
 -- name: write_clicks
@@ -216,3 +254,22 @@ FROM (
 ) left_over
 WHERE v.space_id = %(space_id)s AND v.id = left_over.visit_id
   AND (v.started_at <> left_over.first OR v.last_hit_at <> left_over.last);
+
+-- name: copy_origins_of_divided
+-- To the visits of both contacts.
+UPDATE visits v SET source_id = origin.source_id, tag_set_id = coalesce(origin.tag_set_id, 0)
+FROM (
+    SELECT w.id, beginning.source_id, beginning.tag_set_id
+    FROM visits w
+    LEFT JOIN LATERAL (
+        SELECT h.source_id, h.tag_set_id FROM hits h
+        WHERE h.space_id = %(space_id)s AND h.contact_id = w.contact_id
+          AND h.occurred_at = w.started_at AND h.visit_id = w.id
+        ORDER BY h.id
+        LIMIT 1
+    ) beginning ON true
+    WHERE w.space_id = %(space_id)s AND w.contact_id IN (%(contact_id)s, %(survivor_id)s)
+) origin
+WHERE v.space_id = %(space_id)s AND v.id = origin.id
+  AND (v.source_id, v.tag_set_id)
+      IS DISTINCT FROM (origin.source_id, coalesce(origin.tag_set_id, 0));

@@ -89,6 +89,13 @@ def delete_touchpoints(connection: Connection[Any], space_id: int, ids: Collecti
         connection.execute(queries["delete"], {"space_id": space_id, "ids": list(ids)})
 
 
+def write_tag_sets(connection: Connection[Any], space_id: int, tag_sets: TagSets) -> None:
+    """Store the tag sets added since the last call."""
+    if unwritten := tag_sets.take_unwritten():
+        values = {"space_id": space_id, "tag_sets": rows(unwritten)}
+        connection.execute(queries["write_tag_sets"], values)
+
+
 def write_touchpoints(
     connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint], tag_sets: TagSets
 ) -> None:
@@ -108,9 +115,7 @@ def _write(
     touchpoints: Collection[StoredTouchpoint | TouchpointSource],
     tag_sets: TagSets,
 ) -> None:
-    if unwritten := tag_sets.take_unwritten():
-        values = {"space_id": space_id, "tag_sets": rows(unwritten)}
-        connection.execute(queries["write_tag_sets"], values)
+    write_tag_sets(connection, space_id, tag_sets)
     if touchpoints:
         values = {"space_id": space_id, "touchpoints": rows(touchpoints), "digests": array(tag_sets.digests)}
         connection.execute(queries[statement], values)

@@ -24,16 +24,17 @@ LEFT JOIN LATERAL (
 -- With the Space's next numbers. The Space's lock prevents duplicate numbers.
 INSERT INTO tag_sets
     (space_id, id, digest, account_id, account_name, campaign_id, campaign_name, adset_id,
-     adset_name, ad_id, ad_name, keyword, landing_page)
+     adset_name, ad_id, ad_name, keyword, landing_page, by_hit)
 SELECT %(space_id)s,
        (SELECT coalesce(max(g.id), 0) FROM tag_sets g WHERE g.space_id = %(space_id)s)
        + row_number() OVER (ORDER BY r.digest),
        decode(r.digest, 'hex'), r.account_id, r.account_name, r.campaign_id, r.campaign_name,
-       r.adset_id, r.adset_name, r.ad_id, r.ad_name, r.keyword, r.landing_page
+       r.adset_id, r.adset_name, r.ad_id, r.ad_name, r.keyword, r.landing_page,
+       coalesce(r.by_hit, false)
 FROM json_to_recordset(%(tag_sets)s::json)
      AS r (digest text, account_id text, account_name text, campaign_id text, campaign_name text,
            adset_id text, adset_name text, ad_id text, ad_name text, keyword text,
-           landing_page text)
+           landing_page text, by_hit boolean)
 WHERE (SELECT g.id FROM tag_sets g
        WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 

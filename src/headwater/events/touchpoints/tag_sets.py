@@ -8,7 +8,6 @@ from hashlib import sha256
 
 import msgspec
 
-from headwater.events.touchpoints.models import Touch
 from headwater.sources.hierarchy import NO_AD
 from headwater.sources.outcomes import Ad
 
@@ -21,6 +20,8 @@ class StoredTagSet(Ad, omit_defaults=True, frozen=True, kw_only=True, gc=False):
     digest: str
     """Hexadecimal; equal for equal values."""
     landing_page: str | None = None
+    by_hit: bool = False
+    """True if only page views have it."""
 
 
 class TagSets:
@@ -34,9 +35,9 @@ class TagSets:
         """The digests of the tag sets, in the order of their indexes."""
         return self._indexes
 
-    def add(self, touch: Touch) -> int | None:
+    def add(self, ad: Ad, url: str | None, *, by_hit: bool = False) -> int | None:
         """Return the tag set's index, from 1; None for the empty set."""
-        tag_set = build_tag_set(touch.ad, read_landing_page(touch.url))
+        tag_set = build_tag_set(ad, read_landing_page(url), by_hit)
         if tag_set is None:
             return None
         index = self._indexes.get(tag_set.digest)
@@ -59,17 +60,17 @@ def read_landing_page(url: str | None) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def build_tag_set(ad: Ad, page: str | None) -> StoredTagSet | None:
+def build_tag_set(ad: Ad, page: str | None, by_hit: bool) -> StoredTagSet | None:
     if page is None and ad == NO_AD:
         return None
-    digest = hash_tag_set(ad, page)
-    return StoredTagSet(digest=digest, landing_page=page, **msgspec.structs.asdict(ad))
+    digest = hash_tag_set(ad, page, by_hit=by_hit)
+    return StoredTagSet(digest=digest, landing_page=page, by_hit=by_hit, **msgspec.structs.asdict(ad))
 
 
-def hash_tag_set(ad: Ad, page: str | None) -> str:
-    """Hash the ten values, each after its length, to the first 16 bytes of SHA-256 in hexadecimal digits.
-    They identify stored tag sets and must never change.
+def hash_tag_set(ad: Ad, page: str | None, *, by_hit: bool = False) -> str:
+    """Hash the eleven values, the texts each after its length, to the first 16 bytes of SHA-256 in
+    hexadecimal digits. They identify stored tag sets and must never change.
     """
     values = (*msgspec.structs.astuple(ad), page)
-    text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values])
+    text = "".join(["-" if value is None else f"{len(value)}:{value}" for value in values]) + "+" * by_hit
     return sha256(text.encode()).hexdigest()[:32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -36,6 +37,7 @@ from headwater.sources.answers import AnswerRules, make_answer_rules
 from headwater.sources.exclusions import Exclusions, make_exclusions
 from headwater.sources.source_names import SourceNames, read_source_names
 from headwater.sources.space_rules import SourceRules
+from headwater.spaces.sites.sites import BotPeriod
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,7 @@ class ParsedRows:
         self.items: list[Item] = []
         self.rejections: list[Rejection] = []
         self.refunds: list[tuple[InboxRow, AcceptedRefund]] = []
-        self.bots: dict[int, int] = {}
-        """By site."""
+        self.bots: Counter[BotPeriod] = Counter()
 
     def still_wait(self, space: SpaceRules, versions: list[Version]) -> bool:
         """Return whether rows and rules are unchanged."""

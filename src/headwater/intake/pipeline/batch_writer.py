@@ -36,6 +36,7 @@ from headwater.intake.merging.merge_log import log_merges
 from headwater.intake.merging.reassignment import reassign_all
 from headwater.intake.pipeline.batch import Batch, Item
 from headwater.intake.pipeline.page_views import (
+    add_tag_set,
     hit_row,
     list_joined_visits,
     list_sources_seen,
@@ -82,9 +83,10 @@ def write_touchpoints(connection: Connection[Any], batch: Batch) -> None:
 def write_page_views(connection: Connection[Any], batch: Batch) -> None:
     """Store page views, visits, clicks and touchpoints; delete touchpoints no longer made."""
     space_id, views = batch.space.id, batch.views.values()
+    hits = [hit for item in batch.items if (hit := hit_row(batch, item))]
+    touchpoints.write_tag_sets(connection, space_id, batch.tag_sets)
+    browsing.write_hits(connection, space_id, hits, batch.tag_sets)
     browsing.write_visits(connection, space_id, visit_rows(batch), list_joined_visits(batch))
-    hits = [hit for item in batch.items if (hit := hit_row(item))]
-    browsing.write_hits(connection, space_id, hits)
     browsing.write_clicks(connection, space_id, batch.clicks)
     count_bots(connection, space_id, batch.bots)
     add_seen_sources(connection, space_id, list_sources_seen(batch))
@@ -187,6 +189,7 @@ def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouch
         sent=is_sent,
         warnings=warnings,
         sender=item.identity.sender,
+        tag_set=batch.tag_sets.add(touch.ad, touch.url),
         **_make_columns(batch, item.contact, touch),
     )
 
@@ -194,7 +197,11 @@ def _touchpoint_from_item(batch: Batch, item: Item, touch: Touch) -> StoredTouch
 def _touchpoint_from_view(batch: Batch, view: View) -> StoredTouchpoint:
     origin_id = view.origin_id if view.origin_id is not None else original_id(view.owner)
     return StoredTouchpoint(
-        id=view.id, origin_id=origin_id, by_hit=True, **_make_columns(batch, view.owner, view.touch())
+        id=view.id,
+        origin_id=origin_id,
+        by_hit=True,
+        tag_set=add_tag_set(batch, view),
+        **_make_columns(batch, view.owner, view.touch()),
     )
 
 
@@ -210,7 +217,6 @@ def _make_columns(batch: Batch, owner: Contact, touch: Touch) -> dict[str, Any]:
         "url": touch.url,
         "referrer_host": touch.referrer_host,
         "cookies": touch.cookies,
-        "tag_set": batch.tag_sets.add(touch),
     }
 
 

@@ -16,6 +16,7 @@ from headwater.events.touchpoints.models import DIRECTLY, HALF_HOUR
 from headwater.intake.pipeline.batch import Batch, Item
 from headwater.people.identity.directory import Contact
 from headwater.sources.clicks import AD_CLICKS
+from headwater.sources.hierarchy import NO_AD
 from headwater.sources.outcomes import Ad
 from headwater.sources.parameters import read_parameters
 
@@ -149,7 +150,14 @@ def _make_direct_view(touch: StoredTouch, owner: Contact) -> View:
 # ------------------------------------------------------------------------------------- writing
 
 
-def hit_row(item: Item) -> StoredHit | None:
+def add_tag_set(batch: Batch, view: View) -> int | None:
+    """Omit the ad of a link on the site's own pages, which brings no visitor."""
+    origin = view.origin
+    ad = NO_AD if origin.source_id is None else origin.ad
+    return batch.tag_sets.add(ad, view.url, by_hit=True)
+
+
+def hit_row(batch: Batch, item: Item) -> StoredHit | None:
     hit = item.hit
     if hit is None:
         return None
@@ -172,6 +180,7 @@ def hit_row(item: Item) -> StoredHit | None:
         language=hit.language,
         campaign=view.campaign,
         touch=view.origin if view.is_candidate else None,
+        tag_set=add_tag_set(batch, view) if view.is_candidate else None,
     )
 
 

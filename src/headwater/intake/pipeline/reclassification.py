@@ -20,15 +20,15 @@ from headwater.database.jobs.connection import TRANSIENT_ERRORS
 from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
 from headwater.database.queries import Queries
 from headwater.events.batch_store import SourceSeen, add_seen_sources
-from headwater.events.browsing.batch_store import write_origins
+from headwater.events.browsing.batch_store import HitOrigin, write_origins
 from headwater.events.browsing.views import ViewOrigin, read_origin
 from headwater.events.touchpoints.batch_store import TouchpointSource, write_sources
-from headwater.events.touchpoints.models import Touch
 from headwater.events.touchpoints.tag_sets import TagSets
 from headwater.intake.pipeline.batch import SpaceRules
 from headwater.intake.pipeline.batch_runner import describe
 from headwater.intake.pipeline.claim import lock_space
 from headwater.people.contacts.batch_store import add_sources
+from headwater.sources.catalogue import source_bit
 from headwater.sources.outcomes import Ad
 from headwater.sources.reclassification import ClassifiedTouch, TouchKind, classify_anew, name_in, networks_in
 from headwater.sources.source_names import SourceNames
@@ -71,7 +71,7 @@ class _Stored(NamedTuple):
 class _Changes:
     tag_sets: TagSets = field(default_factory=TagSets)
     touchpoints: list[TouchpointSource] = field(default_factory=list[TouchpointSource])
-    origins: dict[int, ViewOrigin] = field(default_factory=dict[int, ViewOrigin])
+    origins: list[HitOrigin] = field(default_factory=list[HitOrigin])
     touches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """Contact and time."""
     since: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
@@ -216,12 +216,15 @@ def _decide(rules: SpaceRules, stored_touches: Iterator[_Stored]) -> _Changes:
         if touch == stored.touch:
             continue
         source_id = rules.source_names.numbers[touch.source]
+        tag_set = changes.tag_sets.add(touch.ad, touch.url, by_hit=stored.origin is not None)
         if stored.origin is not None:
-            changes.origins[stored.id] = msgspec.structs.replace(
-                stored.origin, rule=touch.rule, source_id=source_id, ad=touch.ad
-            )
+            origin = msgspec.structs.replace(stored.origin, rule=touch.rule, source_id=source_id, ad=touch.ad)
+            changes.origins.append(HitOrigin(stored.id, source_id, origin, tag_set))
         if stored.is_touchpoint:
-            _change_touchpoint(changes, stored, touch, source_id)
+            source = TouchpointSource(
+                id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=tag_set
+            )
+            _change_touchpoint(changes, stored, touch, source)
     return changes
 
 
@@ -229,18 +232,13 @@ def _skip(_rules: SpaceRules, _stored: Iterator[_Stored]) -> _Changes:
     return _Changes()
 
 
-def _change_touchpoint(changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source_id: int) -> None:
-    new_touch = Touch(
-        occurred_at=stored.at, source_id=source_id, source_rule=touch.rule, ad=touch.ad, url=touch.url
-    )
-    changes.touchpoints.append(
-        TouchpointSource(
-            id=stored.id, source_id=source_id, source_rule=touch.rule, tag_set=changes.tag_sets.add(new_touch)
-        )
-    )
+def _change_touchpoint(
+    changes: _Changes, stored: _Stored, touch: ClassifiedTouch, source: TouchpointSource
+) -> None:
+    changes.touchpoints.append(source)
     changes.touches.append((stored.contact_id, stored.at))
     if touch.source != stored.touch.source:
-        seen = stored.contact_id, new_touch.source_bit
+        seen = stored.contact_id, source_bit(source.source_id)
         changes.since[seen] = min(stored.at, changes.since.get(seen, stored.at))
     changes.counts[stored.name] += 1
 
@@ -250,7 +248,7 @@ def _write(connection: Connection[Any], space_id: int, changes: _Changes) -> Non
     changed = [touch.id for touch in changes.touchpoints]
     keep_touchpoints(connection, space_id, changed, ChangeCause.CLASSIFICATION)
     write_sources(connection, space_id, changes.touchpoints, changes.tag_sets)
-    write_origins(connection, space_id, changes.origins)
+    write_origins(connection, space_id, changes.origins, changes.tag_sets)
     masks: Counter[int] = Counter()
     for contact_id, bit in changes.since:
         masks[contact_id] |= bit

@@ -35,6 +35,8 @@ HIT = "hit"
 IDENTIFY = "identify"
 BOTS = "bots"
 REFUND = "refund"
+QUARTER = 900_000_000
+"""In µs."""
 
 LANGUAGE = ("language",)
 
@@ -104,7 +106,7 @@ def _read_person(parsed: ParsedRows, arrival: InboxRow) -> None:
 
 def _read_bots(parsed: ParsedRows, arrival: InboxRow) -> None:
     bots = _decode_bots(arrival.payload)
-    parsed.bots[bots.site_id] = parsed.bots.get(bots.site_id, 0) + bots.hits
+    parsed.bots[bots.site_id, arrival.received_at // QUARTER] += bots.hits
 
 
 def _read_refund(parsed: ParsedRows, arrival: InboxRow) -> None:

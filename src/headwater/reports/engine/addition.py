@@ -14,7 +14,7 @@ from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvent
 from headwater.reports.engine.group_sums import NO_PAIRS, Grouping, GroupSums
 from headwater.reports.engine.measures import Sum, credit_sum
 from headwater.reports.engine.plan import Plan, count_names, join_counts
-from headwater.reports.query import CREDITED, Measure
+from headwater.reports.query import Measure
 
 MOST_TOUCHES = 300_000
 """Approximate touches processed at once."""
@@ -112,8 +112,7 @@ class _Addition:
                 grouping.to_group_sums(
                     {
                         credit_sum(measure, credit.model): credit.sums(measure, grouping)
-                        for measure in self._plan.query.measures
-                        if measure in CREDITED
+                        for measure in self._plan.credited
                     }
                 )
             )

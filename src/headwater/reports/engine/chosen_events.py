@@ -45,7 +45,7 @@ Divides WHOLE_EVENT.
 """
 STATUSES = (None, *NoCredit, "left_out")
 """None if the event counts; `left_out` if no touch that counts gets credit."""
-COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, _LEFT_OUT = range(len(STATUSES))
+COUNTS, _NO_TOUCH, _OUTSIDE_WINDOW, _NOT_COUNTED, LEFT_OUT_STATUS = range(len(STATUSES))
 
 
 class StatusSums(NamedTuple):
@@ -247,7 +247,7 @@ class ModelCredit:
         """Indexes in STATUSES."""
         events = self._events
         if events.counted_touches is not None:
-            statuses = np.full(events.count, _LEFT_OUT)
+            statuses = np.full(events.count, LEFT_OUT_STATUS)
             statuses[self.counted.events] = COUNTS
             return statuses
         outside = np.where(events.paths[Column.LENGTHS] == 0, _NO_TOUCH, _OUTSIDE_WINDOW)
@@ -266,6 +266,8 @@ class ModelCredit:
                 credit = self._share_events()
             case Measure.CREDITED_CONVERSIONS:
                 credit = self._share_conversions()
+            case Measure.CONVERSION_RATE:
+                credit = self._share_conversions_of_visits()
             case _:
                 credit = self._share_amounts()
         if self._events.keeps:
@@ -280,6 +282,12 @@ class ModelCredit:
         credit = self._get_credit(Measure.CREDITED_EVENTS)
         converts = self._events.are_conversions[self.counted.events]
         return credit._replace(shares=np.where(converts, credit.shares, 0))
+
+    def _share_conversions_of_visits(self) -> CreditShares:
+        credit, tag_sets = self._get_credit(Measure.CREDITED_CONVERSIONS), self._events.scope.visit_tag_sets
+        assert tag_sets is not None
+        of_visits = are_among(tag_sets, self._events.paths[Column.TAG_SETS][self.counted.touches])
+        return credit._replace(shares=np.where(of_visits, credit.shares, 0))
 
     def _share_amounts(self) -> CreditShares:
         units, factor = self._events.amount_units

@@ -47,6 +47,8 @@ BY_KIND = frozenset(
 )
 TOUCHED_EVENTS, TOUCHED_REVENUE = "touched_events", "touched_revenue"
 """Over events reached by a group's touches."""
+VISITS = "visits"
+"""By their own sources."""
 
 
 def credit_sum(measure: Measure, model: str) -> str:
@@ -86,6 +88,7 @@ FORMS = {
     Measure.UPSELLS: MeasureForm(Unit.COUNT, Sum.UPSELLS),
     Measure.REFUND_COUNT: MeasureForm(Unit.COUNT, Sum.REFUND_COUNT),
     Measure.NEW_CUSTOMERS: MeasureForm(Unit.COUNT, Sum.FIRST_ORDERS),
+    Measure.VISITS: MeasureForm(Unit.COUNT, VISITS),
     Measure.TOUCHED_EVENTS: MeasureForm(Unit.COUNT, TOUCHED_EVENTS),
     Measure.REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS, minus=Sum.REFUNDS),
     Measure.GROSS_REVENUE: MeasureForm(Unit.MONEY, Sum.GROSS),
@@ -102,6 +105,8 @@ def get_form(measure: Measure, model: str) -> MeasureForm:
     if measure in CREDITED:
         unit = Unit.MONEY if measure is Measure.CREDITED_REVENUE else Unit.EVENTS
         return MeasureForm(unit, credit_sum(measure, model))
+    if measure is Measure.CONVERSION_RATE:
+        return MeasureForm(Unit.RATIO, credit_sum(measure, model), per=VISITS, scale=WHOLE_EVENT)
     return FORMS[measure]
 
 
@@ -174,7 +179,7 @@ def compute_figure(query: ReportQuery, column: FigureColumn, sums: Sums, total: 
             return Fraction(amount, WHOLE_EVENT)
         case Unit.RATIO:
             per = form.scale * sums[form.per or ""]
-            return rounded(Fraction(amount, per)) if per else None
+            return rounded(Fraction(amount, per)) if per and form.plus in sums.by_name else None
 
 
 def rough_figures(query: ReportQuery, measure: Measure, group_sums: GroupSums) -> NDArray[np.float64]:

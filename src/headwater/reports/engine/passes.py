@@ -25,6 +25,7 @@ from headwater.reports.engine.groups import ReportDimension, fetch_campaign_tag_
 from headwater.reports.engine.plan import EventConditions, KeyFilter, Plan, ReportScope
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.engine.time_buckets import ReportPeriod, TimeBuckets, compared_span, cut
+from headwater.reports.engine.visits import fetch_visit_tag_sets
 from headwater.reports.query import STEPS, Comparison, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.spaces.known_values import refuse_source
 
@@ -117,6 +118,9 @@ class PlanLoader:
             await self._groups.first_orders() if Measure.NEW_CUSTOMERS in self._measures else None,
             self._reader.space.half_life_days if self._subject.goes_by_age else None,
             await self._load_trained_model(),
+            await fetch_visit_tag_sets(self._reader.connection, self._reader.space.id)
+            if Measure.CONVERSION_RATE in self._measures
+            else None,
         )
 
     def _source_ids(self, names: Sequence[str]) -> frozenset[int]:

@@ -34,7 +34,7 @@ from headwater.reports.engine.dimensions import (
     time_column,
 )
 from headwater.reports.engine.measures import BY_KIND, FORMS, Sum
-from headwater.reports.query import CREDITED, TOUCHED, Comparison, DateBasis, Filters, Measure, ReportQuery
+from headwater.reports.query import BY_MODEL, TOUCHED, Comparison, DateBasis, Filters, Measure, ReportQuery
 
 
 @dataclass(frozen=True)
@@ -200,11 +200,13 @@ class ReportScope:
     """Only for credit by age."""
     trained_model: ChosenModel | None = None
     """Only for credit by a trained model."""
+    visit_tag_sets: IntArray | None = None
+    """Of touches made by page views, ascending; only for conversion rates."""
 
     @property
     def touch_columns(self) -> tuple[Column, ...]:
         columns = [column for touch_key in self.touch_keys for column in touch_key.dimension.columns]
-        if self.tag_sets is not None:
+        if self.tag_sets is not None or self.visit_tag_sets is not None:
             columns.append(Column.TAG_SETS)
         if self.query.date_basis is DateBasis.TOUCH:
             columns.append(time_column(of_touch=True))
@@ -238,7 +240,7 @@ class Plan:
     def status_sums(self) -> tuple[Sum, ...]:
         basis = [Sum.EVENTS, Sum.GROSS, Sum.REFUNDS]
         basis += [Sum.REACHED, Sum.REACHED_REVENUE] if self.touched else []
-        basis += [Sum.CONVERSIONS] if self.needs(Measure.CREDITED_CONVERSIONS) else []
+        basis += [Sum.CONVERSIONS] if Measure.CREDITED_CONVERSIONS in self.credited else []
         return tuple(dict.fromkeys([*self.event_sums, *basis]))
 
     @property
@@ -262,12 +264,19 @@ class Plan:
 
     @property
     def _counts_kinds(self) -> bool:
-        of_kinds = self.needs(Measure.CONTACTS, Measure.CREDITED_CONVERSIONS)
+        of_kinds = self.needs(Measure.CONTACTS) or Measure.CREDITED_CONVERSIONS in self.credited
         return of_kinds or not BY_KIND.isdisjoint(self.event_sums)
 
     @property
+    def credited(self) -> tuple[Measure, ...]:
+        """The measures with sums of credit. A conversion rate also needs those of all conversions."""
+        of_rate = [Measure.CREDITED_CONVERSIONS] if self.needs(Measure.CONVERSION_RATE) else []
+        measures = [*self.query.measures, *of_rate]
+        return tuple(dict.fromkeys(measure for measure in measures if measure in BY_MODEL))
+
+    @property
     def credits(self) -> bool:
-        return self.needs(*CREDITED)
+        return bool(self.credited)
 
     @property
     def is_weighed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from psycopg import AsyncConnection
 
@@ -28,7 +29,17 @@ from headwater.reports.engine.report_reader import ReportReader, open_reader, ru
 from headwater.reports.engine.result import Keys, PeriodSums, Ranking, counterparts
 from headwater.reports.engine.snapshots import fetch_present, make_snapshot
 from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
-from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, ReportQuery, check, list_columns
+from headwater.reports.engine.visits import count_bot_views, load_visits
+from headwater.reports.query import (
+    OF_VISITS,
+    DateBasis,
+    DateTimeSpan,
+    FigureColumn,
+    Measure,
+    ReportQuery,
+    check,
+    list_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,18 @@ class ReportResult:
     trained_model: ChosenModel | None = None
     left_out_money: tuple[LeftOutMoney, ...] = ()
     compared_left_out_money: tuple[LeftOutMoney, ...] | None = None
+    visits: CountedVisits | None = None
+    """Only if visits are measured."""
+
+
+@dataclass(frozen=True)
+class CountedVisits:
+    bot_views: int
+    """Page views by bots, which are of no visit."""
+    unvisited_share: Decimal | None
+    """The share of conversions, by the first model, whose credited touch is of no visit. None without
+    conversions or conversion rate.
+    """
 
 
 def make_row(
@@ -164,7 +187,13 @@ async def query_reports(
         reports, left_out = list[ReportResult](), LeftOutLoader(reader)
         for query, query_plans in zip(queries, plans, strict=True):
             periods = [
-                await run_in_thread(_join_sums, query, planned.period, next(sums)) for planned in query_plans
+                await run_in_thread(
+                    _join_sums,
+                    query,
+                    planned.period,
+                    [*next(sums), *await load_visits(connection, space_id, planned.plan)],
+                )
+                for planned in query_plans
             ]
             report = await _make_report(reader, query, query_plans[0], *periods)
             reports.append(await _with_left_out(report, left_out, query_plans))
@@ -254,12 +283,23 @@ async def _make_report(
         currency=reader.currency,
         completeness=completeness,
         trained_model=planned.plan.scope.trained_model,
+        visits=await _count_visits(reader, planned, current),
         snapshot=str(
             make_snapshot(
                 present_state, planned.plan.scope, reader.space, reader.currency, current.event_count
             )
         ),
     )
+
+
+async def _count_visits(
+    reader: ReportReader, planned: PeriodPlan, current: PeriodSums
+) -> CountedVisits | None:
+    if not planned.plan.needs(*OF_VISITS):
+        return None
+    bot_views = await count_bot_views(reader.connection, reader.space.id, planned.plan.scope.period)
+    is_rated = planned.plan.needs(Measure.CONVERSION_RATE)
+    return CountedVisits(bot_views, current.unvisited_share if is_rated else None)
 
 
 async def name_keys(

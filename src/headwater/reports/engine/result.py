@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -14,7 +16,7 @@ from headwater.attribution.paths.path_data import IntArray
 from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import STATUSES, NoCredit
 from headwater.reports.engine.dimensions import NO_KEY
-from headwater.reports.engine.group_sums import GroupSums
+from headwater.reports.engine.group_sums import GroupSums, sum_all
 from headwater.reports.engine.groups import ReportDimension
 from headwater.reports.engine.measures import (
     TOUCHED_EVENTS,
@@ -24,6 +26,7 @@ from headwater.reports.engine.measures import (
     compute_figure,
     credit_sum,
     rough_figures,
+    rounded,
     sum_groups,
     sums_at,
 )
@@ -60,8 +63,29 @@ class PeriodSums:
 
     @cached_property
     def overall(self) -> Sums:
-        """Every event that meets event filters."""
-        return sum_groups(self._statuses).with_total_credit(self.query.models)
+        """Every event that meets event filters, and every visit. With a filter on touches, the conversions of
+        all visits are unknown.
+        """
+        overall = sum_groups(self._statuses).with_total_credit(self.query.models)
+        if self.query.of_some_touches:
+            return overall
+        return Sums({**overall.by_name, **self._conversions_of_visits}, overall.contacts)
+
+    @property
+    def _conversions_of_visits(self) -> dict[str, int]:
+        names = [credit_sum(Measure.CONVERSION_RATE, model) for model in self.query.models]
+        return {name: sum_all(self.groups.sums[name]) for name in names if name in self.groups.sums}
+
+    @property
+    def unvisited_share(self) -> Decimal | None:
+        """The share of conversions, by the first model, whose credited touch is of no visit."""
+        rate, conversions = (
+            credit_sum(measure, self.query.models[0])
+            for measure in (Measure.CONVERSION_RATE, Measure.CREDITED_CONVERSIONS)
+        )
+        credit = self.total if self.query.of_some_touches else self.overall
+        whole = credit[conversions]
+        return rounded(1 - Fraction(credit[rate], whole)) if whole else None
 
     @cached_property
     def total(self) -> Sums:
@@ -73,7 +97,7 @@ class PeriodSums:
         touched = sum_groups(by_status)
         credit = sum_groups(self.groups)
         names = [credit_sum(measure, model) for measure in CREDITED for model in self.query.models]
-        sums = {name: credit[name] for name in names}
+        sums = {name: credit[name] for name in names} | self._conversions_of_visits
         sums |= {name: touched[name] for name in (TOUCHED_EVENTS, TOUCHED_REVENUE)}
         return Sums({**counted.by_name, **sums}, counted.contacts)
 
@@ -187,7 +211,14 @@ class Ranking:
 _MANY = 5_000
 _ROUGHLY = 1e-9
 _COUNTS = frozenset(
-    {Measure.EVENTS, Measure.CONVERSIONS, Measure.ORDERS, Measure.UPSELLS, Measure.REFUND_COUNT}
+    {
+        Measure.EVENTS,
+        Measure.CONVERSIONS,
+        Measure.ORDERS,
+        Measure.UPSELLS,
+        Measure.REFUND_COUNT,
+        Measure.VISITS,
+    }
 )
 
 

@@ -22,6 +22,7 @@ from headwater.reports.query import (
     CLOCK,
     CREDITED,
     MOST_GROUPS,
+    OF_VISITS,
     TOUCHED,
     Comparison,
     DateBasis,
@@ -66,7 +67,8 @@ MEASURES = ListParameter(
     description=(
         "credited_*: by the model. touched_*: events with any touchpoint of the group. "
         "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
-        "upsells. share: of the first measure."
+        "upsells. visits: by their own source; conversion_rate: conversions credited to visits, per "
+        "visit. share: of the first measure."
     ),
 )
 GROUP_BY = ListParameter(
@@ -156,7 +158,7 @@ def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ..
         if len(words) > 1:
             query.refuse(GROUP_BY.name, f"must not combine {NO_GROUPS} with other groups.")
         return ()
-    if not words and not (CREDITED | TOUCHED).isdisjoint(measures):
+    if not words and not (CREDITED | TOUCHED | OF_VISITS).isdisjoint(measures):
         return (Group.SOURCE,)
     return tuple(Group(word) for word in words)
 
@@ -209,6 +211,15 @@ class ReportCompleteness(Struct, frozen=True):
     days: list[IncompleteDay]
 
 
+class ReportVisits(Struct, frozen=True):
+    """About the visits, if they are measured."""
+
+    bot_views: Annotated[int, Meta(description="Page views by known bots, which are left out.")]
+    conversions_without_visit: Annotated[
+        float | None, Meta(description="Their share; by the first of several models.")
+    ]
+
+
 class Report(Struct, frozen=True):
     """The report."""
 
@@ -238,6 +249,7 @@ class Report(Struct, frozen=True):
     snapshot: str
     completeness: ReportCompleteness | None
     trained_model: Citation
+    visits: ReportVisits | None
     hints: Hints = UNSET
 
 
@@ -275,6 +287,7 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         snapshot=report.snapshot,
         completeness=report.completeness and _completeness(report.completeness),
         trained_model=report.trained_model and cite(report.trained_model),
+        visits=report.visits and ReportVisits(report.visits.bot_views, number(report.visits.unvisited_share)),
     )
 
 

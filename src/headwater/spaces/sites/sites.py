@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ import structlog
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
+from headwater.database.bulk_values import rows
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
@@ -37,6 +39,10 @@ SCOPE = "events:write"
 REPORTING = RateLimit("hits", 60_000)
 """Items a minute from all browsers of a Space."""
 _KEY = re.compile(PREFIX + r"[A-Za-z0-9_-]{8,64}")
+
+
+BotPeriod = tuple[int, int]
+"""A site, and a quarter of an hour, counted from 1970."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +169,18 @@ async def rotate_secret(
     return secret
 
 
-def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[int, int]) -> None:
-    """Add page views by bots, by site. The caller holds the Space's lock."""
-    values = [{"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in counts.items()]
-    if values:
-        connection.cursor().executemany(queries["count_bots"], values)
+def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[BotPeriod, int]) -> None:
+    """Add page views by bots. The caller holds the Space's lock."""
+    if not counts:
+        return
+    by_site, by_quarter = Counter[int](), Counter[int]()
+    for (site_id, quarter), views in counts.items():
+        by_site[site_id] += views
+        by_quarter[quarter] += views
+    sites = [{"space_id": space_id, "site_id": site_id, "hits": hits} for site_id, hits in by_site.items()]
+    connection.cursor().executemany(queries["count_bots"], sites)
+    quarters = [{"quarter": quarter, "views": views} for quarter, views in sorted(by_quarter.items())]
+    connection.execute(queries["count_bot_views"], {"space_id": space_id, "counts": rows(quarters)})
 
 
 async def _secret(connection: AsyncConnection, space_id: int, site_id: int) -> tuple[str, bytes | None]:

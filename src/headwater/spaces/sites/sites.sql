@@ -56,3 +56,10 @@ WHERE w.site_key = ANY(%(wanted)s) AND w.revoked_at IS NULL;
 -- name: count_bots
 UPDATE sites s SET bot_hits = s.bot_hits + %(hits)s, last_bot_at = now()
 WHERE s.space_id = %(space_id)s AND s.id = %(site_id)s;
+
+-- name: count_bot_views
+-- By quarter of an hour, which days of every time zone are made of.
+INSERT INTO bot_views AS b (space_id, quarter, views)
+SELECT %(space_id)s, 'epoch'::timestamptz + r.quarter * interval '15 minutes', r.views
+FROM json_to_recordset(%(counts)s::json) AS r (quarter bigint, views bigint)
+ON CONFLICT (space_id, quarter) DO UPDATE SET views = b.views + excluded.views;

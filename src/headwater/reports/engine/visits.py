@@ -1,0 +1,137 @@
+"""Count visits by their own sources, as sums to join with those of a report's events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from psycopg import AsyncConnection
+
+from headwater.attribution.paths.lookup import are_among
+from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
+from headwater.database.queries import Queries, fetch_all, fetch_one
+from headwater.reports.engine.addition import BatchSums
+from headwater.reports.engine.chosen_events import COUNTS, LEFT_OUT_STATUS
+from headwater.reports.engine.dimensions import NO_KEY, ClockPart, Dimension, Step
+from headwater.reports.engine.group_sums import NO_PAIRS, GroupSums, make_grouping
+from headwater.reports.engine.measures import VISITS, credit_sum
+from headwater.reports.engine.plan import Plan
+from headwater.reports.query import OF_VISITS, Measure
+
+queries = Queries(__name__, "visits.sql")
+
+_QUARTER = 900
+
+
+async def fetch_visit_tag_sets(connection: AsyncConnection, space_id: int) -> IntArray:
+    """Return, ascending, the tag sets of touchpoints made by page views."""
+    (ids,) = await fetch_one(connection, queries["visit_tag_sets"], {"space_id": space_id})
+    return np.array(ids, dtype=np.int64)
+
+
+async def count_bot_views(connection: AsyncConnection, space_id: int, seconds: range) -> int:
+    """Count page views by bots in the quarters of an hour that begin in a period."""
+    values = {"space_id": space_id, "start": _instant(seconds.start), "end": _instant(seconds.stop)}
+    (views,) = await fetch_one(connection, queries["bot_views"], values)
+    return views
+
+
+async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) -> list[BatchSums]:
+    """Count the period's visits; none if the plan does not measure them."""
+    if not plan.needs(*OF_VISITS):
+        return []
+    seconds, dimensions = plan.scope.period, _list_dimensions(plan)
+    instants = _list_instants(dimensions, seconds)
+    columns = {column for dimension in dimensions for column in dimension.columns}
+    values = {
+        "space_id": space_id,
+        "start": _instant(seconds.start),
+        "end": _instant(seconds.stop),
+        "instants": [_instant(second) for second in instants.tolist()],
+        "by_source": bool(plan.scope.source_ids) or Column.SOURCES in columns,
+        "by_tag_set": plan.scope.tag_sets is not None or Column.TAG_SETS in columns,
+    }
+    rows = await fetch_all(connection, queries["visits"], values)
+    return [add_up_visits(plan, instants, rows)]
+
+
+VisitRow = tuple[int, int | None, int, int]
+"""The index of an instant, from 1, a source, a tag set, and the number of visits."""
+
+
+def add_up_visits(plan: Plan, instants: IntArray, rows: Sequence[VisitRow]) -> BatchSums:
+    indexes, sources, tag_sets, counts = (
+        np.array(
+            [(index, source or NO_KEY, tag_set, count) for index, source, tag_set, count in rows],
+            dtype=np.int64,
+        )
+        .reshape(-1, 4)
+        .T
+    )
+    seconds = instants[indexes - 1]
+    columns = {
+        Column.SECONDS: seconds,
+        Column.TOUCH_SECONDS: seconds,
+        Column.SOURCES: sources,
+        Column.TAG_SETS: tag_sets,
+    }
+    visits = PathData(columns, (), len(rows), len(rows))
+    in_period = np.ones(len(rows), dtype=np.bool_)
+    for condition in plan.scope.conditions.keys:
+        in_period &= condition.chosen(visits)
+    counted = in_period & _have_counted_touches(plan, visits)
+    statuses = {VISITS: np.array([counts[counted].sum(), counts[in_period & ~counted].sum()])}
+    by_status = GroupSums((np.array([COUNTS, LEFT_OUT_STATUS]),), 2, statuses, NO_PAIRS)
+    return BatchSums(
+        _group(plan, visits, counts, np.flatnonzero(counted)), dict.fromkeys(plan.query.models, by_status), {}
+    )
+
+
+def _group(plan: Plan, visits: PathData, counts: IntArray, counted: IntArray) -> GroupSums:
+    keys = {position: dimension.keys(visits)[counted] for position, dimension in enumerate(plan.dimensions)}
+    grouping = make_grouping(keys, len(counted))
+    sums = grouping.sums({VISITS: counts[counted]})
+    if plan.needs(Measure.CONVERSION_RATE):
+        no_credit = np.zeros(grouping.size, dtype=np.int64)
+        sums |= {credit_sum(Measure.CONVERSION_RATE, model): no_credit for model in plan.query.models}
+    return grouping.to_group_sums(sums)
+
+
+def _have_counted_touches(plan: Plan, visits: PathData) -> BoolArray:
+    """Apply the filters on touches to the visits' own sources."""
+    scope, sources = plan.scope, visits[Column.SOURCES]
+    mask = np.ones(visits.touches, dtype=np.bool_)
+    if scope.source_ids:
+        mask &= np.isin(sources, list(scope.source_ids))
+    if scope.tag_sets is not None:
+        mask &= are_among(scope.tag_sets, visits[Column.TAG_SETS])
+    for touch_key in scope.touch_keys:
+        mask &= touch_key.chosen(visits)
+    return mask
+
+
+def _list_dimensions(plan: Plan) -> list[Dimension]:
+    filters = (*plan.scope.conditions.keys, *plan.scope.touch_keys)
+    return [*plan.dimensions, *(condition.dimension for condition in filters)]
+
+
+# Instants that divide the period wherever a key changes: the starts of its days, weeks or months, and
+# for weekdays and hours every quarter, because the hours of a time zone begin with one:
+#
+#     period from 9:40      9:40 │ 9:45 │ 10:00 │ …
+#     visits at            ▲     │      │ ▲   ▲ │
+#     counted as at         9:40 │      │ 10:00 │
+def _list_instants(dimensions: Sequence[Dimension], seconds: range) -> IntArray:
+    instants = [np.array([seconds.start])]
+    for dimension in dimensions:
+        if isinstance(dimension, Step):
+            instants.append(dimension.starts)
+        elif isinstance(dimension, ClockPart):
+            instants.append(np.arange(seconds.start // _QUARTER + 1, -(-seconds.stop // _QUARTER)) * _QUARTER)
+    found = np.unique(np.concatenate(instants))
+    return found[found >= seconds.start]
+
+
+def _instant(second: int) -> datetime:
+    return datetime.fromtimestamp(second, UTC)
