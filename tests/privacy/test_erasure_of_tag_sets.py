@@ -49,7 +49,7 @@ def test_it_works(stage: Stage) -> None:
 
 def test_a_set_that_somebody_else_has_stays(stage: Stage) -> None:
     contact_id = withdraw(stage)
-    stage.run(touch(email="ben@example.com", url=PAGE, source="direct"))
+    stage.run(hit(trk_token="t2", url=PAGE, occurred_at=T0))
     erase(stage, contact_id)
     assert stage.rows("tag_sets", "id", "landing_page") == [(1, PAGE)]
 

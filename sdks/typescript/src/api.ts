@@ -1130,7 +1130,7 @@ export type Receipt = {
   warnings: Array<string>;
 };
 
-export type Measure = "events" | "conversions" | "orders" | "upsells" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_conversions" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "share";
+export type Measure = "events" | "conversions" | "orders" | "upsells" | "refund_count" | "revenue" | "gross_revenue" | "refunds" | "average_order_value" | "contacts" | "new_customers" | "credited_events" | "credited_conversions" | "credited_revenue" | "touched_events" | "touched_revenue" | "days_to_conversion" | "touches_to_conversion" | "visits" | "conversion_rate" | "share";
 
 export type GroupBy = "source" | "platform" | "channel" | "campaign" | "adset" | "ad" | "keyword" | "landing_page" | "event" | "kind" | "day" | "week" | "month" | "weekday" | "hour" | "country" | "company" | "contact" | "customer" | "self_reported_source" | "path" | "channel_path" | "first_source" | "last_source" | "touch_range" | "days_range" | "none";
 
@@ -1174,6 +1174,13 @@ export type ReportCompleteness = {
   days: Array<IncompleteDay>;
 };
 
+export type ReportVisits = {
+  /** Page views by known bots, which are left out. */
+  bot_views: number;
+  /** Their share; by the first of several models. */
+  conversions_without_visit: number | null;
+};
+
 export type Hint = {
   field: string;
   value: string;
@@ -1209,6 +1216,7 @@ export type Report = {
   snapshot: string;
   completeness: ReportCompleteness | null;
   trained_model: TrainedModelCitation | null;
+  visits: ReportVisits | null;
   hints?: Array<Hint>;
 };
 

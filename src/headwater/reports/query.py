@@ -138,6 +138,8 @@ OF_PATHS = frozenset(
 )
 STEPS = (Group.DAY, Group.WEEK, Group.MONTH)
 CLOCK = (*STEPS, Group.WEEKDAY, Group.HOUR)
+VISIT_GROUPS = (*TOUCH_GROUPS, *CLOCK)
+"""Groups that visits have, too."""
 
 
 class DateBasis(StrEnum):
@@ -386,12 +388,12 @@ def column_rules(query: ReportQuery) -> list[Rule]:
 def _visit_rules(query: ReportQuery) -> list[Rule]:
     if OF_VISITS.isdisjoint(query.measures):
         return []
-    filters, rule = query.filters, f"must be of {', '.join(_GROUPS_OF_VISITS)}: others have no visits."
+    filters, rule = query.filters, f"must be from {', '.join(VISIT_GROUPS)} if visits are measured."
     only = {condition.group for condition in filters.only}
     return [
-        ("group_by", set(query.group_by) <= set(_GROUPS_OF_VISITS), rule),
-        ("only", only <= set(_GROUPS_OF_VISITS), rule),
-        ("custom_field_filters", not filters.conditions, "cannot select visits."),
+        ("group_by", set(query.group_by) <= set(VISIT_GROUPS), rule),
+        ("only", only <= set(VISIT_GROUPS), rule),
+        ("custom_field_filters", not filters.conditions, "must be left out if visits are measured."),
     ]
 
 
@@ -411,7 +413,6 @@ def _filter_rules(filters: Filters) -> list[Rule]:
 
 _WITHOUT_SHARE = AVERAGES | {Measure.SHARE}
 _OF_ANY_MODEL = CREDITED | TOUCHED | OF_VISITS | {Measure.SHARE}
-_GROUPS_OF_VISITS = (*TOUCH_GROUPS, *CLOCK)
 
 
 class ReportProblem(StrEnum):

@@ -1433,6 +1433,8 @@ Measure: TypeAlias = Literal[
     "touched_revenue",
     "days_to_conversion",
     "touches_to_conversion",
+    "visits",
+    "conversion_rate",
     "share",
 ]
 
@@ -1501,6 +1503,13 @@ class ReportCompleteness(TypedDict):
     days: list[IncompleteDay]
 
 
+class ReportVisits(TypedDict):
+    bot_views: int
+    """Page views by known bots, which are left out."""
+    conversions_without_visit: float | None
+    """Their share; by the first of several models."""
+
+
 class Hint(TypedDict):
     field: str
     value: str
@@ -1536,6 +1545,7 @@ class Report(TypedDict):
     snapshot: str
     completeness: ReportCompleteness | None
     trained_model: TrainedModelCitation | None
+    visits: ReportVisits | None
     hints: NotRequired[list[Hint]]
 
 

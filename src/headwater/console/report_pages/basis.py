@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.console.report_pages.view import ANY, SALES, ReportView
 from headwater.reports.engine.chosen_events import NoCredit
-from headwater.reports.query import FigureColumn, Measure
+from headwater.reports.query import VISIT_GROUPS, FigureColumn, Measure
 from headwater.spaces.models import Space
 
 REASONS = {
@@ -116,6 +116,8 @@ _TITLES = {
     Measure.TOUCHED_REVENUE: "Touched revenue",
     Measure.TOUCHED_EVENTS: "Touched events",
     Measure.DAYS_TO_CONVERSION: "Days to conversion",
+    Measure.VISITS: "Visits",
+    Measure.CONVERSION_RATE: "Conversion rate",
 }
 """Column headers, except conversion counts."""
 _CONVERSION_TITLES = {
@@ -138,9 +140,13 @@ _CONVERSION_TITLES = {
 
 
 def choose_basis(view: ReportView) -> Basis:
+    """Choose the measures. Visits are among them unless a filter is on a group that visits don't have."""
+    basis = EVENTS if view.conversion == ANY else CONVERSIONS
     if view.is_monetary:
-        return MONEY
-    return EVENTS if view.conversion == ANY else CONVERSIONS
+        basis = MONEY
+    if {text.partition(":")[0] for text in view.only} <= set(VISIT_GROUPS):
+        basis = replace(basis, columns=(*basis.columns, Measure.VISITS, Measure.CONVERSION_RATE))
+    return basis
 
 
 def conversions_title(space: Space, conversion: str) -> str:

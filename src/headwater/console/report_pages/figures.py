@@ -52,7 +52,7 @@ def written(measure: Measure, value: Figure) -> str:
     """Format money to the cent, parts of events to two decimals."""
     if value is None:
         return NONE
-    if measure is Measure.SHARE:
+    if measure in (Measure.SHARE, Measure.CONVERSION_RATE):
         return percent(value)
     decimals = _DECIMALS.get(measure, 0)
     if isinstance(value, Fraction):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -31,7 +32,7 @@ from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
-from headwater.reports.query import CREDITED, FigureColumn, Group, Measure, ReportQuery
+from headwater.reports.query import CREDITED, OF_VISITS, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
@@ -87,11 +88,15 @@ class RevenueContent:
         """Return whether events precede the comparison period's end."""
         return self.report.is_comparable
 
+    @property
+    def columns(self) -> tuple[Measure, ...]:
+        return select_columns(self.basis.columns, self.report)
+
     def credited(self, measure: Measure) -> Figure:
         """Return complete events minus unattributed ones. None for contacts, which can't be subtracted."""
         row, nobody = self.report.total, self.report.unattributed
         column = FigureColumn(measure)
-        if nobody is None or measure in CREDITED or measure is Measure.SHARE:
+        if nobody is None or measure in CREDITED | OF_VISITS or measure is Measure.SHARE:
             return row.figures[column]
         if measure is Measure.CONTACTS:
             return None
@@ -108,6 +113,12 @@ class RevenueContent:
         top = self.rows[0]
         share = figures.written(Measure.SHARE, top.row.figures[FigureColumn(Measure.SHARE)])
         return f"{first}, {top.title} leads with {share}"
+
+
+def select_columns(measures: Sequence[Measure], report: ReportResult) -> tuple[Measure, ...]:
+    """Omit visits if there are none."""
+    has_visits = get_total_row(report).figures.get(FigureColumn(Measure.VISITS))
+    return tuple(measure for measure in measures if has_visits or measure not in OF_VISITS)
 
 
 def get_total_row(report: ReportResult) -> ReportRow:

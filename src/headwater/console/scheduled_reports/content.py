@@ -15,6 +15,7 @@ from headwater.console.report_pages.basis import Basis, choose_basis, title_colu
 from headwater.console.report_pages.breakdown import LEVELS, title
 from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
+from headwater.console.report_pages.revenue import select_columns
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.http.inputs.parameters import Query
@@ -120,7 +121,8 @@ def describe_terms(sent_query: SentQuery, report: ReportResult) -> str:
 
 
 def build_table(sent_query: SentQuery, report: ReportResult) -> ReportTable:
-    columns = [column for column in report.columns if column.measure in sent_query.columns]
+    measures = select_columns(sent_query.columns, report)
+    columns = [column for column in report.columns if column.measure in measures]
     rows = [
         [_key(sent_query, row), *(figures.written(c.measure, row.figures[c]) for c in columns)]
         for row in report.rows[:LISTED]
