@@ -65,6 +65,21 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
 
 
+def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> None:
+    """Only in a Space that has any, and not with a filter on what visits do not have."""
+    order(stage, "google_ads", "10")
+    assert "Conversion rate" not in owner.browser.get(f"/console/spaces/{space_id}").text
+    for source in ("google_ads", "google_ads", "email"):
+        stage.visit(stage.contact(), source_id=stage.source_id(source), started_at=days_ago(3))
+    page = make_page(owner, space_id)
+    assert [cell.value for cell in page.row("channels", "Paid ads")[5:7]] == ["2", "0"]
+    assert page.row("channels", "Unattributed")[5].value == "0"
+    assert page.row("channels", "All")[5].value == "3"
+    narrowed = owner.browser.get(f"/console/spaces/{space_id}?only=event:purchase")
+    assert narrowed.status_code == 200
+    assert "Conversion rate" not in narrowed.text
+
+
 def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> None:
     """Each leads to a page that says so, and keeps the other choices."""
     order(stage, "google_ads", "10")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headwater.assistants.mcp.tool import Tool
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.reports.query import AVERAGES, Group, Measure
+from headwater.reports.query import AVERAGES, OF_VISITS, VISIT_GROUPS, Group, Measure
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.mcp.assistants import BY_NAME, Assistant
 from tests.support import pipeline
@@ -75,6 +75,7 @@ def test_it_works(assistant: Assistant) -> None:
         "compared_left_out_money": None,
         "completeness": None,
         "trained_model": None,
+        "visits": None,
     }
 
 
@@ -181,7 +182,9 @@ QUESTIONS = st.fixed_dictionaries({
     "attribution_window": st.sampled_from(WINDOWS),
     "compare": st.sampled_from(["none", "previous_period", "previous_year"]),
     "query_mode": st.sampled_from(["profile", "company"]),
-})  # fmt: skip
+}).filter(
+    lambda asked: OF_VISITS.isdisjoint(asked["measures"]) or set(VISIT_GROUPS).issuperset(asked["group_by"])
+)  # fmt: skip
 
 
 @pytest.mark.usefixtures("journeys")

@@ -218,7 +218,9 @@ async def render_revenue(page: ReportPage) -> Response:
         titles=title_columns(page.space, view),
         column=FigureColumn,
         made_of=MADE_OF,
-        csv=view.csv_link(f"{page.base}/report.csv", reports.basis.columns, LEVELS[:1]),
+        csv=view.csv_link(
+            f"{page.base}/report.csv", content.columns if content else reports.basis.columns, LEVELS[:1]
+        ),
         model=model_title(view.attribution_model).lower(),
         longest_note=LONGEST,
         completeness=note,

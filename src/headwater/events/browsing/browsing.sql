@@ -97,25 +97,29 @@ WHERE v.started_at = h.occurred_at;
 
 -- name: write_visits
 -- A visit has the origin of the page view that begins it.
+WITH written AS (
+    SELECT r.*, span.started, beginning.source_id, beginning.tag_set_id
+    FROM json_to_recordset(%(visits)s::json)
+         AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, device uuid,
+               started_at bigint, last_hit_at bigint)
+    CROSS JOIN LATERAL (
+        SELECT 'epoch'::timestamptz + r.started_at * interval '1 microsecond' AS started
+    ) span
+    LEFT JOIN LATERAL (
+        SELECT h.source_id, h.tag_set_id FROM hits h
+        WHERE h.space_id = %(space_id)s AND h.contact_id = r.contact_id
+          AND h.occurred_at = span.started AND h.visit_id = r.id
+        ORDER BY h.id
+        LIMIT 1
+    ) beginning ON true
+)
 INSERT INTO visits AS v
     (space_id, id, contact_id, origin_id, company_id, device, started_at, last_hit_at,
      source_id, tag_set_id)
-SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id, r.device, span.started_at,
-       'epoch'::timestamptz + r.last_hit_at * interval '1 microsecond',
-       beginning.source_id, coalesce(beginning.tag_set_id, 0)
-FROM json_to_recordset(%(visits)s::json)
-     AS r (id bigint, contact_id bigint, origin_id bigint, company_id bigint, device uuid,
-           started_at bigint, last_hit_at bigint)
-CROSS JOIN LATERAL (
-    SELECT 'epoch'::timestamptz + r.started_at * interval '1 microsecond' AS started_at
-) span
-LEFT JOIN LATERAL (
-    SELECT h.source_id, h.tag_set_id FROM hits h
-    WHERE h.space_id = %(space_id)s AND h.contact_id = r.contact_id
-      AND h.occurred_at = span.started_at AND h.visit_id = r.id
-    ORDER BY h.id
-    LIMIT 1
-) beginning ON true
+SELECT %(space_id)s, w.id, w.contact_id, w.origin_id, w.company_id, w.device, w.started,
+       'epoch'::timestamptz + w.last_hit_at * interval '1 microsecond',
+       w.source_id, coalesce(w.tag_set_id, 0)
+FROM written w
 ON CONFLICT (space_id, id) DO UPDATE
 SET started_at = excluded.started_at, last_hit_at = excluded.last_hit_at,
     source_id = excluded.source_id, tag_set_id = excluded.tag_set_id;

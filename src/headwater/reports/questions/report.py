@@ -67,8 +67,7 @@ MEASURES = ListParameter(
     description=(
         "credited_*: by the model. touched_*: events with any touchpoint of the group. "
         "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
-        "upsells. visits: by their own source; conversion_rate: conversions credited to visits, per "
-        "visit. share: of the first measure."
+        "upsells. conversion_rate: credited, per visit. share: of the first measure."
     ),
 )
 GROUP_BY = ListParameter(
@@ -76,7 +75,7 @@ GROUP_BY = ListParameter(
     kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
     most=MOST_GROUPS,
     description=(
-        "At most two; none for totals. Default: source if credit is measured, else none. "
+        "At most two; none for totals. Default: source if credit or visits are measured, else none. "
         "Channels: paid, ai, organic, email, sms, referral, direct."
     ),
 )
