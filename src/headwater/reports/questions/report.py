@@ -19,10 +19,9 @@ from headwater.reports.engine.completeness import Completeness
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_report
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
+    BY_MODEL,
     CLOCK,
-    CREDITED,
     MOST_GROUPS,
-    OF_VISITS,
     TOUCHED,
     Comparison,
     DateBasis,
@@ -65,9 +64,9 @@ MEASURES = ListParameter(
     most=len(Measure),
     default=[Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS],
     description=(
-        "credited_*: by the model. touched_*: events with any touchpoint of the group. "
+        "credited_*: by the model. touched_*: any touchpoint of the group. "
         "conversions: no refunds, no upsells; orders: purchases among them. revenue: net, with "
-        "upsells. conversion_rate: credited, per visit. share: of the first measure."
+        "upsells. conversion_rate: per visit. share: of the first measure."
     ),
 )
 GROUP_BY = ListParameter(
@@ -75,7 +74,7 @@ GROUP_BY = ListParameter(
     kind=one_of([*(str(group) for group in Group), NO_GROUPS]),
     most=MOST_GROUPS,
     description=(
-        "At most two; none for totals. Default: source if credit or visits are measured, else none. "
+        "At most two; none for totals. Default: source if credit is measured, else none. "
         "Channels: paid, ai, organic, email, sms, referral, direct."
     ),
 )
@@ -83,7 +82,7 @@ ALL_MODELS = ListParameter(
     name="attribution_models",
     kind=one_of(tuple(MODELS)),
     most=len(MODELS),
-    description="Several side by side, instead of attribution_model.",
+    description="Several, instead of attribution_model.",
 )
 COMPLETENESS = Parameter(
     name="completeness",
@@ -157,7 +156,7 @@ def _read_groups(query: Input, measures: tuple[Measure, ...]) -> tuple[Group, ..
         if len(words) > 1:
             query.refuse(GROUP_BY.name, f"must not combine {NO_GROUPS} with other groups.")
         return ()
-    if not words and not (CREDITED | TOUCHED | OF_VISITS).isdisjoint(measures):
+    if not words and not (BY_MODEL | TOUCHED).isdisjoint(measures):
         return (Group.SOURCE,)
     return tuple(Group(word) for word in words)
 
