@@ -111,20 +111,28 @@ def test_it_works(
     assert only_refusals(hand.one.reports), hand.one.reports
 
 
-def test_a_report_of_what_is_on_screen(hand: Hand, space_id: int, slack: PretendSlack) -> None:
+def test_a_report_every_monday_at_eight(hand: Hand, user: User, space_id: int) -> None:
+    """From the report to the schedule without typing."""
     page = hand.page
-    hand.one.goto(f"/console/spaces/{space_id}/alerts?page=%2Fpaths&query=period%3Dyesterday")
-    add(hand, "webhook", "Team", slack.url)
-    hand.one.goto(f"/console/spaces/{space_id}/alerts?page=%2Fpaths&query=period%3Dyesterday")
-    form = page.locator("form[action$='/reports/schedule']")
-    hand.type(form.get_by_label("Name"), HOSTILE)
-    page.get_by_label("Sent", exact=True).select_option("monthly")
-    hand.type(form.get_by_label("On day"), "0")
-    hand.press(page.get_by_role("button", name="Schedule", exact=True))
-    expect(page.locator("form .refusal")).to_contain_text("must be from 1 to 31.")
+    hand.one.goto(f"/console/spaces/{space_id}/paths?period=yesterday")
+    hand.open(page.locator("summary").get_by_text("Views", exact=True))
+    hand.press(page.get_by_role("link", name="Schedule by e-mail"))
+    expect(page.get_by_label(f"Me ({user.email})")).to_be_checked()
     hand.look()
-    hand.type(form.get_by_label("On day"), "31")
     hand.press(page.get_by_role("button", name="Schedule", exact=True))
-    expect(page.get_by_text("every month on day 31 at 07:00")).to_be_visible()
+    expect(page.get_by_text("every Monday at 08:00")).to_be_visible()
+    hand.look()
+    assert only_refusals(hand.one.reports), hand.one.reports
+
+
+def test_a_rule_about_the_roas_of_meta(hand: Hand, space_id: int) -> None:
+    page = hand.page
+    hand.one.goto(f"/console/spaces/{space_id}/alerts/rules")
+    form = page.locator("form:has(#measure-figure)")
+    form.get_by_label("Of", exact=True).select_option(label="Meta Ads")
+    hand.type(form.get_by_label("Threshold"), "2")
+    hand.look()
+    hand.press(page.get_by_role("button", name="Add rule", exact=True))
+    expect(page.get_by_role("rowheader", name="ROAS of Meta Ads is below 2")).to_be_visible()
     hand.look()
     assert only_refusals(hand.one.reports), hand.one.reports

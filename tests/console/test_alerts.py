@@ -1,10 +1,10 @@
-"""The page of alerts: what is open and what was, the rules, channels, and scheduled reports."""
+"""The page of alerts: what is open and what was, the rules and channels."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -267,58 +267,6 @@ def test_somebody_elses_address_agrees_first(
     bad = link[:-3] + ("AAA" if link[-3:] != "AAA" else "BBB")
     for wrong in (bad, "/mail/x", "/mail/1.1.", "/mail/1.1.%20", f"/mail/{'9' * 30}.1.x"):
         assert browser.get(wrong).status_code == 404
-
-
-def test_a_report_is_scheduled(owner: Person, stage: Stage, space_id: int) -> None:
-    add_channel(owner, space_id)
-    page = reports_page(space_id)
-    action = f"{page}/schedule"
-    wanted = f"{page}?page=%2Fmodels&query=period%3Dyesterday"
-    answer = owner.browser.fill(
-        wanted, action, name="Models", cadence="weekly", day="1", hour="8", with_csv="yes"
-    )
-    assert "every Tuesday at 08:00, with CSV" in answer.text
-    assert f'href="/console/spaces/{space_id}/models?period=yesterday"' in answer.text
-    ((next_at,),) = stage.connection.execute(
-        "SELECT next_at FROM scheduled_reports WHERE space_id = %s", (space_id,)
-    ).fetchall()
-    assert (next_at.weekday(), next_at.hour) == (1, 8)
-    assert next_at - datetime.now(UTC) <= timedelta(days=7)
-    assert "no longer sent" in owner.browser.fill(page, f"{page}/remove").text
-
-
-@pytest.mark.parametrize(
-    ("fields", "rule"),
-    [
-        ({"name": ""}, "must have 1 to 80 characters"),
-        ({"page": "/events"}, "must be an existing"),
-        ({"query": "only=contact:1"}, "about one contact or company"),
-        ({"cadence": "hourly"}, "must be one of daily, weekly, monthly"),
-        ({"day": "7"}, "must be from 0 to 6"),
-        ({"cadence": "monthly", "day": "0"}, "must be from 1 to 31"),
-        ({"hour": "24"}, "must be from 0 to 23"),
-        ({"channels": "999"}, "at least one existing"),
-    ],
-)
-def test_what_cannot_be_scheduled(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
-    add_channel(owner, space_id)
-    page = reports_page(space_id)
-    answer = owner.browser.fill(page, f"{page}/schedule", **{"name": "Weekly", **fields})
-    assert answer.status_code == 422
-    assert rule in answer.text
-
-
-def test_a_saved_view_is_scheduled(owner: Person, space_id: int) -> None:
-    add_channel(owner, space_id)
-    base = f"/console/spaces/{space_id}"
-    page = f"{base}?period=last%207%20days"
-    owner.browser.fill(page, f"{base}/views/save", name="Last week")
-    form = owner.browser.get(reports_page(space_id)).text
-    (view,) = re.findall(r'<option value="(\d+)">Last week', form)
-    action = f"{reports_page(space_id)}/schedule"
-    answer = owner.browser.fill(reports_page(space_id), action, view=view)
-    assert "<bdi>Last week</bdi>" in answer.text
-    assert "every Monday at 07:00" in answer.text
 
 
 def test_viewers_see_and_change_nothing(person: Callable[..., Person], stage: Stage, space_id: int) -> None:

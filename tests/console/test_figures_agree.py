@@ -22,6 +22,7 @@ from headwater.alerts.notifications.models import Notice
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths.builder import build_next
 from headwater.console.scheduled_reports.content import make_notice
+from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.reports.questions.shared import format_figure
 from headwater.spaces.spaces import fetch_space
@@ -79,10 +80,20 @@ def assistant(server: Running, connection: psycopg.Connection, space_id: int) ->
         yield assistant
 
 
+def mailed_periods() -> dict[str, Schedule]:
+    """The periods that scheduled reports have, as a page knows them."""
+    weekly = Schedule(Cadence.WEEKLY, 0, 8)
+    return {
+        "yesterday": Schedule(Cadence.DAILY, 0, 8),
+        weekly.period_words(datetime.now(UTC).date()): weekly,
+        "last month": Schedule(Cadence.MONTHLY, 1, 8),
+    }
+
+
 def drawn_page(draw: random.Random) -> str:
     """The query of a page."""
     choices = {
-        "period": ["last 30 days", "last 90 days", "last 7 days", "this year", "last 12 weeks"],
+        "period": ["last 30 days", "last 90 days", "this year", "last 12 weeks", *mailed_periods()],
         "compare": ["previous_period", "previous_year", "none"],
         "conversion": ["sales", "sign_up", "any"],
         "attribution_model": list(MODELS),
@@ -145,13 +156,16 @@ def test_page_csv_api_assistant_and_mail(
             for place, measure in enumerate(measures):
                 digits = format_figure(figures[measure])
                 assert shown[row[0]][place] == digits == line[measure], (query, row[0], measure)
-        check_mail(mailed(database_url, space_id, query), answer, measures)
+        schedule = mailed_periods().get(httpx.QueryParams(query)["period"])
+        if schedule is not None:
+            check_mail(mailed(database_url, space_id, query, schedule), answer, measures)
 
 
-def mailed(database_url: str, space_id: int, query: str) -> Notice:
+def mailed(database_url: str, space_id: int, query: str, schedule: Schedule) -> Notice:
     """The message of a scheduled report of a page."""
     scheduled = ScheduledReport(
-        id=1, name="Weekly", page="", query=query, cadence="week", day=1, hour=8, with_csv=True,
+        id=1, name="Weekly", page="", query=query, cadence=schedule.cadence, day=schedule.day,
+        hour=schedule.hour, with_csv=True,
         channel_ids=[], made_by=None, next_at=NOON, last_at=None, error=None,
     )  # fmt: skip
 

@@ -35,6 +35,9 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/alerts/channels/change": ("change channel", "", Permission.CHANGE_SETTINGS),
     "/alerts/channels/test": ("test channel", "", Permission.CHANGE_SETTINGS),
     "/alerts/reports/schedule": ("schedule report", ONCE, Permission.CHANGE_SETTINGS),
+    "/alerts/reports/change": ("change report", "", Permission.CHANGE_SETTINGS),
+    "/alerts/reports/pause": ("pause report", "", Permission.CHANGE_SETTINGS),
+    "/alerts/reports/send": ("send report", "", Permission.CHANGE_SETTINGS),
     "/alerts/reports/remove": ("remove report", "", Permission.CHANGE_SETTINGS),
     "/contacts/{contact_id}/erase": ("erase contact", "", Permission.WRITE_DATA),
     "/contacts/{contact_id}/unmerge": ("unmerge contact", "", Permission.WRITE_DATA),
@@ -110,6 +113,7 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     },
 }  # fmt: skip
 ONLY_FORMS = {
+    "/alerts/reports/new", "/alerts/reports/{report_id}",
     "/orders/imports/new", "/orders/webhooks/new",
     "/orders/webhooks/{webhook_id}/mapping",
     *(end for end in ACTIONS if end.startswith("/platforms/")),
@@ -134,6 +138,7 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
     contact, company = stage.contact(), stage.company()
     ids = {"contact_id": contact, "company_id": company, "site_id": make_site(stage, "").id,
            "event_id": stage.event(contact),
+           "report_id": scheduled_report(stage),
            "trained_model_id": plant_trained_model(connection, space_id)}  # fmt: skip
 
     def fill(end: str) -> str:
@@ -146,6 +151,17 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
         return re.sub(r"{(\w+)}", lambda name: str({**ids, **these}[name[1]]), end)
 
     return fill
+
+
+def scheduled_report(stage: Stage) -> int:
+    """The id of a scheduled report."""
+    row = stage.connection.execute(
+        "INSERT INTO scheduled_reports (space_id, name, page, query, cadence, day, hour, with_csv,"
+        " channel_ids, next_at) VALUES (%s, 'Daily', '', '', 'daily', 0, 8, false, '{}', 'infinity')"
+        " RETURNING id", (stage.space_id,),
+    ).fetchone()  # fmt: skip
+    assert row is not None
+    return row[0]
 
 
 def note(stage: Stage) -> int:

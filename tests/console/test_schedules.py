@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
+from headwater.http.inputs.period_words import read_dates
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
     "Pacific/Apia", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Beirut",
 )  # fmt: skip
 SCHEDULES = st.builds(Schedule, st.sampled_from(Cadence), st.integers(1, 6), st.integers(0, 23)) | st.builds(
-    Schedule, st.just(Cadence.MONTHLY), st.integers(1, 31), st.integers(0, 23)
+    Schedule, st.just(Cadence.MONTHLY), st.just(1), st.integers(0, 23)
 )
 MOMENTS = st.integers(1_300_000_000, 2_100_000_000).map(lambda s: datetime.fromtimestamp(s, UTC))
 
@@ -40,14 +41,24 @@ def test_an_hour_that_is_skipped_or_comes_twice(moment: datetime, expected: date
     assert daily.next_after(moment, ZoneInfo("Europe/Berlin")) == expected
 
 
-def test_the_last_day_of_a_month() -> None:
-    monthly = Schedule(Cadence.MONTHLY, 31, 0)
-    due = datetime(2026, 1, 1, tzinfo=UTC)
-    days: list[date] = []
-    for _ in range(4):
-        due = monthly.next_after(due, ZoneInfo("UTC"))
-        days.append(due.date())
-    assert days == [date(2026, 1, 31), date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
+def test_the_first_of_each_month() -> None:
+    monthly = Schedule(Cadence.MONTHLY, 1, 8)
+    due = monthly.next_after(datetime(2026, 1, 1, 8, tzinfo=UTC), ZoneInfo("UTC"))
+    assert due == datetime(2026, 2, 1, 8, tzinfo=UTC)
+    assert monthly.words() == "on the first of each month at 08:00"
+
+
+@pytest.mark.parametrize(
+    ("cadence", "words", "days"),
+    [(Cadence.DAILY, "2026-02-28", (date(2026, 2, 28), date(2026, 2, 28))),
+     (Cadence.WEEKLY, "2026-02-22 to 2026-02-28", (date(2026, 2, 22), date(2026, 2, 28))),
+     (Cadence.MONTHLY, "2026-02", (date(2026, 2, 1), date(2026, 2, 28)))],
+)  # fmt: skip
+def test_the_period_follows_the_cadence(cadence: Cadence, words: str, days: tuple[date, date]) -> None:
+    today = date(2026, 3, 1)
+    assert Schedule(cadence, 0, 8).period_words(today) == words
+    span = read_dates(words, today)
+    assert (span.first, span.last) == days
 
 
 @settings(deadline=None, max_examples=200)

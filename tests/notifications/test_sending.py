@@ -28,7 +28,7 @@ from headwater.database.pool import Database
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
-from tests.console.test_revenue import order
+from tests.console.test_revenue import days_ago, order
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 from tests.support.mail_server import Mailbox, serve_mail
@@ -215,19 +215,21 @@ def test_a_report_has_the_figures_of_its_page(
     channels = [post.add("webhook", slack.url),
                 post.add("email", post.accounts.member(post.space_id).email)]  # fmt: skip
     new = NewReport(
-        "Each day", page, "", "daily", "", "7", with_csv=True,
-        channel_ids=[str(each) for each in channels], user_id=post.user,
+        "Each month", page, "", "monthly", [], "07:00", with_csv=True,
+        channel_ids=channels, user_id=post.user,
     )  # fmt: skip
     space: Space = post.accounts.run(lambda c: fetch_space(c, post.space_id))
-    now = datetime.now(UTC)
-    post.accounts.run(lambda c: schedule_report(c, space, new, now - timedelta(days=3)))
+    ordered = days_ago(3)
+    now = (ordered.replace(day=1) + timedelta(days=32)).replace(day=2)
+    post.accounts.run(lambda c: schedule_report(c, space, new, now - timedelta(days=99)))
     runs = post.work(lambda database, _: ReportRunner(database).run(post.space_id, now))
     assert runs == 1, "what was missed is not made up for one by one"
     assert post.send() == 2
     (mail,) = post.mailbox.taken
-    assert mail["Subject"].startswith("[Test] Each day: ")
+    assert mail["Subject"].startswith("[Test] Each month: ")
     (file,) = mail.iter_attachments()
     assert "1100.5" in file.get_content()
     assert "1,100.50" in slack.taken[0]["text"]
-    assert f"{BASE}/console/spaces/{post.space_id}{page}|Open the report" in slack.taken[0]["text"]
+    link = f"{BASE}/console/spaces/{post.space_id}{page}?period={ordered:%Y-%m}|Open the report"
+    assert link in slack.taken[0]["text"]
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0

@@ -110,6 +110,10 @@ class Settings:
     log_format: str = "auto"
     """text, json, or auto: text at a terminal and JSON elsewhere."""
 
+    @property
+    def sends_mail(self) -> bool:
+        return self.smtp_url is not None and self.mail_from is not None
+
     def with_data_dir(self, data_dir: str | None) -> Settings:
         """Return the settings with `--data-dir`, which overrides the variable."""
         return replace(self, data_dir=Path(data_dir)) if data_dir else self

@@ -74,6 +74,10 @@ class FlashMessage(StrEnum):
     CHANNEL_SAVED = "The channel is saved."
     CHANNEL_REMOVED = "The channel and its address are deleted."
     REPORT_SCHEDULED = "The report is scheduled."
+    REPORT_CHANGED = "The report's schedule is saved."
+    REPORT_PAUSED = "The report is paused."
+    REPORT_RESUMED = "The report is resumed."
+    REPORT_SENT = "The report is on its way."
     REPORT_REMOVED = "The report is no longer sent."
     SET_UP = "Welcome: your account and your Space are ready."
 

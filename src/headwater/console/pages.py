@@ -109,13 +109,15 @@ def render(
     fetches: bool = False,
     **values: Any,
 ) -> Response:
-    """Render a page. Templates get the values and `brand, path, visitor, inside, flash, asset, token,
-    guest_token, when, clock`; `errors` holds form errors by field.
+    """Render a page. Templates get the values and `brand, sends_mail, path, visitor, inside, flash, asset,
+    token, guest_token, when, clock`; `errors` holds form errors by field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
+    settings = services(request).settings
     common: dict[str, Any] = {
-        "brand": services(request).settings.brand,
+        "brand": settings.brand,
+        "sends_mail": settings.sends_mail,
         "path": request.url.path,
         "visitor": visitor,
         "inside": getattr(request.state, "inside", None),

@@ -1,4 +1,4 @@
-"""Scheduled reports on the alerts page."""
+"""Scheduled reports: the list, and the form that a report page opens."""
 
 from __future__ import annotations
 
@@ -8,66 +8,120 @@ from typing import Any
 
 from starlette.responses import Response
 
-from headwater.alerts.notifications.channels import list_channels
+from headwater.alerts.notifications.channels import (
+    EMAIL,
+    LONGEST_NAME,
+    AlertChannel,
+    NewChannel,
+    create_channel,
+    list_channels,
+)
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
-from headwater.console.report_pages.saved_views import list_views
 from headwater.console.scheduled_reports.scheduled_reports import (
+    WEEKDAYS,
     NewReport,
+    ScheduledReport,
+    change_report,
+    drop_period,
+    fetch_report,
     list_reports,
+    pause_report,
     remove_report,
+    resume_report,
     schedule_report,
+    send_report_now,
 )
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
-from headwater.http.errors import Errors
+from headwater.http.errors import Errors, Invalid
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/alerts/reports")
 _SCHEDULE = SentForm("schedule report", Permission.CHANGE_SETTINGS, once=True)
-_USUAL: dict[str, Any] = {
-    "channels": [],
-    "page": "",
-    "query": "",
-    "cadence": "weekly",
-    "day": "0",
-    "hour": "7",
-    "with_csv": "",
-    "form": "",
-    "view": "",
+_CHANGE = SentForm("change report", Permission.CHANGE_SETTINGS)
+_ME = "me"
+"""The recipient whose channel is created when it is first needed."""
+_TEXTS = ("report", "name", "page", "query", "cadence", "time", "with_csv")
+CADENCES = {
+    "daily": "Every day: yesterday's figures",
+    "weekly": "Every week: the last 7 full days",
+    "monthly": "On the first of each month: last month",
 }
-_TEXTS = ("name", "page", "query", "cadence", "day", "hour", "with_csv", "view")
+_USUAL: dict[str, Any] = {
+    "report": "",
+    "cadence": "weekly",
+    "weekdays": ["0"],
+    "time": "08:00",
+    "with_csv": "",
+}
 
 
 @ROUTES.page()
 async def show_reports(visit: PageVisit) -> Response:
-    """Fill in the form for a scheduled report from parameters."""
-    query = visit.query
-    typed = {name: str(query.single(name) or "") for name in ("page", "query")}
-    return await _reports_page(visit, typed)
+    channels = await list_channels(visit.connection, visit.space.id)
+    values: dict[str, Any] = {
+        "base": visit.path(),
+        "path": visit.path("/alerts/reports"),
+        "channels": channels,
+        "reports": await list_reports(visit.connection, visit.space.id),
+        "pages": SHAREABLE,
+    }
+    return visit.render("scheduled_reports.html", values)
+
+
+@ROUTES.page("/new", Permission.CHANGE_SETTINGS)
+async def show_new(visit: PageVisit) -> Response:
+    """Show the form for the report page and choices in the address."""
+    page, query = (str(visit.query.single(name) or "") for name in ("page", "query"))
+    name = SHAREABLE.get(page, "")
+    return await _form_page(visit, {"page": page, "query": drop_period(query), "name": name})
+
+
+@ROUTES.page("/{report_id}", Permission.CHANGE_SETTINGS)
+async def show_report(visit: PageVisit) -> Response:
+    report = await fetch_report(visit.connection, visit.space.id, visit.id("report_id"))
+    return await _form_page(visit, _list_form_values(report))
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    typed = await _typed(visit) | {"channels": visit.form.texts("channels"), "form": "report"}
-    return await _reports_page(visit, typed, list_form_errors(refusal))
+    typed: dict[str, Any] = visit.typed(*_TEXTS)
+    typed |= {name: visit.form.texts(name) for name in ("weekdays", "channels")}
+    return await _form_page(visit, typed, list_form_errors(refusal))
 
 
 @ROUTES.action("/schedule", _SCHEDULE, _refuse)
 async def post_schedule(visit: PageVisit) -> FlashMessage:
-    typed = await _typed(visit)
-    new = NewReport(
-        typed["name"],
-        typed["page"],
-        typed["query"],
-        typed["cadence"],
-        typed["day"],
-        typed["hour"],
-        typed["with_csv"] == "yes",
-        visit.form.texts("channels"),
-        visit.user_id,
-    )
+    new = await _read_form(visit)
     await schedule_report(visit.connection, visit.space, new, datetime.now(UTC))
     await visit.spend()
     return FlashMessage.REPORT_SCHEDULED
+
+
+@ROUTES.action("/change", _CHANGE, _refuse)
+async def post_change(visit: PageVisit) -> FlashMessage:
+    report_id, new = visit.form.number("report"), await _read_form(visit)
+    await change_report(visit.connection, visit.space, report_id, new, datetime.now(UTC))
+    return FlashMessage.REPORT_CHANGED
+
+
+@ROUTES.action("/pause", SentForm("pause report", Permission.CHANGE_SETTINGS))
+async def post_pause(visit: PageVisit) -> FlashMessage:
+    """Pause a report, or resume it."""
+    report = await fetch_report(visit.connection, visit.space.id, visit.form.number("report"))
+    if visit.form.text("resume") == "yes":
+        await resume_report(visit.connection, visit.space, report, datetime.now(UTC))
+        return FlashMessage.REPORT_RESUMED
+    await pause_report(visit.connection, visit.space.id, report.id)
+    return FlashMessage.REPORT_PAUSED
+
+
+@ROUTES.action("/send", SentForm("send report", Permission.CHANGE_SETTINGS))
+async def post_send(visit: PageVisit) -> FlashMessage:
+    report = await fetch_report(visit.connection, visit.space.id, visit.form.number("report"))
+    if report.next_at is None:
+        return FlashMessage.NOTHING_CHANGED
+    await send_report_now(visit.connection, visit.space.id, report.id, datetime.now(UTC))
+    return FlashMessage.REPORT_SENT
 
 
 @ROUTES.action("/remove", SentForm("remove report", Permission.CHANGE_SETTINGS))
@@ -76,27 +130,75 @@ async def post_remove(visit: PageVisit) -> FlashMessage:
     return FlashMessage.REPORT_REMOVED
 
 
-async def _typed(visit: PageVisit) -> dict[str, Any]:
-    """Return form values; a saved view replaces the page and its choices."""
-    typed = visit.typed(*_TEXTS)
-    views = {str(view.id): view for view in await list_views(visit.connection, visit.inside)}
-    if (view := views.get(typed["view"])) is not None:
-        typed |= {"page": view.page, "query": view.query, "name": typed["name"] or view.name}
-    return typed
-
-
-async def _reports_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | None = None) -> Response:
-    connection, space = visit.connection, visit.space
+async def _form_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | None = None) -> Response:
+    channels = await list_channels(visit.connection, visit.space.id)
+    sends_mail = visit.services.settings.sends_mail
+    own = _find_own(visit, channels)
+    if "channels" not in typed:
+        typed["channels"] = [str(own.id) if own else _ME] if sends_mail else []
     values: dict[str, Any] = {
         "base": visit.path(),
         "path": visit.path("/alerts/reports"),
         "no_errors": defaultdict[str, list[str]](list),
-        "channels": await list_channels(connection, space.id),
-        "reports": await list_reports(connection, space.id),
-        "views": [view for view in await list_views(connection, visit.inside) if view.page in SHAREABLE],
-        "pages": SHAREABLE,
+        "channels": channels,
+        "me": visit.inside.visitor.user.email if own is None and sends_mail else None,
+        "title": SHAREABLE.get(typed["page"]),
+        "cadences": CADENCES,
+        "weekdays": WEEKDAYS,
         "typed": _USUAL | typed,
         "errors": errors or {},
-        "report_once": visit.once(_SCHEDULE.name),
+        "once": visit.once(_SCHEDULE.name),
     }
-    return visit.render("scheduled_reports.html", values, 422 if errors else 200)
+    return visit.render("scheduled_report.html", values, 422 if errors else 200)
+
+
+def _list_form_values(report: ScheduledReport) -> dict[str, Any]:
+    return {
+        "report": str(report.id),
+        "name": report.name,
+        "page": report.page,
+        "query": report.query,
+        "cadence": report.cadence,
+        "weekdays": [str(report.day)] if report.cadence == "weekly" else _USUAL["weekdays"],
+        "time": f"{report.hour:02}:00",
+        "with_csv": report.with_csv,
+        "channels": [str(channel_id) for channel_id in report.channel_ids],
+    }
+
+
+async def _read_form(visit: PageVisit) -> NewReport:
+    """Raise Invalid for bad input."""
+    form = visit.form
+    channels = await list_channels(visit.connection, visit.space.id)
+    chosen = form.texts("channels")
+    if not set(chosen) <= {_ME, *(str(channel.id) for channel in channels)}:
+        raise Invalid.of("channels", "must be existing recipients.")
+    channel_ids = [int(text) for text in chosen if text != _ME]
+    if _ME in chosen:
+        channel_ids.append(await _provide_own_channel(visit, channels))
+    return NewReport(
+        form.text("name"),
+        form.text("page"),
+        form.text("query"),
+        form.text("cadence"),
+        form.texts("weekdays"),
+        form.text("time"),
+        form.text("with_csv") == "yes",
+        channel_ids,
+        visit.user_id,
+    )
+
+
+def _find_own(visit: PageVisit, channels: list[AlertChannel]) -> AlertChannel | None:
+    email = visit.inside.visitor.user.email
+    return next((channel for channel in channels if channel.address == email), None)
+
+
+async def _provide_own_channel(visit: PageVisit, channels: list[AlertChannel]) -> int:
+    """Return the id of the user's e-mail channel, which gets no alerts if it is new."""
+    own, user = _find_own(visit, channels), visit.inside.visitor.user
+    if own is not None:
+        return own.id
+    new = NewChannel(EMAIL, user.display_name[:LONGEST_NAME], user.email, [], user.id)
+    channel_id, _ = await create_channel(visit.connection, visit.space.id, new, visit.services.sealing_key)
+    return channel_id

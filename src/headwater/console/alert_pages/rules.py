@@ -126,7 +126,7 @@ async def rules_page(
     test: tuple[int, str | None] | None = None,
 ) -> Response:
     """Return the page; `test` is a tested channel and its error."""
-    connection, space, settings = visit.connection, visit.space, visit.services.settings
+    connection, space = visit.connection, visit.space
     opened, filters = (
         await list_history(connection, space.id, is_open=True),
         await list_filters(connection, space),
@@ -158,7 +158,6 @@ async def rules_page(
         "typed": _USUAL | {key: value for key, value in (typed or {}).items() if value is not None},
         "errors": errors or {},
         "test": test,
-        "sends_mail": settings.smtp_url is not None and settings.mail_from is not None,
         "channel_once": visit.once(CHANNEL_FORM.name),
         "rule_once": visit.once(_CREATE.name),
     }

@@ -43,7 +43,8 @@ class SentQuery:
 def build_sent_query(space: Space, scheduled: ScheduledReport, current_time: datetime) -> SentQuery:
     """Raise Invalid for bad input."""
     parameters = Query(scheduled.query.encode())
-    view = ReportView.read(parameters)
+    period = scheduled.schedule.period_words(current_time.astimezone(space.zone).date())
+    view = ReportView.read(parameters).changed(period=period, start_date="", end_date="")
     basis, titles = choose_basis(view), title_columns(space, view)
     if scheduled.page == "/models":
         query = model_choices_report(space, view, parameters, basis, current_time)
@@ -82,7 +83,7 @@ async def make_notice(
             ),
         ],
         table=build_table(sent_query, report),
-        link=f"/console/spaces/{space.id}{scheduled.end}",
+        link=f"/console/spaces/{space.id}{scheduled.find_page(current_time, space.zone)}",
         link_text="Open the report",
         file_name=f"report-{report.span.start:%Y-%m-%d}-{report.span.end:%Y-%m-%d}.csv" if is_whole else None,
         file=content if is_whole else None,

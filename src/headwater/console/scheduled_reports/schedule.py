@@ -1,4 +1,4 @@
-"""Times in the Space's time zone, daily, weekly or monthly. Pure.
+"""Times of sending in the Space's time zone, and the period that each report covers. Pure.
 
 A time skipped by the clock moves to the end of the gap; of a repeated time the first counts.
 """
@@ -24,9 +24,7 @@ class Cadence(StrEnum):
 class Schedule:
     cadence: Cadence
     day: int
-    """For weekly reports the weekday, 0 is Monday; for monthly ones the day of the month, or the last day of
-    a shorter month.
-    """
+    """For weekly reports the weekday, 0 is Monday. Monthly ones are sent on the first."""
     hour: int
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
@@ -45,8 +43,7 @@ class Schedule:
             case Cadence.WEEKLY:
                 return day.weekday() == self.day
             case Cadence.MONTHLY:
-                last = calendar.monthrange(day.year, day.month)[1]
-                return day.day == min(self.day, last)
+                return day.day == 1
 
     def words(self) -> str:
         hour = f"{self.hour:02}:00"
@@ -56,4 +53,15 @@ class Schedule:
             case Cadence.WEEKLY:
                 return f"every {calendar.day_name[self.day]} at {hour}"
             case Cadence.MONTHLY:
-                return f"every month on day {self.day} at {hour}"
+                return f"on the first of each month at {hour}"
+
+    def period_words(self, today: date) -> str:
+        """Return the period in words that a report shows: yesterday, the last 7 full days or last month."""
+        yesterday = today - DAY
+        match self.cadence:
+            case Cadence.DAILY:
+                return f"{yesterday}"
+            case Cadence.WEEKLY:
+                return f"{today - 7 * DAY} to {yesterday}"
+            case Cadence.MONTHLY:
+                return f"{today.replace(day=1) - DAY:%Y-%m}"

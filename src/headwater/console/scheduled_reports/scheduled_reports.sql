@@ -1,6 +1,7 @@
 -- name: list
+-- Paused reports are due at 'infinity'.
 SELECT r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r.channel_ids,
-       r.made_by, r.next_at, r.last_at, r.error
+       r.made_by, nullif(r.next_at, 'infinity') AS next_at, r.last_at, r.error
 FROM scheduled_reports r
 WHERE r.space_id = %(space_id)s
 ORDER BY lower(r.name), r.id
@@ -14,6 +15,22 @@ SELECT %(space_id)s, %(name)s, %(page)s, %(query)s, %(cadence)s, %(day)s, %(hour
        %(channel_ids)s, %(user_id)s, %(next_at)s
 WHERE (SELECT count(*) FROM scheduled_reports r WHERE r.space_id = %(space_id)s) < %(most)s
 RETURNING id;
+
+-- name: change
+UPDATE scheduled_reports r
+SET name = %(name)s, cadence = %(cadence)s, day = %(day)s, hour = %(hour)s,
+    with_csv = %(with_csv)s, channel_ids = %(channel_ids)s, next_at = %(next_at)s, error = NULL
+WHERE r.space_id = %(space_id)s AND r.id = %(id)s
+RETURNING r.id;
+
+-- name: pause
+UPDATE scheduled_reports r SET next_at = 'infinity'
+WHERE r.space_id = %(space_id)s AND r.id = %(id)s
+RETURNING r.id;
+
+-- name: set_next
+UPDATE scheduled_reports r SET next_at = %(next_at)s
+WHERE r.space_id = %(space_id)s AND r.id = %(id)s;
 
 -- name: remove
 DELETE FROM scheduled_reports r WHERE r.space_id = %(space_id)s AND r.id = %(id)s RETURNING r.id;
@@ -36,12 +53,12 @@ WHERE r.space_id = %(space_id)s AND r.id = (
     ORDER BY d.next_at, d.id LIMIT 1
     FOR UPDATE SKIP LOCKED)
 RETURNING r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r.channel_ids,
-          r.made_by, r.next_at, r.last_at, r.error, r.attempts;
+          r.made_by, nullif(r.next_at, 'infinity') AS next_at, r.last_at, r.error, r.attempts;
 
 -- name: finish
--- Only the claiming process may.
+-- Only the claiming process may. A report paused meanwhile stays paused.
 UPDATE scheduled_reports r
-SET next_at = %(next_at)s, last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
+SET next_at = CASE WHEN r.next_at = 'infinity' THEN r.next_at ELSE %(next_at)s END, last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
     lease = NULL, leased_until = NULL
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s AND r.lease = %(lease)s
 RETURNING r.id;
