@@ -24,8 +24,8 @@ from tests.support.campaigns import IS_LONG
 from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "", "?period=today", "/models", "/paths", "/campaigns", "/cohorts", "/self-reported",
-    "/completeness", "/changes", "/campaigns/changes", "/spend", "/events",
+    "", "?period=today", "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
+    "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",
@@ -37,7 +37,7 @@ SPACE_PAGES = (
     "/settings",
     "/platforms",
 )  # fmt: skip
-FILLED = ("/campaigns", "/cohorts", "/campaigns/changes", "/spend")
+FILLED = ("/campaigns", "/ads/comparison", "/cohorts", "/campaigns/changes", "/spend")
 """Pages that are nothing without the rows of their table."""
 NARROWEST = 320
 WIDTHS = [1280, 390, NARROWEST]

@@ -16,7 +16,7 @@ from tests.console.conftest import Person
 
 IN_SPACE = (
     "", "?period=today", "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
-    "/completeness", "/changes", "/campaigns/changes", "/spend", "/events",
+    "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",
     "/links", "/links/many", "/links?address=shop.example&source=email&campaign=1",

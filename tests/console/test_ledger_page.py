@@ -16,7 +16,7 @@ from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put
-from tests.console.test_changes import words
+from tests.console.test_changes_since import words
 from tests.support.factories import Stage
 
 __all__ = ["put"]

@@ -48,7 +48,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
         "Google Ads says": ["5", "250.5"],
         "Views, modelled conversions and others that only the platform counts": ["-2", "-70.5"],
         "Counted as Google Ads does": ["3", "180"],
-        "Window of 30 days instead of 30 days": ["0", "0"],
+        "Same window, 30 days": ["0", "0"],
         "By date of the order": ["0", "0"],
         "Refunds": ["0", "-10"],
         "Credited to other sources by your model": ["-1", "-20"],
@@ -99,4 +99,4 @@ def test_deliveries_that_the_platform_did_not_accept(owner: Person, stage: Stage
     for (event_id,), status in zip(events, ("delivered", "failed", "skipped"), strict=True):
         stage.forwarded(destination, event_id, status=status)
     page = owner.browser.get(f"/console/spaces/{space_id}/ads/comparison").text
-    assert "2 were not accepted: 1 failed, 1 skipped" in page
+    assert "2 are not accepted yet: 1 failed, 1 skipped" in page

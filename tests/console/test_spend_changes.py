@@ -10,7 +10,7 @@ import psycopg
 
 from tests.console.conftest import Person
 from tests.console.test_campaigns import put
-from tests.console.test_changes import let_pass, words
+from tests.console.test_changes_since import let_pass, words
 from tests.support.pipeline import DAY, Stage, event, touch
 
 __all__ = ["put"]

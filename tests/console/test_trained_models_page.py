@@ -96,8 +96,8 @@ def test_what_is_wrong_stands_at_its_field(owner: Person, space_id: int) -> None
 def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: int) -> None:
     base = f"/console/spaces/{space_id}"
     for end in (
-        "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/campaigns/changes",
-        "/completeness", "/self-reported",
+        "", "/models", "/events", "/campaigns", "/cohorts", "/changes", "/changes/since",
+        "/campaigns/changes", "/completeness", "/self-reported",
     ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")

@@ -113,7 +113,9 @@ def check_money(client: httpx.Client) -> None:
 
 def check_changes(client: httpx.Client) -> None:
     """Two saved views explain what came in after a report was read."""
-    links = re.findall(r'href="([^"]+/changes\?[^"]*since=[^"]+)"', client.get("/console/spaces/1").text)
+    links = re.findall(
+        r'href="([^"]+/changes(?:/since)?\?[^"]*since=[^"]+)"', client.get("/console/spaces/1").text
+    )
     assert len(links) == 2
     for link in links:
         page = " ".join(re.sub("<[^>]+>", " ", unescape(client.get(unescape(link)).text)).split())

@@ -76,6 +76,7 @@ def test_it_works(assistant: Assistant) -> None:
         "completeness": None,
         "trained_model": None,
         "visits": None,
+        "channel_changes": None,
     }
 
 

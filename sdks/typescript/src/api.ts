@@ -1181,6 +1181,25 @@ export type ReportVisits = {
   conversions_without_visit: number | null;
 };
 
+export type ChannelChange = {
+  channel: string | null;
+  conversions_before: number;
+  conversions: number;
+  revenue_before: number;
+  revenue: number;
+  revenue_difference: number;
+  /** Part from more or fewer conversions. */
+  by_conversions: number;
+  /** Part from their average value. */
+  by_value: number;
+};
+
+export type ChannelChangeList = {
+  channels: Array<ChannelChange>;
+  unattributed: ChannelChange | null;
+  totals: ChannelChange;
+};
+
 export type Hint = {
   field: string;
   value: string;
@@ -1217,6 +1236,7 @@ export type Report = {
   completeness: ReportCompleteness | null;
   trained_model: TrainedModelCitation | null;
   visits: ReportVisits | null;
+  channel_changes: ChannelChangeList | null;
   hints?: Array<Hint>;
 };
 

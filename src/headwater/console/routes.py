@@ -23,6 +23,7 @@ from headwater.console.alert_pages import alerts as alert_page
 from headwater.console.alert_pages import channels as alert_channels
 from headwater.console.alert_pages import reports as alert_reports
 from headwater.console.alert_pages import rules as alert_rules
+from headwater.console.change_pages import changes_since, channel_changes, spend_changes
 from headwater.console.link_pages import link_sheets, links, sources
 from headwater.console.live_pages import live
 from headwater.console.order_pages import (
@@ -39,7 +40,6 @@ from headwater.console.people_pages import company, contact, contact_changes, ev
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
     campaigns,
-    changes,
     cohorts,
     completeness,
     csv_file,
@@ -54,7 +54,6 @@ from headwater.console.report_pages import (
     self_reported,
     share_links,
     shared_page,
-    spend_changes,
     trained_models,
 )
 from headwater.console.setup_pages import data_quality, setup
@@ -89,7 +88,8 @@ PAGES = [
     *trained_models.ROUTES,
     *self_reported.ROUTES,
     *completeness.ROUTES,
-    *changes.ROUTES,
+    *channel_changes.ROUTES,
+    *changes_since.ROUTES,
     *spend_changes.ROUTES,
     *ledger.ROUTES,
     *setup.ROUTES,

@@ -44,7 +44,7 @@ GOOGLE = {
 }
 NOTES = ((17, "New product pages went live"), (6, "Autumn hikes: budget halved"))
 """Days ago, and the note."""
-VIEWS = {"/changes": "Why last month changed", "/campaigns/changes": "Why last month's spend changed"}
+VIEWS = {"/changes/since": "Why last month changed", "/campaigns/changes": "Why last month's spend changed"}
 _SHOP = "https://nordlicht-outdoor.example/wp-json/wc/v3/orders/"
 
 

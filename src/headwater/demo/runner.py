@@ -48,7 +48,7 @@ PROCESS_SECONDS = 300.0
 RECENT = timedelta(days=7)
 """Events up to this age are forwarded, as if the platforms had been connected then."""
 LOGIN = "demo@example.com"
-_READ = {"/changes": "/reports", "/campaigns/changes": "/reports/spend"}
+_READ = {"/changes/since": "/reports", "/campaigns/changes": "/reports/spend"}
 
 
 @dataclass(frozen=True)

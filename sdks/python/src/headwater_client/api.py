@@ -1510,6 +1510,25 @@ class ReportVisits(TypedDict):
     """Their share; by the first of several models."""
 
 
+class ChannelChange(TypedDict):
+    channel: str | None
+    conversions_before: float
+    conversions: float
+    revenue_before: float
+    revenue: float
+    revenue_difference: float
+    by_conversions: float
+    """Part from more or fewer conversions."""
+    by_value: float
+    """Part from their average value."""
+
+
+class ChannelChangeList(TypedDict):
+    channels: list[ChannelChange]
+    unattributed: ChannelChange | None
+    totals: ChannelChange
+
+
 class Hint(TypedDict):
     field: str
     value: str
@@ -1546,6 +1565,7 @@ class Report(TypedDict):
     completeness: ReportCompleteness | None
     trained_model: TrainedModelCitation | None
     visits: ReportVisits | None
+    channel_changes: ChannelChangeList | None
     hints: NotRequired[list[Hint]]
 
 

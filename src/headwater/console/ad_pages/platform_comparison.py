@@ -135,12 +135,12 @@ class PlatformComparisons:
 
 def title_steps(result: ComparisonResult) -> dict[StepReason, str]:
     report = result.query.report
+    ours, theirs = (window_title(str(days)) for days in (report.window_days, result.query.click_window))
     dated = "date of the order" if report.date_basis is DateBasis.CONVERSION else "date of the click"
     return {
         StepReason.REMAINDER: "Views, modelled conversions and others that only the platform counts",
         StepReason.ATTRIBUTION_WINDOW: (
-            f"Window of {window_title(str(report.window_days))} instead of "
-            f"{window_title(str(result.query.click_window))}"
+            f"Same window, {ours}" if ours == theirs else f"Window of {ours} instead of {theirs}"
         ),
         StepReason.DATE_BASIS: f"By {dated}",
         StepReason.REFUNDS: "Refunds",

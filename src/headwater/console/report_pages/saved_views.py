@@ -24,10 +24,12 @@ PAGES = (
     "/paths",
     "/campaigns",
     "/campaigns/changes",
+    "/ads/comparison",
     "/cohorts",
     "/self-reported",
     "/completeness",
     "/changes",
+    "/changes/since",
     "/events",
 )
 MOST = 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARA
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.reports.engine.completeness import Completeness
-from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_report
+from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow, Unattributed, query_reports
 from headwater.reports.hints import Hints
 from headwater.reports.query import (
     BY_MODEL,
@@ -29,6 +29,12 @@ from headwater.reports.query import (
     Group,
     Measure,
     ReportQuery,
+)
+from headwater.reports.questions.channel_changes import (
+    ChannelChangeList,
+    answer_channel_changes,
+    channel_queries,
+    has_channel_changes,
 )
 from headwater.reports.questions.shared import (
     CAMPAIGN,
@@ -248,15 +254,21 @@ class Report(Struct, frozen=True):
     completeness: ReportCompleteness | None
     trained_model: Citation
     visits: ReportVisits | None
+    channel_changes: ChannelChangeList | None
     hints: Hints = UNSET
 
 
 async def load_report(connection: AsyncConnection, space_id: int, query: ReportQuery) -> Report:
     """See `query_report` for conditions and errors."""
-    return answer_report(query, await query_report(connection, space_id, query))
+    periods = channel_queries(query) if has_channel_changes(query) else ()
+    report, *by_channel = await query_reports(connection, space_id, [query, *periods])
+    return answer_report(query, report, by_channel)
 
 
-def answer_report(query: ReportQuery, report: ReportResult) -> Report:
+def answer_report(
+    query: ReportQuery, report: ReportResult, by_channel: Sequence[ReportResult] = ()
+) -> Report:
+    """`by_channel` has the reports of `channel_queries`."""
     compared = report.compared_span
     return Report(
         columns=columns(query, report),
@@ -286,6 +298,7 @@ def answer_report(query: ReportQuery, report: ReportResult) -> Report:
         completeness=report.completeness and _completeness(report.completeness),
         trained_model=report.trained_model and cite(report.trained_model),
         visits=report.visits and ReportVisits(report.visits.bot_views, number(report.visits.unvisited_share)),
+        channel_changes=answer_channel_changes(by_channel),
     )
 
 

@@ -25,22 +25,22 @@ def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) 
                                                              amount="100"))  # fmt: skip
     shop.run(touch(tracking_id="u1", occurred_at=now - 11 * DAY, source="email"))
     let_pass(shop, timedelta(days=8))
-    assert "Nothing has changed" in owner.browser.get(f"{base}/changes").text
+    assert "Nothing has changed" in owner.browser.get(f"{base}/changes/since").text
     shop.run(event(**ada, tracking_id="u1", event_time=now - 9 * DAY, amount="20"))
     choices = "attribution_model=linear"
-    page = words(owner.browser.get(f"{base}/changes?{choices}").text)
+    page = words(owner.browser.get(f"{base}/changes/since?{choices}").text)
     assert "this was 100.00, now it is 120.00: a difference of +20.00" in page
     assert "Late events Earlier conversions that arrived late. 1 +20.00" in page
     assert "Merges Contacts merged because they are one person. 1 0" in page
     assert "paid 100.00 60.00 -40.00 late events +10.00, merges -50.00" in page
     assert "0.00 unexplained" in page
-    table = owner.browser.get(f"{base}/changes.csv?{choices}").text.splitlines()
+    table = owner.browser.get(f"{base}/changes/since.csv?{choices}").text.splitlines()
     assert table[0] == "channel,part,credited_revenue"
     assert "paid,merges,-50" in table
-    refused = owner.browser.get(f"{base}/changes?since=nonsense")
+    refused = owner.browser.get(f"{base}/changes/since?since=nonsense")
     assert refused.status_code == 422
     assert "must have the format YYYY-MM-DD" in refused.text
-    of_country = owner.browser.get(f"{base}/changes?only=country:DE")
+    of_country = owner.browser.get(f"{base}/changes/since?only=country:DE")
     assert "their former states are not stored" in of_country.text
 
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.attribution.history.revisions import ChangeCause
+from headwater.console.change_pages.channel_changes import list_tabs
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import read_bar
 from headwater.console.report_pages.basis import choose_basis
@@ -134,7 +135,7 @@ async def show_changes(request: Request) -> Response:
         problem = error
     basis = choose_basis(page.view)
     return page.render(
-        "changes.html",
+        "changes_since.html",
         read_bar(page.space, page.view, page.path, without=_NOT_HERE, also=also),
         problem,
         change=report,
@@ -145,6 +146,7 @@ async def show_changes(request: Request) -> Response:
         labels=page.space.event_labels,
         of_spend=page.view.link(f"{page.base}/campaigns/changes", **also),
         csv=page.view.link(f"{page.path}.csv", **also),
+        tabs=list_tabs(page),
     )
 
 
@@ -155,5 +157,5 @@ async def send_csv(request: Request) -> Response:
     return csv_response("changes", report.span, changes_csv(query, report))
 
 
-_PATH = f"{HOME}/spaces/{{space_id}}/changes"
+_PATH = f"{HOME}/spaces/{{space_id}}/changes/since"
 ROUTES = [Route(_PATH, show_changes, methods=["GET"]), Route(f"{_PATH}.csv", send_csv, methods=["GET"])]
