@@ -43,12 +43,12 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
         return []
     seconds, dimensions = plan.scope.period, _list_dimensions(plan)
     instants = _list_instants(dimensions, seconds)
+    moments = [_instant(second) for second in (*instants.tolist(), seconds.stop)]
     columns = {column for dimension in dimensions for column in dimension.columns}
     values = {
         "space_id": space_id,
-        "start": _instant(seconds.start),
-        "end": _instant(seconds.stop),
-        "instants": [_instant(second) for second in instants.tolist()],
+        "starts": moments[:-1],
+        "ends": moments[1:],
         "by_source": bool(plan.scope.source_ids) or Column.SOURCES in columns,
         "by_tag_set": plan.scope.tag_sets is not None or Column.TAG_SETS in columns,
     }
@@ -57,7 +57,7 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
 
 
 VisitRow = tuple[int, int | None, int, int]
-"""The index of an instant, from 1, a source, a tag set, and the number of visits."""
+"""The number of a time bucket, from 1, a source, a tag set, and the number of visits."""
 
 
 def add_up_visits(plan: Plan, instants: IntArray, rows: Sequence[VisitRow]) -> BatchSums:

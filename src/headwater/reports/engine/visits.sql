@@ -1,13 +1,17 @@
 -- name: visits
--- Visits of a period by time, source and tag set, each only if it matters. Time is an index, from 1, among
--- ascending instants.
-SELECT width_bucket(v.started_at, %(instants)s::timestamptz[]),
-       CASE WHEN %(by_source)s THEN v.source_id END,
-       CASE WHEN %(by_tag_set)s THEN v.tag_set_id ELSE 0 END,
-       count(*)
-FROM visits v
-WHERE v.space_id = %(space_id)s AND v.started_at >= %(start)s AND v.started_at < %(end)s
-GROUP BY 1, 2, 3;
+-- Visits by time bucket, numbered from 1, source and tag set, the latter two only if they matter. A range of
+-- the index for each bucket is faster than a search for each visit's bucket.
+SELECT b.place, v.source_id, v.tag_set_id, v.visits
+FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[])
+     WITH ORDINALITY AS b (start_at, end_at, place)
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN %(by_source)s THEN w.source_id END AS source_id,
+           CASE WHEN %(by_tag_set)s THEN w.tag_set_id ELSE 0 END AS tag_set_id,
+           count(*) AS visits
+    FROM visits w
+    WHERE w.space_id = %(space_id)s AND w.started_at >= b.start_at AND w.started_at < b.end_at
+    GROUP BY 1, 2
+) v;
 
 -- name: visit_tag_sets
 -- The tag sets of touchpoints made by page views.
