@@ -111,6 +111,13 @@ def test_rules_are_chosen(owner: Person, stage: Stage, space_id: int) -> None:
     assert row == (False, True)
 
 
+def change_page(person: Person, space_id: int) -> str:
+    """The page with the form of the only rule."""
+    page = rules_page(space_id)
+    (link,) = re.findall(rf'href="({page}\?change=[0-9]+)', person.browser.get(page).text)
+    return link
+
+
 def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
     """ROAS of Meta below 2 is three selects and a number; it is changed, muted and deleted."""
     page = rules_page(space_id)
@@ -125,7 +132,7 @@ def test_a_rule_of_ones_own(owner: Person, stage: Stage, space_id: int) -> None:
     assert "alert open" in owner.browser.get(page).text
     assert "Compare the figure with its report" in owner.browser.get(make_page(space_id)).text
     assert "ROAS of Meta Ads is below 2" in owner.browser.get(f"/console/spaces/{space_id}").text
-    change = owner.browser.form(page, f"{page}/change", rule=f"{rule_id}")
+    change = owner.browser.form(f"{page}?change={rule_id}", f"{page}/change", rule=f"{rule_id}")
     assert ("filter", "platform:meta") in change.fields
     changed = owner.browser.send(change, condition="above", threshold="4.5", days="30").text
     assert "<bdi>ROAS of Meta Ads is above 4.5</bdi>" in changed
@@ -152,7 +159,10 @@ def test_a_rule_keeps_the_filter_of_a_removed_source(owner: Person, stage: Stage
     form = owner.browser.form(page, f"{page}/create")
     owner.browser.send(form, filter="source:taboola_ads", threshold="2")
     stage.connection.execute("UPDATE paid_networks SET removed_at = now() WHERE space_id = %s", (space_id,))
-    assert "ROAS of Taboola ads is below 3" in owner.browser.fill(page, f"{page}/change", threshold="3").text
+    change = change_page(owner, space_id)
+    assert (
+        "ROAS of Taboola ads is below 3" in owner.browser.fill(change, f"{page}/change", threshold="3").text
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,8 +192,9 @@ def test_what_is_no_rule(owner: Person, space_id: int, fields: dict[str, str], r
 def test_rules_of_another_space_are_not_found(owner: Person, space_id: int) -> None:
     page = rules_page(space_id)
     owner.browser.send(owner.browser.form(page, f"{page}/create"), threshold="2")
+    opened = change_page(owner, space_id)
     for action in ("change", "mute", "delete"):
-        form = owner.browser.form(page, f"{page}/{action}")
+        form = owner.browser.form(opened, f"{page}/{action}")
         assert owner.browser.send(form, rule="999999999").status_code == 404
 
 

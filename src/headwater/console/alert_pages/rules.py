@@ -69,7 +69,8 @@ _USUAL: dict[str, Any] = {
 
 @ROUTES.page()
 async def show_rules(visit: PageVisit) -> Response:
-    return await rules_page(visit)
+    """Open the form of the rule named in the address: one form, because its list of campaigns is long."""
+    return await rules_page(visit, typed={"rule": str(visit.query.single("change") or "")})
 
 
 @ROUTES.action("/built-in", SentForm("alert rule", Permission.CHANGE_SETTINGS))
