@@ -46,7 +46,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
     assert page.status_code == 200, page.text
     assert rows(page.text) == {
         "Google Ads says": ["5", "250.5"],
-        "Views, modelled conversions and others that only the platform counts": ["-2", "-70.5"],
+        "Views, modelled conversions, orders it was not sent": ["-2", "-70.5"],
         "Counted as Google Ads does": ["3", "180"],
         "Same window, 30 days": ["0", "0"],
         "By date of the order": ["0", "0"],

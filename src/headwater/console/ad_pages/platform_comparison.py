@@ -138,7 +138,7 @@ def title_steps(result: ComparisonResult) -> dict[StepReason, str]:
     ours, theirs = (window_title(str(days)) for days in (report.window_days, result.query.click_window))
     dated = "date of the order" if report.date_basis is DateBasis.CONVERSION else "date of the click"
     return {
-        StepReason.REMAINDER: "Views, modelled conversions and others that only the platform counts",
+        StepReason.REMAINDER: "Views, modelled conversions, orders it was not sent",
         StepReason.ATTRIBUTION_WINDOW: (
             f"Same window, {ours}" if ours == theirs else f"Window of {ours} instead of {theirs}"
         ),

@@ -77,7 +77,7 @@ class StepReason(StrEnum):
     """The reason for a difference between two counts, in order."""
 
     REMAINDER = "remainder"
-    """Views, modelled conversions and everything else that only the platform counts."""
+    """Views, modelled conversions, orders the platform was not sent, and everything else unseen here."""
     ATTRIBUTION_WINDOW = "attribution_window"
     DATE_BASIS = "date_basis"
     REFUNDS = "refunds"
