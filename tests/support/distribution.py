@@ -17,7 +17,7 @@ LONGEST = (
     "tests/test_private_files.py", "tests/notifications/test_", "tests/privacy/test_erasure.py",
     "tests/browser/",
     "tests/packaging/", "tests/upgrades/", "tests/backups/", "tests/hostile/", "tests/reports/",
-    "tests/merging/", "tests/browsing/",
+    "tests/merging/", "tests/browsing/", "tests/jobs/test_running_supervisor.py", "tests/webhooks/",
 )  # fmt: skip
 """What takes long in a single file, or in single tests, in the order in which it begins."""
 ALONE = (
