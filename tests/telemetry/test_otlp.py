@@ -67,8 +67,13 @@ def test_a_delivery_has_its_call(observed: Observed) -> None:
 
 def test_a_tool_of_assistants_is_a_part_of_its_request(observed: Observed) -> None:
     tool = only(observed.collected.named("tools/call get_space"))
-    request = observed.collected.named("POST /mcp/{space_id}/public-api")[0]
-    assert tool.parent_id == request.span_id
+    assert tool.parent_id == only(to_assistants(observed, 200)).span_id
+
+
+def to_assistants(observed: Observed, status: int) -> list[CollectedSpan]:
+    """The requests of assistants that were answered with a status."""
+    requests = observed.collected.named("POST /mcp/{space_id}/public-api")
+    return [request for request in requests if request.attributes["http.response.status_code"] == status]
 
 
 def test_only_work_is_told_of(observed: Observed) -> None:
@@ -90,7 +95,7 @@ def test_nothing_personal_leaves(observed: Observed) -> None:
 def test_lines_of_the_log_name_their_trace(observed: Observed) -> None:
     lines = [json.loads(line) for line in observed.log.splitlines()]
     (line,) = [line for line in lines if line["event"] == "assistant_refused"]
-    refused = observed.collected.named("POST /mcp/{space_id}/public-api")[1]
+    refused = only(to_assistants(observed, 401))
     spans = {span.span_id: span for span in observed.collected.spans}
     assert line["trace_id"] == refused.trace_id == spans[line["span_id"]].trace_id
 
