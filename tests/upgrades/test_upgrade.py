@@ -150,6 +150,14 @@ def test_a_failure_leaves_the_cluster_as_it_was(
     assert {path.name for path in root.iterdir()} == {"postgresql", "serve.lock"}
 
 
+def test_what_an_earlier_attempt_left_is_removed(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where nothing is left to upgrade."""
+    root = shell(MAJOR)
+    (root / "postgresql.upgrading" / "postgresql").mkdir(parents=True)
+    run(capsys, "--data-dir", root)
+    assert {path.name for path in root.iterdir()} == {"postgresql", "serve.lock"}
+
+
 def test_what_pg_upgrade_says_is_passed_on(shell: Shell, tmp_path: Path) -> None:
     """The new cluster is missing here, which is a fault that it finds at once."""
     old, new = Embedded(shell(16), find_programs(16, None)), Embedded(tmp_path / "new")
