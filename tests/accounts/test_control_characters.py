@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from headwater.assistants.oauth.clients import check_client_name
-from headwater.attribution.training.choice import PLAIN_NAME
+from headwater.attribution.trained_models.choice import PLAIN_NAME
 from headwater.http.errors import Invalid
 from headwater.spaces.accounts.users import read_label
 from headwater.spaces.settings_input import read_name

@@ -77,7 +77,7 @@ def test_it_works(
 ) -> None:  # fmt: skip
     page, taken = hand.page, len(mailbox.taken)
     put_alert(Stage(connection, space_id, ""), title=f"Visits stopped {HOSTILE}", cause=HOSTILE)
-    hand.one.goto(f"/console/spaces/{space_id}?period=today")
+    hand.one.goto(f"/console/spaces/{space_id}/channels?period=today")
     hand.press(page.get_by_role("link", name="See what to do"))
     expect(page.get_by_role("heading", name="Visits stopped")).to_be_visible()
     hand.look(colours=True)

@@ -35,7 +35,7 @@ def test_it_works(
     one = visit(java_script_enabled=scripts)
     page = one.page
     one.log_in(user)
-    one.goto(f"/console/spaces/{space_id}?attribution_model=linear")
+    one.goto(f"/console/spaces/{space_id}/channels?attribution_model=linear")
     page.locator("summary", has_text="Add a note").focus()
     page.keyboard.press("Enter")
     yesterday = datetime.now(UTC) - timedelta(days=1)

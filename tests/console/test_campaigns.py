@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.console.report_pages.campaigns import COLUMNS
+from headwater.console.ad_pages.campaigns import COLUMNS
 from headwater.console.report_pages.figures import NONE
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.source_names import SourceNames
@@ -23,8 +23,8 @@ from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
+from tests.console.test_channels import HOSTILE, days_ago, order
 from tests.console.test_figures_agree import fill, follow
-from tests.console.test_revenue import HOSTILE, days_ago, order
 from tests.support.factories import Stage
 
 ONCE_KNOWN = SourceNames(

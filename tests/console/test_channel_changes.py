@@ -8,7 +8,7 @@ from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import stage
 from tests.console.test_changes_since import words
-from tests.console.test_revenue import days_ago, order
+from tests.console.test_channels import days_ago, order
 from tests.support.factories import Stage
 
 __all__ = ["stage"]

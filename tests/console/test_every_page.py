@@ -15,7 +15,8 @@ from tests.console.browsing import Browser, Forms, headings, without_tokens
 from tests.console.conftest import Person
 
 IN_SPACE = (
-    "", "?period=today", "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
+    "", "?period=today", "?tile=roas&stack=channel&open=meta", "/channels",
+    "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
     "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
     "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",

@@ -29,7 +29,7 @@ from headwater.spaces.spaces import fetch_space
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
-from tests.console.test_revenue import NOON
+from tests.console.test_channels import NOON
 from tests.mcp.assistants import Assistant, connect
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
@@ -118,7 +118,7 @@ def test_page_csv_api_assistant_and_mail(
     draw, space_id = random.Random(f"agree {part}"), stage.space_id
     for _ in range(PART):
         query = drawn_page(draw)
-        page = owner.browser.get(f"/console/spaces/{space_id}?{query}")
+        page = owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
         assert page.status_code == 200, (query, page.text)
         tables = PageTables(page.text)
         if "channels" not in tables.tables:
@@ -164,7 +164,7 @@ def test_page_csv_api_assistant_and_mail(
 def mailed(database_url: str, space_id: int, query: str, schedule: Schedule) -> Notice:
     """The message of a scheduled report of a page."""
     scheduled = ScheduledReport(
-        id=1, name="Weekly", page="", query=query, cadence=schedule.cadence, day=schedule.day,
+        id=1, name="Weekly", page="/channels", query=query, cadence=schedule.cadence, day=schedule.day,
         hour=schedule.hour, with_csv=True,
         channel_ids=[], made_by=None, next_at=NOON, last_at=None, error=None,
     )  # fmt: skip
@@ -202,7 +202,7 @@ def test_every_figure_leads_to_what_it_is_made_of(owner: Person, space_id: int, 
     draw = random.Random(f"leads {part}")
     for _ in range(PART // 2):
         query = drawn_page(draw)
-        page = owner.browser.get(f"/console/spaces/{space_id}?{query}&open=paid")
+        page = owner.browser.get(f"/console/spaces/{space_id}/channels?{query}&open=paid")
         assert page.status_code == 200
         tables = PageTables(page.text)
         head = [cell.text for cell in tables.tables.get("channels", [[]])[0]]

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.console.report_pages import ledger
+from headwater.console.ad_pages import ledger
 from headwater.console.report_pages.figures import NONE
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person

@@ -15,7 +15,7 @@ from headwater.console.report_pages.charts import chart_notes
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.conftest import Person
-from tests.console.test_revenue import HOSTILE, order
+from tests.console.test_channels import HOSTILE, order
 from tests.console.test_share_links import share
 from tests.support.factories import Stage
 
@@ -78,7 +78,7 @@ def test_notes_of_one_step_share_a_mark(owner: Person, stage: Stage, space_id: i
     """
     for text, days_ago in (("c", 1), ("a", 3), ("b", 3), ("long ago", 800)):
         add(owner, space_id, text, days_ago)
-    base = f"/console/spaces/{space_id}"
+    base = f"/console/spaces/{space_id}/channels"
     page = owner.browser.get(f"{base}?period=last+7+days").text
     assert marks(page) == ["1", "3"]
     assert [text for text in listed(page) if len(text) == 1] == ["a", "b", "c"]

@@ -12,8 +12,8 @@ import pytest
 from headwater.console.report_pages.figures import NONE
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
+from tests.console.test_channels import NOON, days_ago
 from tests.console.test_figures_agree import fill
-from tests.console.test_revenue import NOON, days_ago
 from tests.support.factories import Stage
 
 TOTAL = "Their revenue"

@@ -12,7 +12,7 @@ from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
-from tests.console.test_revenue import days_ago, order
+from tests.console.test_channels import days_ago, order
 from tests.support.factories import Stage
 
 __all__ = ["put", "stage"]

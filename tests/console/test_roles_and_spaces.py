@@ -126,7 +126,7 @@ ENDS = sorted(
     for method in (route.methods or set()) - {"HEAD"}
 )
 READ = [end for end, method in ENDS if method == "GET"]
-NEEDED = {"/links/qr.svg": "?address=shop.example&source=email"}
+NEEDED = {"/links/qr.svg": "?address=shop.example&source=email", "/ads/comparison.csv": "?platform=meta"}
 """The parameters without which there is no answer."""
 POSTED = [end for end, method in ENDS if method == "POST"]
 

@@ -173,7 +173,7 @@ def test_a_held_destination_is_on_every_page(
 ) -> None:
     """Money that is not reported to a platform in time is lost, so nobody may overlook it."""
     paths = [f"/console/spaces/{space_id}{end}" for end in ("/setup", "", "/keys", "/settings")]
-    assert [path for path in paths if "Needs attention" in owner.browser.get(path).text] == []
+    assert [path for path in paths if 'class="count"' in owner.browser.get(path).text] == []
     row = connection.execute(
         "INSERT INTO destinations (space_id, platform, name, status, status_reason, held_since)"
         " VALUES (%s, 'meta', '<Shop>', 'held', 'HTTP 401: Invalid OAuth <token>', now())"
@@ -188,8 +188,8 @@ def test_a_held_destination_is_on_every_page(
     )
     overview, *others = (owner.browser.get(path).text for path in paths)
     title = "Meta Ads “&lt;Shop&gt;” is held: 1 conversion waiting"
-    assert all("Needs attention" in page and title in page for page in [overview, *others])
-    assert all('/alerts">See what to do' in page for page in others)
+    assert "Needs attention" in overview
+    assert all('class="count"' in page and title in page for page in [overview, *others])
     assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview
     resume = f"headwater destination resume --space {space_id} --destination {row[0]}"
     assert resume in overview

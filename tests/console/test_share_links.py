@@ -21,7 +21,7 @@ from tests.conftest import Running
 from tests.console.browsing import Browser
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_revenue import HOSTILE, order
+from tests.console.test_channels import HOSTILE, order
 from tests.support.factories import Stage
 
 PARAMETERS = (
@@ -62,7 +62,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
     path = share(owner, space_id, HOSTILE, query=query)
     answer = guest(path)
     assert answer.status_code == 200
-    page, own = PageTables(answer.text), owner.browser.get(f"/console/spaces/{space_id}?{query}")
+    page, own = PageTables(answer.text), owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
     theirs = PageTables(own.text)
     assert page.headlines["Revenue"].value == "100.5"
     for name in ("channels", "course"):
@@ -89,7 +89,7 @@ def every_parameter() -> list[str]:
     return [*PARAMETERS, *(f"{name}=1" for name in sorted(names))]
 
 
-@pytest.mark.parametrize("page", ["", "/models", "/paths"])
+@pytest.mark.parametrize("page", ["/channels", "/models", "/paths"])
 def test_no_parameter_changes_it(
     owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response], page: str
 ) -> None:

@@ -11,7 +11,7 @@ from headwater.console import space_choice
 from headwater.reports.query import ReportTooLarge
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
-from tests.console.test_revenue import HOSTILE, order
+from tests.console.test_channels import HOSTILE, order
 from tests.support.factories import Stage
 
 

@@ -20,7 +20,7 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.console.report_pages.campaigns import COLUMNS
+from headwater.console.ad_pages.campaigns import COLUMNS
 from headwater.reports.questions.shared import format_figure
 from tests.conftest import Running
 from tests.console.conftest import Person

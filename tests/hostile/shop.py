@@ -17,7 +17,7 @@ import psycopg
 from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.quality.report import check_quality
 from headwater.attribution.paths.builder import build_next
-from headwater.attribution.training.monthly_training import MonthlyTrainer, start_monthly
+from headwater.attribution.trained_models.monthly_runs import MonthlyTrainer, start_monthly
 from headwater.base.storage import LocalFolder
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport

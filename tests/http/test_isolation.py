@@ -21,7 +21,7 @@ import psycopg
 import pytest
 
 from headwater.api.operations import OPERATIONS, PREFIX, describe_api
-from headwater.attribution.training import store
+from headwater.attribution.trained_models import store
 from headwater.intake.ingest.payload import TrackPayload
 from tests.conftest import Running, client_for
 from tests.http.isolation_matrix import MATRIX, NAMES_NOTHING, OWN, UNKNOWN, Row

@@ -28,7 +28,7 @@ from headwater.database.pool import Database
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
-from tests.console.test_revenue import days_ago, order
+from tests.console.test_channels import days_ago, order
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 from tests.support.mail_server import Mailbox, serve_mail

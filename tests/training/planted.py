@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from random import Random
 
-from headwater.attribution.training.journeys import Journey
+from headwater.attribution.trained_models.journeys import Journey
 
 SOURCES = (1, 2, 3, 4)
 CONVERTED, LOST = "converted", "lost"

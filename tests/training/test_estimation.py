@@ -13,12 +13,12 @@ from random import Random
 
 import pytest
 
-from headwater.attribution.training.counts import compute_weights, count_journeys
-from headwater.attribution.training.estimation import estimate
-from headwater.attribution.training.journeys import Journey, gather_journeys
-from headwater.attribution.training.markov import removal_effects
-from headwater.attribution.training.models import DATA_DRIVEN_MODELS, MARKOV, SHAPLEY
-from headwater.attribution.training.shapley import shapley_shares, shapley_weights
+from headwater.attribution.trained_models.counts import compute_weights, count_journeys
+from headwater.attribution.trained_models.estimation import estimate
+from headwater.attribution.trained_models.journeys import Journey, gather_journeys
+from headwater.attribution.trained_models.markov import removal_effects
+from headwater.attribution.trained_models.models import DATA_DRIVEN_MODELS, MARKOV, SHAPLEY
+from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE
 from tests.training.planted import drawn, markov_truth, shapley_truth

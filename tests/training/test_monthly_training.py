@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.attribution.training import store
-from headwater.attribution.training.models import FEWEST_CONVERSIONS, TrainedModel
-from headwater.attribution.training.monthly_training import (
+from headwater.attribution.trained_models import store
+from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS, TrainedModel
+from headwater.attribution.trained_models.monthly_runs import (
     HOUR,
     MonthlyTrainer,
     MonthlyTraining,
@@ -21,7 +21,7 @@ from headwater.attribution.training.monthly_training import (
     start_monthly,
     stop_monthly,
 )
-from headwater.attribution.training.store import list_trained_models
+from headwater.attribution.trained_models.store import list_trained_models
 from headwater.database.pool import Database
 from headwater.spaces.spaces import fetch_space
 from tests.support.factories import Stage, make_stage

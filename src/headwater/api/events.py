@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec import UNSET
 
-from headwater.attribution.training.choice import cite
+from headwater.attribution.trained_models.choice import cite
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation, PathParameter
 from headwater.events import parameters

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from headwater.attribution.training.answers import (
+from headwater.attribution.trained_models.answers import (
     TrainedModelAnswer,
     TrainedModelList,
     describe_trained_model,
 )
-from headwater.attribution.training.inputs import TRAINING_REQUEST, read_training_request
-from headwater.attribution.training.store import (
+from headwater.attribution.trained_models.inputs import TRAINING_REQUEST, read_training_request
+from headwater.attribution.trained_models.store import (
     MAKING_SECONDS,
     choose_trained_model,
     fetch_trained_model,

@@ -10,9 +10,9 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
-from headwater.attribution.training.models import TrainedModel, TrainingRequest
-from headwater.attribution.training.monthly_training import list_monthly, start_monthly, stop_monthly
-from headwater.attribution.training.store import (
+from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
+from headwater.attribution.trained_models.monthly_runs import list_monthly, start_monthly, stop_monthly
+from headwater.attribution.trained_models.store import (
     check_trained_model,
     choose_trained_model,
     fetch_trained_model,

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from headwater.console.assets import asset
 from headwater.console.flash import FlashMessage, read_flash
 from headwater.console.forms import TOKEN, form_token
+from headwater.console.navigation import ENTRIES, MORE_PAGES, ON_PHONE, find_place
 from headwater.console.visitor import (
     SeeOther,
     cookie_name,
@@ -110,7 +111,8 @@ def render(
     **values: Any,
 ) -> Response:
     """Render a page. Templates get the values and `brand, sends_mail, path, visitor, inside, flash, asset,
-    token, guest_token, when, clock`; `errors` holds form errors by field.
+    token, guest_token, when, clock`, and what base.html draws the sidebar from; `errors` holds form errors by
+    field.
     """
     visitor = getattr(request.state, "visitor", None)
     flash = read_flash(request.cookies.get(cookie_name(request, "said")))
@@ -127,6 +129,11 @@ def render(
         "guest_token": _tokens(request, guest=True),
         "when": when,
         "clock": clock,
+        "navigation": ENTRIES,
+        "on_phone": ON_PHONE,
+        "more_pages": MORE_PAGES,
+        "find_place": find_place,
+        "folded": "folded" in request.cookies,
     }
     values["errors"] = _Refusals(values.get("errors", {}))
     text = _TEMPLATES.get_template(template).render(common | values)

@@ -18,7 +18,7 @@ from headwater.console import (
     space_choice,
     space_settings,
 )
-from headwater.console.ad_pages import platform_comparison
+from headwater.console.ad_pages import campaigns, ledger, platform_comparison
 from headwater.console.alert_pages import alerts as alert_page
 from headwater.console.alert_pages import channels as alert_channels
 from headwater.console.alert_pages import reports as alert_reports
@@ -35,21 +35,20 @@ from headwater.console.order_pages import (
     webhook_changes,
     webhook_wizard,
 )
+from headwater.console.overview_page import overview as first_page
 from headwater.console.pages import pages_app, redirect
 from headwater.console.people_pages import company, contact, contact_changes, event, search
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
-    campaigns,
+    channels,
     cohorts,
     completeness,
     csv_file,
     events,
-    ledger,
     models,
     notes,
     paths,
     rates,
-    revenue,
     saved_views,
     self_reported,
     share_links,
@@ -78,7 +77,8 @@ PAGES = [
     *login.ROUTES,
     *onboarding.ROUTES,
     *space_choice.ROUTES,
-    *revenue.ROUTES,
+    *first_page.ROUTES,
+    *channels.ROUTES,
     *models.ROUTES,
     *paths.ROUTES,
     *campaigns.ROUTES,

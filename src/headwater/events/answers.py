@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from headwater.attribution.training.choice import TrainedModelCitation
+from headwater.attribution.trained_models.choice import TrainedModelCitation
 from headwater.http.answers import DataPage, Instant
 from headwater.sources.answers import SELF_REPORTED
 from headwater.spaces.currencies import AmountCurrency, AmountInSpaceCurrency

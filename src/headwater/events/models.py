@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from headwater.attribution.query import Attribution
-from headwater.attribution.training.choice import ModelChoice
+from headwater.attribution.trained_models.choice import ModelChoice
 from headwater.http.inputs.pagination import Position
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.contacts.filters import Condition

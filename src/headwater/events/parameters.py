@@ -9,7 +9,12 @@ from decimal import Decimal
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
-from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ModelChoice, is_needed
+from headwater.attribution.trained_models.choice import (
+    ONLY_WITH_MARKOV,
+    TRAINED_MODEL,
+    ModelChoice,
+    is_needed,
+)
 from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete_fields
 from headwater.events.models import EventSelection, ListEvents

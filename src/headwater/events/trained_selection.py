@@ -9,7 +9,7 @@ from typing import Any
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
-from headwater.attribution.training.choice import ChosenModel, candidates_query, choose, fetch_chosen
+from headwater.attribution.trained_models.choice import ChosenModel, candidates_query, choose, fetch_chosen
 from headwater.events.models import EventSelection, ListEvents
 
 

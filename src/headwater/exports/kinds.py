@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
-from headwater.attribution.training.choice import TRAINED_MODEL
+from headwater.attribution.trained_models.choice import TRAINED_MODEL
 from headwater.database.json_lines import Lines
 from headwater.events import parameters
 from headwater.events.export_lines import compose_event_lines

@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Literal
 
 from headwater.attribution.models import MODELS, SharedAmount
 from headwater.attribution.query import BOTH_AMOUNTS, Attribution, credited_rows
-from headwater.attribution.training.choice import ChosenModel, ModelChoice, fetch_chosen, find_current
+from headwater.attribution.trained_models.choice import ChosenModel, ModelChoice, fetch_chosen, find_current
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.events.space_amounts import show_amounts
 from headwater.http.errors import NotFound

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.training.choice import TRAINED_MODEL, TrainedModelCitation, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, TrainedModelCitation, cite
 from headwater.events.parameters import QUERY_MODE
 from headwater.http.answers import Moment
 from headwater.http.inputs.parameters import Input

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, is_needed
+from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, is_needed
 from headwater.events.accepted import EVENT_NAMES
 from headwater.http.errors import Errors, Invalid, Problem
 from headwater.http.inputs.period_words import CalendarUnit

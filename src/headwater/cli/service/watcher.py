@@ -10,7 +10,7 @@ from argparse import Namespace
 
 from headwater.alerts.notifications.sender import MessageSender, Outlet
 from headwater.alerts.notifications.watcher import Watcher, WatcherDuty, alert_duty, message_duty
-from headwater.attribution.training.monthly_training import MonthlyTrainer, due_spaces
+from headwater.attribution.trained_models.monthly_runs import MonthlyTrainer, due_spaces
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
 from headwater.console.scheduled_reports.runner import report_duty

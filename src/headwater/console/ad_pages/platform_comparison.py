@@ -194,7 +194,7 @@ async def show_comparison(request: Request) -> Response:
                 "click_window", "Its window", windows, choice.click_window or f"{usual}", f"{usual}"
             ),
         ],
-        as_platform=count_as_platform(view, result).link(page.base) if result else "",
+        as_platform=count_as_platform(view, result).link(f"{page.base}/channels") if result else "",
         conversions=conversions_title(page.space, view.conversion),
         csv=view.link(f"{page.path}.csv", **{**choice.also, "platform": platform}) if platform else "",
     )

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.ad_pages.campaigns import COLUMNS, GROUPS, CostColumn
 from headwater.console.change_pages.changes_since import WORDS, Since, read_since
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar
 from headwater.console.report_pages.breakdown import title
-from headwater.console.report_pages.campaigns import COLUMNS, GROUPS, CostColumn
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME

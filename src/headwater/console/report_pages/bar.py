@@ -1,4 +1,4 @@
-"""The bar above every report: current choices and links to alternatives.
+"""The row of filters above every report: period, comparison, how credit is given, filters.
 
 Links instead of a form need one step, no script, and leave nothing half chosen.
 """
@@ -6,12 +6,14 @@ Links instead of a form need one step, no script, and leave nothing half chosen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS, WINDOWS
+from headwater.console.report_pages.credit_examples import EXAMPLES
+from headwater.console.report_pages.filter_names import NAMES, suggest_key
 from headwater.console.report_pages.view import ANY, CONVERSIONS, SALES, ReportView
 from headwater.reports.engine.groups import CUSTOMERS
 from headwater.reports.engine.path_dimensions import TouchPath
@@ -35,13 +37,18 @@ PERIODS = {
     "b": "last 12 months",
 }
 COMPARISONS = {
-    Comparison.PREVIOUS_PERIOD: "the period before",
-    Comparison.PREVIOUS_YEAR: "the year before",
-    Comparison.NONE: "nothing",
+    Comparison.PREVIOUS_PERIOD: "vs previous period",
+    Comparison.PREVIOUS_YEAR: "vs previous year",
+    Comparison.NONE: "no comparison",
 }
-MODES = {"profile": "person", "company": "company"}
-BASES = {DateBasis.CONVERSION: "date of the conversion", DateBasis.TOUCH: "date of the touchpoint"}
-SHAREABLE = {"": "Revenue", "/models": "Compare models", "/paths": "Paths"}
+MODES = {"profile": "the person's visits", "company": "visits of the whole company"}
+BASES = {DateBasis.CONVERSION: "on the date of the order", DateBasis.TOUCH: "on the date of the visit"}
+_CREDIT_HINTS = {
+    "attribution_window": "How long before the order a visit counts.",
+    "query_mode": "Whose visits count for an order.",
+    "date_basis": "The day on which an order's credit is shown.",
+}
+SHAREABLE = {"/channels": "Channels", "/models": "Models", "/paths": "Journeys"}
 """Pages that can be shared, by path: those without personal data."""
 OF_TOUCHPOINTS = "of_touchpoints"
 ONLY_PLACES = "only_places"
@@ -81,6 +88,9 @@ class Choice:
     chosen: bool
     key: str = ""
     """Keyboard shortcut, if scripts run."""
+    hint: str = ""
+    example: tuple[int, ...] = ()
+    """The credit of four visits in per cent, to draw."""
 
 
 @dataclass(frozen=True)
@@ -89,19 +99,26 @@ class Menu:
     title: str
     chosen: str
     choices: tuple[Choice, ...]
+    hint: str = ""
 
 
 @dataclass(frozen=True)
 class Filter:
     text: str
     link: str
+    """The link that removes it."""
+    suggestion: Choice | None = None
+    """A listed name like the typed one, which is not listed."""
 
 
 @dataclass(frozen=True)
 class ReportBar:
     path: str
     period: Menu
-    menus: tuple[Menu, ...]
+    compare: Menu | None
+    conversion: Menu | None
+    credit: tuple[Menu, ...]
+    """How credit is given: model, window, whose visits, date."""
     filters: tuple[Filter, ...]
     pairs: tuple[tuple[str, str], ...]
     """Current choices as query parameters, kept by the filter form."""
@@ -111,6 +128,15 @@ class ReportBar:
     new_filters: tuple[Choice, ...]
     groups: Mapping[str, str]
     """Titles of the groups whose key is typed."""
+    names: ClassVar[tuple[str, ...]] = NAMES
+
+    @property
+    def credit_title(self) -> str:
+        """Return the model and the window in words."""
+        shown = [
+            menu.chosen for menu in self.credit if menu.name in ("attribution_model", "attribution_window")
+        ]
+        return ", ".join(shown) or "How credit is given"
 
     @property
     def undated(self) -> tuple[tuple[str, str], ...]:
@@ -144,19 +170,19 @@ def read_bar(
     keep, and `filters` the filters it sets itself.
     """
     links, of_events = ChoiceLinks(view, path, also or {}), OF_TOUCHPOINTS in without
-    menus = [
-        links.menu("compare", "Compared with", COMPARISONS),
-        links.menu("conversion", "Conversion", _conversions(space)),
-        links.menu("attribution_model", "Model", _MODELS),
+    credit = (
+        links.models(),
         links.menu("attribution_window", "Window", _WINDOWS),
-        links.menu("query_mode", "By", MODES),
-        links.menu("date_basis", "Dated by", BASES),
-    ]
+        links.menu("query_mode", "Visits of", MODES),
+        links.menu("date_basis", "Dated", BASES),
+    )
     return ReportBar(
         path,
         links.periods(),
-        tuple(menu for menu in menus if menu.name not in without),
-        (*links.filters(space), *filters),
+        None if "compare" in without else links.menu("compare", "Compared", COMPARISONS),
+        None if "conversion" in without else links.menu("conversion", "Conversions", _conversions(space)),
+        tuple(menu for menu in credit if menu.name not in without),
+        (*links.conversion_filter(space, without), *links.filters(space), *filters),
         tuple(links.pairs),
         view.start_date[:10],
         view.end_date[:10],
@@ -185,7 +211,24 @@ class ChoiceLinks:
             Choice(text, self._to(self.view.changed(**{name: str(option)})), option == choice)
             for option, text in options.items()
         )
-        return Menu(name, title, options.get(choice) or choice, choices)
+        return Menu(name, title, options.get(choice) or choice, choices, _CREDIT_HINTS.get(name, ""))
+
+    def models(self) -> Menu:
+        """Return the menu of attribution models, each with a sentence and an example."""
+        menu = self.menu("attribution_model", "Model", _MODELS)
+        choices = tuple(
+            replace(choice, hint=MODELS[name].description, example=EXAMPLES[name])
+            for name, choice in zip(_MODELS, menu.choices, strict=True)
+        )
+        return replace(menu, choices=choices)
+
+    def conversion_filter(self, space: Space, without: frozenset[str]) -> tuple[Filter, ...]:
+        """Return what counts as a conversion as a filter, unless it is sales."""
+        conversion = self.view.conversion
+        if conversion == SALES or "conversion" in without:
+            return ()
+        title = conversion_title(space, conversion)
+        return (Filter(f"conversion: {title}", self._to(self.view.changed(conversion=SALES))),)
 
     def own_menu(self, name: str, title: str, options: Mapping[Any, str], choice: str, usual: str) -> Menu:
         choices: list[Choice] = []
@@ -211,15 +254,18 @@ class ChoiceLinks:
         return Menu("period", "Period", (view.period or dates).capitalize(), choices)
 
     def filters(self, space: Space) -> tuple[Filter, ...]:
-        only = self.view.only
-        return tuple(
-            Filter(
-                filter_text(space, *text.split(":", 1)),
-                self._to(self.view.changed(only=tuple(condition for condition in only if condition != text))),
+        return tuple(self._filter(space, text) for text in self.view.only if ":" in text)
+
+    def _filter(self, space: Space, text: str) -> Filter:
+        group, key = text.split(":", 1)
+        rest = self.view.changed(only=tuple(other for other in self.view.only if other != text))
+        like = suggest_key(group, key)
+        suggestion = None
+        if like is not None:
+            suggestion = Choice(
+                filter_text(space, group, like), self._to(rest.narrowed(f"{group}:{like}")), chosen=False
             )
-            for text in only
-            if ":" in text
-        )
+        return Filter(filter_text(space, group, key), self._to(rest), suggestion)
 
     def new_filters(self, *, of_events: bool) -> tuple[Choice, ...]:
         """Return one-click filters: new or returning customers, and channels unless filters apply to events.

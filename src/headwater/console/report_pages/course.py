@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date
 
 from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.charts.charts import WIDTH, Series, StackedChart, sparkline, stacked
 from headwater.console.report_pages.figures import difference, share
+from headwater.console.report_pages.time_steps import TimeSteps, choose_step
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult
-from headwater.reports.engine.time_buckets import compared_span, cut
+from headwater.reports.engine.time_buckets import compared_span
 from headwater.reports.query import (
     MOST_ROWS,
     Comparison,
@@ -27,8 +28,8 @@ from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = "Unattributed"
-MOST_DAYS, MOST_WEEKS = 92, 400
-"""Maximum days for a daily, and for a weekly, chart."""
+MOST_DAYS, MOST_WEEKS = 92, 57
+"""The longest daily and weekly chart."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,14 @@ class CourseChart:
 
 class Course:
     def __init__(self, basis: Basis, full_query: ReportQuery, space: Space) -> None:
-        self._basis, self._query, self._space = basis, full_query, space
+        self._basis, self._query = basis, full_query
         span = DateTimeSpan(full_query.start, full_query.end)
-        self.group = _choose_step(span)
-        self.keys = self._bucket_keys(span)
+        self._steps = TimeSteps(span, choose_step(span, MOST_DAYS, MOST_WEEKS), space)
+        self.keys = self._steps.keys
+
+    @property
+    def group(self) -> Group:
+        return self._steps.group
 
     @property
     def queries(self) -> list[ReportQuery]:
@@ -111,8 +116,8 @@ class Course:
         )
         steps = tuple(
             CourseStep(
-                _step_title(self.group, key),
-                self._narrow_view(view, key),
+                self._steps.title(key),
+                self._steps.narrow(view, key),
                 tuple(values.get(key, 0) for values in bands.values()),
                 wholes.get(key, 0),
                 before.get(key),
@@ -124,21 +129,8 @@ class Course:
     def _before(self, report: ReportResult) -> dict[str, Figure]:
         """Return comparison values by current buckets' keys, aligned from the start."""
         values = _by_key(report, self._basis.whole_column)
-        keys = self._bucket_keys(report.span)
+        keys = self._steps.list_keys(report.span)
         return {key: values.get(previous_key, 0) for key, previous_key in zip(self.keys, keys, strict=False)}
-
-    def _bucket_keys(self, span: DateTimeSpan) -> list[str]:
-        if self.group is Group.HOUR:
-            return [f"{hour:02}" for hour in range(24)]
-        return [day.isoformat() for day in cut(span, self.group, self._space.zone).days]
-
-    def _narrow_view(self, view: ReportView, key: str) -> ReportView:
-        if self.group is Group.HOUR:
-            return view.narrowed(f"{Group.HOUR}:{key}")
-        first = date.fromisoformat(key)
-        start = max(datetime.combine(first, time()), self._query.start)
-        end = min(datetime.combine(_end_of_bucket(first, self.group), time(23, 59, 59)), self._query.end)
-        return view.changed(period="", start_date=str(start), end_date=str(end))
 
 
 _UNKNOWN_OF_NOTHING = frozenset(
@@ -151,30 +143,6 @@ _TITLES = [format_title(channel) for channel in CHANNELS]
 
 def _colour(title: str) -> int:
     return _TITLES.index(title) if title in _TITLES else len(_TITLES)
-
-
-def _choose_step(span: DateTimeSpan) -> Group:
-    days = (span.end - span.start).days + 1
-    if days == 1:
-        return Group.HOUR
-    if days <= MOST_DAYS:
-        return Group.DAY
-    return Group.WEEK if days <= MOST_WEEKS else Group.MONTH
-
-
-def _end_of_bucket(first: date, group: Group) -> date:
-    if group is Group.MONTH:
-        return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
-    return first + timedelta(days=6 if group is Group.WEEK else 0)
-
-
-def _step_title(group: Group, key: str) -> str:
-    if group is Group.HOUR:
-        return f"{key}:00"
-    day = date.fromisoformat(key)
-    if group is Group.MONTH:
-        return f"{day:%b %Y}"
-    return f"week of {day.day} {day:%b}" if group is Group.WEEK else f"{day:%a} {day.day} {day:%b}"
 
 
 def _by_key(report: ReportResult, column: FigureColumn) -> dict[str, Figure]:

@@ -62,7 +62,7 @@ def written(measure: Measure, value: Figure) -> str:
 
 def short(value: float) -> str:
     for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
+        if abs(value) >= size:
             return f"{value / size:g}{letter}"
     return f"{value:g}"
 

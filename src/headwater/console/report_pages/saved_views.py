@@ -20,6 +20,7 @@ queries = Queries(__name__, "saved_views.sql")
 
 PAGES = (
     "",
+    "/channels",
     "/models",
     "/paths",
     "/campaigns",

@@ -80,7 +80,8 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
     query = visit.query
-    return await _page(visit, {name: str(query.single(name) or "") for name in ("page", "query")})
+    chosen = {name: str(query.single(name) or "") for name in ("page", "query")}
+    return await _page(visit, {name: value for name, value in chosen.items() if value})
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
@@ -133,7 +134,7 @@ async def _page(
     values = {"space_id": visit.space.id, "most": MOST}
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
-    usual = {"name": "", "page": "", "query": "", "days": USUAL_LIFETIME, "notes": ""}
+    usual = {"name": "", "page": "/channels", "query": "", "days": USUAL_LIFETIME, "notes": ""}
     page_values: dict[str, Any] = {
         "links": links,
         "made": secret,

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.report_pages.channels import render_channels
 from headwater.console.report_pages.models import render_models
 from headwater.console.report_pages.paths import render_paths
 from headwater.console.report_pages.report_page import ReportPage
-from headwater.console.report_pages.revenue import render_revenue
 from headwater.console.report_pages.share_links import SHARED, find_shared, note_opening
 from headwater.console.report_pages.view import SharedView
 from headwater.database.pool import confine
@@ -20,7 +20,7 @@ from headwater.http.inputs.parameters import Query
 from headwater.spaces.spaces import fetch_space
 
 _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
-    "": render_revenue,
+    "/channels": render_channels,
     "/models": render_models,
     "/paths": render_paths,
 }

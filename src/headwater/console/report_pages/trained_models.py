@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headwater.attribution.models import WINDOWS
-from headwater.attribution.training.inputs import USUAL_WINDOW, NamedRequest, read_training_request
-from headwater.attribution.training.models import (
+from headwater.attribution.trained_models.inputs import USUAL_WINDOW, NamedRequest, read_training_request
+from headwater.attribution.trained_models.models import (
     DATA_DRIVEN_MODELS,
     FEWEST_CONVERSIONS,
     TrainedModel,
     TrainedWeight,
 )
-from headwater.attribution.training.monthly_training import list_monthly
-from headwater.attribution.training.store import (
+from headwater.attribution.trained_models.monthly_runs import list_monthly
+from headwater.attribution.trained_models.store import (
     MAKING_SECONDS,
     choose_trained_model,
     fetch_trained_model,

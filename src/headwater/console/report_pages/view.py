@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from urllib.parse import urlencode
 
 from headwater.attribution.models import MODELS
+from headwater.console.report_pages.filter_names import find_key
 from headwater.events.accepted import EVENT_NAMES, SALES_EVENTS
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import JsonInput, Query
@@ -61,8 +62,8 @@ class ReportView:
         }
         if dated:
             values["period"] = ""
-        new_filter = [str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY)]
-        filters = [*query.several("only"), *([":".join(new_filter)] if new_filter[0] else [])]
+        group, typed = (str(query.single(name) or "") for name in (NEW_FILTER, NEW_KEY))
+        filters = [*query.several("only"), *([f"{group}:{find_key(group, typed)}"] if group else [])]
         values["only"] = tuple(dict.fromkeys(filters))
         return cls(**values)
 

@@ -13,9 +13,9 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import SHAREABLE, model_title
 from headwater.console.report_pages.basis import Basis, choose_basis, title_columns
 from headwater.console.report_pages.breakdown import LEVELS, title
+from headwater.console.report_pages.channels import select_columns
 from headwater.console.report_pages.models import model_choices_report
 from headwater.console.report_pages.paths import paths_csv_report
-from headwater.console.report_pages.revenue import select_columns
 from headwater.console.report_pages.view import ReportView
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
 from headwater.http.inputs.parameters import Query

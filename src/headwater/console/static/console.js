@@ -282,3 +282,74 @@ if (arrivals) {
     saidAt = Date.now();
   }
 }
+
+// The sidebar's width is remembered by a cookie, so that the server draws the page in it.
+const fold = document.querySelector("[data-fold]");
+if (fold) {
+  fold.hidden = false;
+  fold.addEventListener("click", () => {
+    const folded = document.body.classList.toggle("folded");
+    fold.setAttribute("aria-pressed", folded);
+    document.cookie = `folded=; path=/console; samesite=lax; max-age=${folded ? 31536000 : 0}`;
+  });
+}
+
+// Ctrl K opens the list of pages. Typing narrows it, arrows walk through it, and Enter on a text that
+// names no page searches people and companies.
+const finder = document.querySelector("[data-finder]");
+if (finder) {
+  const field = finder.querySelector("input");
+  const items = [...finder.querySelectorAll("li")];
+  const button = document.querySelector("[data-find-page]");
+  const shown = () => items.filter((item) => !item.hidden).map((item) => item.firstChild);
+  const open = () => {
+    field.value = "";
+    items.forEach((item) => { item.hidden = false; });
+    finder.showModal();
+  };
+  button.hidden = false;
+  button.addEventListener("click", open);
+  document.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
+    event.preventDefault();
+    open();
+  });
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    items.forEach((item) => {
+      item.hidden = !words.every((word) => item.textContent.toLowerCase().includes(word));
+    });
+  });
+  finder.addEventListener("keydown", (event) => {
+    const links = shown();
+    if (event.key === "Enter" && event.target === field && links.length && field.value) {
+      event.preventDefault();
+      links[0].click();
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !links.length) return;
+    event.preventDefault();
+    const next = links.indexOf(document.activeElement) + step;
+    (links[next] ?? (next < 0 ? field : links[0])).focus();
+  });
+  finder.addEventListener("click", ({ target }) => { if (target === finder) finder.close(); });
+}
+
+// The text of a bar beside the pointer, in place of the browser's own slow one.
+const tip = document.createElement("div");
+tip.className = "tip";
+tip.hidden = true;
+for (const bar of document.querySelectorAll("[data-tip]")) {
+  bar.querySelector("title")?.remove();
+  bar.addEventListener("pointerenter", () => {
+    document.body.append(tip);
+    tip.textContent = bar.dataset.tip.replaceAll(" · ", "\n");
+    tip.hidden = false;
+  });
+  bar.addEventListener("pointermove", ({ pageX, pageY }) => {
+    const right = pageX + tip.offsetWidth + 24 < document.documentElement.clientWidth;
+    tip.style.left = `${right ? pageX + 12 : pageX - tip.offsetWidth - 12}px`;
+    tip.style.top = `${pageY - tip.offsetHeight - 8}px`;
+  });
+  bar.addEventListener("pointerleave", () => { tip.hidden = true; });
+}

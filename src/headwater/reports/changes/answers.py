@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from headwater.attribution.history.revisions import ChangeCause
-from headwater.attribution.training.choice import ChosenModel, cite
+from headwater.attribution.trained_models.choice import ChosenModel, cite
 from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.fields import written
 from headwater.http.inputs.parameters import Input, Parameter

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from headwater.attribution.history.revisions import ChangeCause
-from headwater.attribution.training.choice import ChosenModel
+from headwater.attribution.trained_models.choice import ChosenModel
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure, change_between
 from headwater.reports.engine.report import GroupKey

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from headwater.attribution.history.past import PastReader, PastSpan
 from headwater.attribution.history.revisions import ChangeCause
 from headwater.attribution.history.states import MOMENTS, EventState, Family
-from headwater.attribution.training.choice import ChosenModel, find_trained_model
+from headwater.attribution.trained_models.choice import ChosenModel, find_trained_model
 from headwater.reports.changes.change import (
     NONE_CHANGED,
     CauseShare,

@@ -13,7 +13,7 @@ import numpy as np
 from headwater.attribution.paths.lookup import distinct_values
 from headwater.attribution.paths.path_data import LEFT_OUT, Column, IntArray, PathData
 from headwater.attribution.paths.reader import PathReader
-from headwater.attribution.training.choice import ChosenModel, ModelChoice, fetch_chosen
+from headwater.attribution.trained_models.choice import ChosenModel, ModelChoice, fetch_chosen
 from headwater.http.errors import Invalid
 from headwater.reports.engine.addition import BatchSums, add_up
 from headwater.reports.engine.block_sums import Addition

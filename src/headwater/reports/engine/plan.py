@@ -23,7 +23,7 @@ from headwater.attribution.paths.path_data import (
     PathData,
 )
 from headwater.attribution.paths.scan_plan import Block, ScanPlan
-from headwater.attribution.training.choice import ChosenModel
+from headwater.attribution.trained_models.choice import ChosenModel
 from headwater.reports.engine.dimensions import (
     CONTACTS,
     EVERY_NAME,

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.training.choice import ChosenModel
+from headwater.attribution.trained_models.choice import ChosenModel
 from headwater.base.allocator import give_freed_memory_back
 from headwater.reports.engine.addition import BatchSums
 from headwater.reports.engine.chosen_events import NoCredit

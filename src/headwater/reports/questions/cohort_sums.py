@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from headwater.attribution.paths.path_data import IntArray
-from headwater.attribution.training.choice import ChosenModel
+from headwater.attribution.trained_models.choice import ChosenModel
 from headwater.http.inputs.timerange import months_after, months_between
 from headwater.reports.engine.acquisition import FollowedCustomers
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents, ModelCredit

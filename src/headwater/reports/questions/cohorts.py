@@ -17,7 +17,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, cite
+from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, cite
 from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter

@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.training.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ChosenModel, cite
+from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ChosenModel, cite
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.answers import DataPage, Moment
 from headwater.http.inputs.fields import one_of, written

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.training.choice import TRAINED_MODEL, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from headwater.attribution.models import MODELS, WINDOWS
-from headwater.attribution.training.choice import TrainedModelCitation
+from headwater.attribution.trained_models.choice import TrainedModelCitation
 from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
 from headwater.events.source_filter import read_sources, sources_parameter
 from headwater.http.answers import inline_schema

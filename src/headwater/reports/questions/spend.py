@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
-from headwater.attribution.training.choice import TRAINED_MODEL, ChosenModel, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
 from headwater.events.parameters import EVENT_NAMES_PARAMETER
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import one_of

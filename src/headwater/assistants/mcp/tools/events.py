@@ -31,7 +31,7 @@ from headwater.assistants.mcp.tool import (
     make_page_schema,
     make_schema,
 )
-from headwater.attribution.training.choice import TRAINED_MODEL, cite
+from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
 from headwater.events import parameters
 from headwater.events.answers import EventAnswer, ListedEvent
 from headwater.events.fields import complete_fields

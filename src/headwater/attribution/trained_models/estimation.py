@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwater.attribution.training.journeys import FloatArray, JourneyKinds
-from headwater.attribution.training.markov import markov_weights
-from headwater.attribution.training.models import MARKOV, SHAPLEY
-from headwater.attribution.training.shapley import shapley_shares, shapley_weights
+from headwater.attribution.trained_models.journeys import FloatArray, JourneyKinds
+from headwater.attribution.trained_models.markov import markov_weights
+from headwater.attribution.trained_models.models import MARKOV, SHAPLEY
+from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 
 RESAMPLES = 500
 BOUNDS = (2.5, 97.5)

@@ -38,7 +38,7 @@ def order(stage: Stage, source: str | None, amount: str, days: int = 3, **ad: st
 
 
 def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
-    answer = person.browser.get(f"/console/spaces/{space_id}?{query}")
+    answer = person.browser.get(f"/console/spaces/{space_id}/channels?{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
 
@@ -75,7 +75,7 @@ def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> 
     assert [cell.value for cell in page.row("channels", "Paid ads")[5:7]] == ["2", "0"]
     assert page.row("channels", "Unattributed")[5].value == "0"
     assert page.row("channels", "All")[5].value == "3"
-    narrowed = owner.browser.get(f"/console/spaces/{space_id}?only=event:purchase")
+    narrowed = owner.browser.get(f"/console/spaces/{space_id}/channels?only=event:purchase")
     assert narrowed.status_code == 200
     assert "Conversion rate" not in narrowed.text
 
@@ -83,11 +83,11 @@ def test_visits_beside_the_money(owner: Person, stage: Stage, space_id: int) -> 
 def test_every_choice_is_a_link(owner: Person, stage: Stage, space_id: int) -> None:
     """Each leads to a page that says so, and keeps the other choices."""
     order(stage, "google_ads", "10")
-    address = f"/console/spaces/{space_id}"
+    address = f"/console/spaces/{space_id}/channels"
     page = owner.browser.get(f"{address}?attribution_model=u_shaped").text
     assert f"{address}?period=today&amp;attribution_model=u_shaped" in page
     assert f"{address}?attribution_model=u_shaped&amp;query_mode=company" in page
-    assert 'aria-current="true">U-shaped' in page
+    assert 'aria-current="true"><span><strong>U-shaped' in page
 
 
 def test_own_dates(owner: Person, stage: Stage, space_id: int) -> None:
@@ -115,7 +115,8 @@ def test_rows_open_in_place(owner: Person, stage: Stage, space_id: int) -> None:
     assert page.row("channels", "Facebook ads")[1].value == "5"
     closed = page.row("channels", "Paid ads")[0].link
     assert closed
-    assert "Google ads" not in owner.browser.get(closed).text
+    rows = PageTables(owner.browser.get(closed).text).tables["channels"]
+    assert "Google ads" not in [row[0].text for row in rows]
 
 
 def test_no_group(owner: Person, stage: Stage, space_id: int) -> None:
@@ -156,13 +157,13 @@ def test_filters(owner: Person, stage: Stage, space_id: int) -> None:
     assert "Unattributed" not in page.headlines
     assert "campaign: c1" in page.html
     assert "only=campaign%3Ac1" in page.html
-    assert f'href="/console/spaces/{space_id}?attribution_model=linear" title="Remove' in page.html
+    assert f'href="/console/spaces/{space_id}/channels?attribution_model=linear" title="Remove' in page.html
     assert make_page(owner, space_id, "only=channel:email").headlines["Revenue"].value == "5"
 
 
 def test_csv_is_that_of_the_table(owner: Person, stage: Stage, space_id: int) -> None:
     order(stage, "google_ads", "100.50")
-    page = owner.browser.get(f"/console/spaces/{space_id}?attribution_model=linear")
+    page = owner.browser.get(f"/console/spaces/{space_id}/channels?attribution_model=linear")
     link = next(
         part.split('"')[0].replace("&amp;", "&")
         for part in page.text.split('href="')
@@ -198,23 +199,25 @@ def test_an_empty_space(owner: Person, space_id: int) -> None:
 )
 def test_refuses(owner: Person, space_id: int, query: str, name: str) -> None:
     """The page stands, with its bar and the rule."""
-    answer = owner.browser.get(f"/console/spaces/{space_id}?{query}")
+    answer = owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
     assert answer.status_code == 422
     assert f"The {name}" in answer.text
     assert "Last 7 days" in answer.text
 
 
 def test_hostile_choices_are_text(owner: Person, space_id: int) -> None:
-    answer = owner.browser.get(f"/console/spaces/{space_id}")
+    answer = owner.browser.get(f"/console/spaces/{space_id}/channels")
     assert answer.status_code == 200
     for name in ("period", "conversion", "only", "open", "start_date", "attribution_model"):
-        answer = owner.browser.client.get(f"/console/spaces/{space_id}", params={name: f"source:{HOSTILE}"})
+        answer = owner.browser.client.get(
+            f"/console/spaces/{space_id}/channels", params={name: f"source:{HOSTILE}"}
+        )
         assert "<script>alert" not in answer.text
 
 
 def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int) -> None:
     """A member's own: another does not see it, and cannot remove it."""
-    path = f"/console/spaces/{space_id}?attribution_model=linear"
+    path = f"/console/spaces/{space_id}/channels?attribution_model=linear"
     saved = owner.browser.fill(path, f"/console/spaces/{space_id}/views/save", name=HOSTILE)
     assert saved.status_code == 200
     assert str(saved.url).endswith("?attribution_model=linear")
@@ -228,7 +231,7 @@ def test_saved_views(owner: Person, person: Callable[..., Person], space_id: int
 
 def test_views_have_names(owner: Person, space_id: int) -> None:
     action = f"/console/spaces/{space_id}/views/save"
-    path = f"/console/spaces/{space_id}?period=today"
+    path = f"/console/spaces/{space_id}/channels?period=today"
     form = owner.browser.form(path, action)
     for values in ({"name": "  "}, {"name": "x" * 81}, {"name": "x", "page": "/keys"}):
         assert owner.browser.send(form, **values).status_code == 422

@@ -80,12 +80,10 @@ class CostColumn:
     written_as: Measure
     made_of: MadeOf | None = None
     """Parameters that select its events; None without events."""
-    welcome: str = "up"
-    """The direction of a good change."""
 
 
 COLUMNS = (
-    CostColumn("spend", "Spend", Measure.REVENUE, welcome="same"),
+    CostColumn("spend", "Spend", Measure.REVENUE),
     CostColumn("impressions", "Impressions", Measure.EVENTS),
     CostColumn("clicks", "Clicks", Measure.EVENTS),
     CostColumn("credited_conversions", "Orders", Measure.CREDITED_CONVERSIONS, CONVERTING),
@@ -93,9 +91,9 @@ COLUMNS = (
     CostColumn("credited_revenue", "Revenue", Measure.REVENUE, {}),
     CostColumn("platform_revenue", "Revenue by the platform", Measure.REVENUE),
     CostColumn("roas", "ROAS", Measure.REVENUE),
-    CostColumn("cpa", "CPA", Measure.REVENUE, welcome="down"),
+    CostColumn("cpa", "CPA", Measure.REVENUE),
     CostColumn("new_customers", "New customers", Measure.EVENTS, NEW),
-    CostColumn("cac", "CAC", Measure.REVENUE, welcome="down"),
+    CostColumn("cac", "CAC", Measure.REVENUE),
     CostColumn("contribution", "Contribution", Measure.REVENUE),
 )
 HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")

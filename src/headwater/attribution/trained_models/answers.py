@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from headwater.attribution.training.choice import moment_text
-from headwater.attribution.training.models import (
+from headwater.attribution.trained_models.choice import moment_text
+from headwater.attribution.trained_models.models import (
     DATA_DRIVEN_MODELS,
     FEWEST_CONVERSIONS,
     TrainedModel,

@@ -15,7 +15,7 @@ from psycopg.rows import class_row
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS
-from headwater.attribution.training.models import BILLION, FEWEST_CONVERSIONS, MARKOV
+from headwater.attribution.trained_models.models import BILLION, FEWEST_CONVERSIONS, MARKOV
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.attribution.training.journeys import FloatArray
+from headwater.attribution.trained_models.journeys import FloatArray
 
 # The worth of a set of sources is the number of conversions whose journeys met no others:
 #

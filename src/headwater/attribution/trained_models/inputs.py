@@ -7,8 +7,8 @@ from datetime import date
 from typing import Any
 
 from headwater.attribution.models import WINDOWS
-from headwater.attribution.training.choice import PLAIN_NAME
-from headwater.attribution.training.models import TrainingRequest
+from headwater.attribution.trained_models.choice import PLAIN_NAME
+from headwater.attribution.trained_models.models import TrainingRequest
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import BOOLEAN, REQUIRED, one_of, written
 from headwater.http.inputs.objects import Property, object_of, parse_body

@@ -47,7 +47,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class RevenueContent:
+class ChannelContent:
     basis: Basis
     report: ReportResult
     headlines: tuple[Headline, ...]
@@ -126,7 +126,7 @@ def get_total_row(report: ReportResult) -> ReportRow:
     return report.total if report.overall is None or report.unattributed is None else report.overall
 
 
-class RevenueReports:
+class ChannelReports:
     def __init__(
         self, space: Space, view: ReportView, breakdown: Breakdown, *, with_notes: bool = True
     ) -> None:
@@ -135,7 +135,7 @@ class RevenueReports:
         self.basis = choose_basis(view)
         self._now = datetime.now(UTC)
 
-    async def load(self, connection: AsyncConnection) -> RevenueContent:
+    async def load(self, connection: AsyncConnection) -> ChannelContent:
         """Load one snapshot. Raise Invalid and ReportTooLarge."""
         by_channel = self._query(LEVELS[0])
         course = Course(self.basis, by_channel, self._space)
@@ -147,7 +147,7 @@ class RevenueReports:
         first, *other_reports = await query_reports(connection, self._space.id, queries)
         of_course = other_reports[: len(course.queries)]
         within = dict(zip(places, other_reports[len(of_course) :], strict=True))
-        return RevenueContent(
+        return ChannelContent(
             self.basis,
             first,
             self._headlines(first, course, of_course[0]),
@@ -192,14 +192,14 @@ class RevenueReports:
         return Headline(UNATTRIBUTED, current, change, course.unattributed_line(by_step))
 
 
-async def show_revenue(request: Request) -> Response:
-    return await render_revenue(await open_page(request))
+async def show_channels(request: Request) -> Response:
+    return await render_channels(await open_page(request))
 
 
-async def render_revenue(page: ReportPage) -> Response:
+async def render_channels(page: ReportPage) -> Response:
     view = page.view
     breakdown = Breakdown(view, page.query.several(OPEN))
-    reports = RevenueReports(page.space, view, breakdown, with_notes=page.with_notes)
+    reports = ChannelReports(page.space, view, breakdown, with_notes=page.with_notes)
     content = problem = None
     try:
         content = await page.load(reports.load)
@@ -210,7 +210,7 @@ async def render_revenue(page: ReportPage) -> Response:
         return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
-        "revenue.html",
+        "channels.html",
         read_bar(page.space, view, page.path),
         problem,
         page=content,
@@ -228,4 +228,4 @@ async def render_revenue(page: ReportPage) -> Response:
     )
 
 
-ROUTES = [Route(f"{HOME}/spaces/{{space_id}}", show_revenue, methods=["GET"])]
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}/channels", show_channels, methods=["GET"])]

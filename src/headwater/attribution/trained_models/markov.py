@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from headwater.attribution.training.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
+from headwater.attribution.trained_models.journeys import BESIDES_SOURCES, CONVERSION, FloatArray
 
 # A removed source leads to null: its contacts are lost. The remaining conversions come from journeys that
 # never enter it, so its removal effect is the share of the chain's conversions whose journeys do:

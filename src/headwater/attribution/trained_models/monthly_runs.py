@@ -12,8 +12,8 @@ from prometheus_client import Counter
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.attribution.training.models import TrainingRequest
-from headwater.attribution.training.store import MAKING_SECONDS, choose_trained_model, train_model
+from headwater.attribution.trained_models.models import TrainingRequest
+from headwater.attribution.trained_models.store import MAKING_SECONDS, choose_trained_model, train_model
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
@@ -22,7 +22,7 @@ from headwater.http.inputs.timerange import months_after, whole_days
 from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
-queries = Queries(__name__, "monthly_training.sql")
+queries = Queries(__name__, "monthly_runs.sql")
 training_runs = Counter("headwater_monthly_training", "Monthly training runs", ["outcome"])
 due_spaces = DueSpaces(queries["due"])
 

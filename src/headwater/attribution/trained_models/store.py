@@ -13,10 +13,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.attribution.training.counts import compute_weights, count_journeys, make_digest
-from headwater.attribution.training.estimation import Estimate, estimate
-from headwater.attribution.training.journeys import Journey, JourneyKinds, gather_journeys
-from headwater.attribution.training.models import (
+from headwater.attribution.trained_models.counts import compute_weights, count_journeys, make_digest
+from headwater.attribution.trained_models.estimation import Estimate, estimate
+from headwater.attribution.trained_models.journeys import Journey, JourneyKinds, gather_journeys
+from headwater.attribution.trained_models.models import (
     FEWEST_CONVERSIONS,
     TrainedModel,
     TrainedWeight,

@@ -1,0 +1,119 @@
+"""The sidebar: eight entries, and the pages of each as tabs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tab:
+    title: str
+    end: str
+    """The path below the Space's."""
+    prefixes: tuple[str, ...] = ()
+    """Starts of other paths that belong to it."""
+
+    def contains(self, end: str) -> bool:
+        return end == self.end or end.startswith(
+            tuple(f"{start}/" for start in (self.end, *self.prefixes) if start)
+        )
+
+
+@dataclass(frozen=True)
+class Entry:
+    title: str
+    icon: str
+    """An SVG path in a box of 16 by 16."""
+    tabs: tuple[Tab, ...]
+
+    @property
+    def end(self) -> str:
+        return self.tabs[0].end
+
+
+ENTRIES = (
+    Entry("Overview", "M2 8 8 2.5 14 8M4 6.5V13.5H12V6.5", (Tab("Overview", ""),)),
+    Entry(
+        "Channels",
+        "M2.5 13.5V9M6.2 13.5V5M9.8 13.5V7.5M13.5 13.5V2.5",
+        (
+            Tab("Performance", "/channels"),
+            Tab("Models", "/models"),
+            Tab("Journeys", "/paths"),
+            Tab("Survey", "/self-reported"),
+        ),
+    ),
+    Entry(
+        "Ads",
+        "M2.5 6.5V9.5H5L11.5 13V3L5 6.5ZM13.5 6.5V9.5",
+        (Tab("Performance", "/campaigns"), Tab("Spend data", "/spend")),
+    ),
+    Entry(
+        "Customers",
+        "M8 7.5A2.5 2.5 0 1 0 8 2.5 2.5 2.5 0 0 0 8 7.5ZM2.5 13.5C3 10.5 5.5 9.5 8 9.5S13 10.5 13.5 13.5",
+        (Tab("Cohorts", "/cohorts"), Tab("People", "/people", ("/contacts", "/companies"))),
+    ),
+    Entry(
+        "Orders",
+        "M2 3H4L5.5 10.5H12.5L14 5H4.5M6.5 13.5H6.6M11.5 13.5H11.6",
+        (Tab("Orders and events", "/events"), Tab("Live", "/live")),
+    ),
+    Entry(
+        "Connections",
+        "M6.5 9.5 9.5 6.5M7 4.5 8.5 3A3 3 0 0 1 13 7.5L11.5 9M9 11.5 7.5 13A3 3 0 0 1 3 8.5L4.5 7",
+        (
+            Tab("Overview", "/setup"),
+            Tab("Website", "/sites"),
+            Tab("Shop and payments", "/orders"),
+            Tab("Ad platforms", "/platforms"),
+            Tab("Assistants", "/mcp"),
+            Tab("API keys", "/keys"),
+            Tab("Data health", "/data-quality"),
+        ),
+    ),
+    Entry("Alerts", "M4 11.5V7A4 4 0 0 1 12 7V11.5L13.5 12.5H2.5ZM7 14.5H9", (Tab("Alerts", "/alerts"),)),
+    Entry(
+        "Settings",
+        "M2.5 4.5H13.5M2.5 8H13.5M2.5 11.5H13.5M5.5 3V6M10.5 6.5V9.5M7 10V13",
+        (
+            Tab("General", "/settings"),
+            Tab("Team", "/members"),
+            Tab("Sources and naming", "/sources"),
+            Tab("Currencies", "/rates"),
+            Tab("Attribution", "/trained-models"),
+            Tab("Share links", "/share-links"),
+            Tab("Notes", "/notes"),
+        ),
+    ),
+)
+
+_PHONE = ("Overview", "Ads", "Orders")
+ON_PHONE = tuple(entry for entry in ENTRIES if entry.title in _PHONE)
+"""Entries at the bottom of a phone's screen, in front of the menu with all of them."""
+
+MORE_PAGES = (
+    Tab("Build a link", "/links"),
+    Tab("What changed", "/changes"),
+    Tab("How complete recent days are", "/completeness"),
+    Tab("Switch Space", "?all"),
+)
+"""Pages without a tab, which the search finds."""
+
+_OTHERS = {"/links": "Ads", "/changes": "Channels", "/completeness": "Channels"}
+
+
+@dataclass(frozen=True)
+class PagePlace:
+    """The entry and the tab of a page; None for a page outside all of them."""
+
+    entry: Entry | None
+    tab: Tab | None
+
+
+def find_place(end: str) -> PagePlace:
+    """Return the place of the page at a path below the Space's."""
+    places = [PagePlace(entry, tab) for entry in ENTRIES for tab in entry.tabs if tab.contains(end)]
+    if places:
+        return max(places, key=lambda place: len(place.tab.end) if place.tab else 0)
+    title = _OTHERS.get("/" + end.split("/")[1] if end else "")
+    return PagePlace(next((entry for entry in ENTRIES if entry.title == title), None), None)

@@ -1,0 +1,199 @@
+"""A Space's first page: tiles, one chart, sources by name, what needs attention, the latest orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from psycopg import AsyncConnection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headwater.console.change_pages.channel_changes import describe_changes, load_channel_changes
+from headwater.console.overview_page.overview_chart import OverviewChart, draw_overview
+from headwater.console.overview_page.source_table import OPEN, SourceTable
+from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
+from headwater.console.pages import redirect
+from headwater.console.report_pages.bar import conversion_title, read_bar
+from headwater.console.report_pages.basis import REASONS, choose_basis, conversions_title
+from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
+from headwater.console.report_pages.completeness import load_note
+from headwater.console.report_pages.events import EventList, EventLister, ListChoices
+from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.time_steps import TimeSteps, choose_step
+from headwater.console.tables import Table
+from headwater.console.visitor import HOME
+from headwater.reports.engine.report import ReportResult, query_reports
+from headwater.reports.engine.time_buckets import compared_span
+from headwater.reports.query import MOST_ROWS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend, read_spend_query
+from headwater.sources.titles import format_title
+
+MOST_DAYS, MOST_WEEKS = 31, 26
+"""The longest chart by day and by week."""
+LATEST_ORDERS = 5
+MOST_CHANGES = 3
+STACK = "stack"
+
+
+@dataclass(frozen=True)
+class Overview:
+    report: ReportResult
+    costs: CostReport | None
+    """None with filters that spend lacks."""
+    tiles: tuple[TileValue, ...]
+    tile: Tile
+    chart: OverviewChart
+    table: Table
+    notes: ChartNotes
+    latest: EventList
+    changes: tuple[str, ...]
+    """What changed, in sentences; empty without a comparison."""
+
+    @property
+    def is_space_empty(self) -> bool:
+        report = self.report
+        return not (report.event_counts or report.first_event or report.last_event)
+
+
+class OverviewLoader:
+    def __init__(self, page: ReportPage) -> None:
+        self._page, self._view, self._now = page, page.view, datetime.now(UTC)
+        self._basis = choose_basis(page.view)
+        tiles = {
+            tile.name: tile
+            for tile in list_tiles(page.view)
+            if self._has_costs or tile.kind is not TileKind.SPEND
+        }
+        self.tile = tiles.get(str(page.query.single(TILE) or ""), next(iter(tiles.values())))
+        self.opened = [*dict.fromkeys(page.query.several(OPEN))]
+        self.stacks = page.query.single(STACK) == Group.CHANNEL
+
+    @property
+    def pairs(self) -> dict[str, str | Sequence[str]]:
+        """Return the page's own choices."""
+        pairs: dict[str, str | Sequence[str]] = {}
+        if self.tile is not list_tiles(self._view)[0]:
+            pairs[TILE] = self.tile.name
+        if self.stacks:
+            pairs[STACK] = Group.CHANNEL
+        if self.opened:
+            pairs[OPEN] = self.opened
+        return pairs
+
+    def link(self, **changes: str | Sequence[str]) -> str:
+        """Return the page with other choices of its own."""
+        pairs = {name: value for name, value in {**self.pairs, **changes}.items() if value}
+        return self._view.link(self._page.path, **pairs)
+
+    async def load(self, connection: AsyncConnection) -> Overview:
+        """Raise Invalid and ReportRefused."""
+        page, space_id = self._page, self._page.space.id
+        by_source = self._report((Group.PLATFORM, Group.SOURCE), self._measures())
+        steps = self._make_steps(by_source)
+        report, *reports = await query_reports(
+            connection,
+            space_id,
+            [replace(by_source, limit=MOST_ROWS), *self._chart_queries(by_source, steps)],
+        )
+        costs = None
+        if self._has_costs:
+            costs = await query_spend(connection, space_id, self._costs(Group.PLATFORM))
+        costs_by_step = None
+        if self.tile.kind is TileKind.SPEND:
+            costs_by_step = await query_spend(connection, space_id, self._costs(steps.group))
+        chart = draw_overview(self._view, self.tile, steps, reports, costs_by_step, stacks=self.stacks)
+        table = SourceTable(
+            self._view, page.base, self._basis.credited, conversions_title(page.space, self._view.conversion)
+        ).make(report, costs, self.opened, self.link)
+        first, last = report.span.start.date(), report.span.end.date()
+        changes: list[str] = []
+        if report.is_comparable:
+            changed = await load_channel_changes(connection, page)
+            title = conversions_title(page.space, self._view.conversion)
+            changes = describe_changes(changed, title, has_money=self._view.is_monetary)
+        return Overview(
+            report,
+            costs,
+            tuple(compute_tiles(self._view, report, costs)),
+            self.tile,
+            chart,
+            table,
+            await read_chart_notes(connection, space_id, first, last, steps.keys),
+            await EventLister(page, ListChoices(), per_page=str(LATEST_ORDERS)).read(connection),
+            tuple(changes[:MOST_CHANGES]),
+        )
+
+    def _measures(self) -> tuple[Measure, ...]:
+        counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
+        of_tiles = [tile.measure for tile in list_tiles(self._view) if tile.kind is TileKind.EVENTS]
+        return tuple(dict.fromkeys((self._basis.credited, self._basis.whole, *counted, *of_tiles)))
+
+    def _report(self, groups: tuple[Group, ...], measures: tuple[Measure, ...]) -> ReportQuery:
+        return self._view.report(self._page.space, self._now, measures, groups)
+
+    @property
+    def _has_costs(self) -> bool:
+        return {text.partition(":")[0] for text in self._view.only} <= {*FILTER_GROUPS}
+
+    def _costs(self, group: Group) -> ReportQuery:
+        query = self._view.input(query_mode="", group_by=str(group), limit=str(MOST_ROWS))
+        return read_spend_query(query, self._page.space, self._now)
+
+    def _make_steps(self, query: ReportQuery) -> TimeSteps:
+        span = DateTimeSpan(query.start, query.end)
+        return TimeSteps(span, choose_step(span, MOST_DAYS, MOST_WEEKS), self._page.space)
+
+    def _chart_queries(self, by_source: ReportQuery, steps: TimeSteps) -> list[ReportQuery]:
+        """Return the tile's measure by step, its credit by step and channel, and the previous period."""
+        if self.tile.kind is TileKind.SPEND:
+            return []
+        plain = replace(by_source, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
+        credited = (
+            self._basis.credited if self.tile.measure is self._basis.whole else Measure.CREDITED_CONVERSIONS
+        )
+        by_step = replace(plain, group_by=(steps.group,), measures=(self.tile.measure, credited))
+        by_channel = replace(plain, group_by=(steps.group, Group.CHANNEL), measures=(credited,))
+        if by_source.compare is Comparison.NONE:
+            return [by_step, by_channel]
+        before = compared_span(replace(plain, compare=by_source.compare))
+        return [by_step, by_channel, replace(by_step, start=before.start, end=before.end)]
+
+
+async def show_overview(request: Request) -> Response:
+    page = await open_page(request)
+    loader = OverviewLoader(page)
+    content = problem = None
+    try:
+        content = await page.load(loader.load)
+    except REFUSED as error:
+        problem = error
+    if content is not None and content.is_space_empty and not request.url.query:
+        return redirect(request, f"{page.base}/setup")
+    note = None if problem else await load_note(page)
+    return page.render(
+        "overview.html",
+        read_bar(page.space, page.view, page.path, also=_kept(loader.pairs)),
+        problem,
+        page=content,
+        loader=loader,
+        reasons=REASONS,
+        measure=Measure,
+        completeness=note,
+        incomplete_from=content.chart.find_position(note.first_day) if content and note else None,
+        source_title=format_title,
+        event_title=partial(conversion_title, page.space),
+        longest_note=LONGEST,
+        csv=page.view.csv_link(f"{page.base}/report.csv", choose_basis(page.view).columns, (Group.SOURCE,)),
+    )
+
+
+def _kept(pairs: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
+    """Return the choices that links of the filters keep: not the opened rows."""
+    return {name: value for name, value in pairs.items() if name != OPEN}
+
+
+ROUTES = [Route(f"{HOME}/spaces/{{space_id}}", show_overview, methods=["GET"])]

@@ -1,0 +1,143 @@
+"""The tiles of the first page: totals, each of which can drive the chart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.view import ReportView
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.report import ReportResult
+from headwater.reports.query import FigureColumn, Measure
+from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.spend import CostReport
+
+TILE = "tile"
+
+
+class TileKind(Enum):
+    EVENTS = "events"
+    """A measure of events."""
+    SPEND = "spend"
+    """A figure of spend and its credit."""
+    UNSEEN = "unseen"
+    """Conversions without credit."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    name: str
+    title: str
+    kind: TileKind
+    measure: Measure
+    """Of events; of spend, the one whose format fits."""
+    figure: str = ""
+    """An attribute of CostFigures."""
+    missing: str = ""
+    """Why there may be no value."""
+
+
+_NO_SPEND = "No ad spend in this period."
+_SPEND = Tile("spend", "Ad spend", TileKind.SPEND, Measure.REVENUE, "spend")
+_UNSEEN = Tile("unseen", "No visit seen", TileKind.UNSEEN, Measure.CONVERSIONS)
+MONEY_TILES = (
+    Tile("revenue", "Revenue", TileKind.EVENTS, Measure.REVENUE),
+    Tile("orders", "Orders", TileKind.EVENTS, Measure.ORDERS),
+    _SPEND,
+    Tile("roas", "ROAS", TileKind.SPEND, Measure.REVENUE, "roas", _NO_SPEND),
+    Tile(
+        "cac",
+        "CAC",
+        TileKind.SPEND,
+        Measure.REVENUE,
+        "cac",
+        f"{_NO_SPEND[:-1]}, or no new customer from ads.",
+    ),
+    _UNSEEN,
+)
+COUNT_TILES = (
+    Tile("conversions", "Conversions", TileKind.EVENTS, Measure.CONVERSIONS),
+    Tile("people", "People", TileKind.EVENTS, Measure.CONTACTS),
+    _SPEND,
+    Tile(
+        "cpa", "CPA", TileKind.SPEND, Measure.REVENUE, "cpa", f"{_NO_SPEND[:-1]}, or no conversion from ads."
+    ),
+    _UNSEEN,
+)
+
+
+@dataclass(frozen=True)
+class TileValue:
+    tile: Tile
+    value: Figure
+    previous: Figure
+    change: Change | None
+    note: str
+    """A share, or why there is no value."""
+
+    @property
+    def text(self) -> str:
+        return figures.written(self.tile.measure, self.value)
+
+    @property
+    def previous_text(self) -> str:
+        return figures.written(self.tile.measure, self.previous)
+
+
+def list_tiles(view: ReportView) -> tuple[Tile, ...]:
+    return MONEY_TILES if view.is_monetary else COUNT_TILES
+
+
+def compute_tiles(view: ReportView, report: ReportResult, costs: CostReport | None) -> Iterator[TileValue]:
+    """Yield the tiles of a report of events by source and a report of spend."""
+    for tile in list_tiles(view):
+        if tile.kind is TileKind.EVENTS:
+            yield _events_tile(tile, report)
+        elif tile.kind is TileKind.SPEND:
+            if costs is not None:
+                yield _spend_tile(tile, costs)
+        elif report.unattributed is not None:
+            yield _unseen_tile(tile, report)
+
+
+def pick_costs(tile: Tile, costs: CostReport) -> CostFigures:
+    """Return the totals that a tile shows: all spend, or the platforms with spend for a ratio."""
+    return costs.total if tile.figure == "spend" else costs.with_spend
+
+
+def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
+    row = report.overall if report.overall and report.unattributed else report.total
+    column = FigureColumn(tile.measure)
+    previous = row.compared[column] if row.compared and report.is_comparable else None
+    change = figures.change(row, column) if report.is_comparable else None
+    return TileValue(tile, row.figures[column], previous, change, "")
+
+
+def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:
+    value: Figure = getattr(pick_costs(tile, costs), tile.figure)
+    if costs.comparable is None:
+        return TileValue(tile, value, None, None, "" if value is not None else tile.missing)
+    before = pick_costs(tile, costs.comparable)
+    change = figures.written_change(pick_costs(tile, costs).change(tile.figure, before))
+    return TileValue(
+        tile, value, getattr(before, tile.figure), change, "" if value is not None else tile.missing
+    )
+
+
+def _unseen_tile(tile: Tile, report: ReportResult) -> TileValue:
+    assert report.unattributed is not None
+    assert report.overall is not None
+    row, column = report.unattributed.row, FigureColumn(tile.measure)
+    value = row.figures[column]
+    share = figures.share(value, report.overall.figures[column])
+    previous = row.compared[column] if row.compared and report.is_comparable else None
+    change = figures.change(row, column) if report.is_comparable else None
+    return TileValue(tile, value, previous, change, _share_text(share))
+
+
+def _share_text(share: Fraction | None) -> str:
+    return f"{figures.percent(share)} of all" if share else ""
