@@ -31,7 +31,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
-from tests.alerts.test_evaluation import NOW, Looker, noon, steps
+from tests.alerts.test_evaluation import HOUR, NOW, Looker, noon, steps, visit
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 
@@ -164,6 +164,14 @@ def test_each_period_has_its_own_days(looker: Looker, stage: Stage, rules: Rules
         rules.create(terms)
     looker.look(noon(0.1))
     assert [rule.figure for rule in rules.run(list_rules)] == [1, 21, 4321]
+
+
+def test_visits(looker: Looker, stage: Stage, rules: Rules) -> None:
+    visit(stage, NOW - 2 * DAY, NOW - 2 * DAY + HOUR, hourly=3)
+    rules.create(RuleTerms("visits", RuleCondition.ABOVE, Decimal(2), "EUR", 7, "", "", None))
+    looker.look(noon(0.1))
+    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
+    assert rules.only().figure == 3
 
 
 def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> None:

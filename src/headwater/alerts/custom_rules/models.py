@@ -24,6 +24,7 @@ REPORT_TITLES = {
     Measure.AVERAGE_ORDER_VALUE: "Average order",
     Measure.NEW_CUSTOMERS: "New customers",
     Measure.CONTACTS: "People",
+    Measure.VISITS: "Visits",
     Measure.UPSELLS: "Upsells",
     Measure.REFUND_COUNT: "Number of refunds",
     Measure.EVENTS: "Events",
