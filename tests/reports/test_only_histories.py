@@ -15,7 +15,7 @@ from tests.reports.histories import History, histories
 from tests.reports.playing import World, new_world, play
 from tests.reports.questions import some_question, with_one_model
 from tests.support.campaigns import campaign_size
-from tests.support.report_model.question import GROUPS
+from tests.support.report_model.question import GROUPS, read_question
 
 HISTORIES = campaign_size("HEADWATER_HISTORIES", 8, 1000)
 MOST_ROWS = 4
@@ -35,7 +35,8 @@ def test_it_works(court: Court) -> None:
             question = some_question(dice)
             others = [other for other in question["group_by"] if other != group]
             question["group_by"] = [group, *others[:1]] if dice.random() < 0.3 else [group]
-            check_rows(world, question, dice)
+            if read_question(question).refusal() is None:  # not every group has visits
+                check_rows(world, question, dice)
 
     check()
 
