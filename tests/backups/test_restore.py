@@ -13,7 +13,9 @@ import psycopg
 import pytest
 
 from headwater.database import migrator
+from headwater.database.embedded import Embedded
 from headwater.operations.backups import journal
+from headwater.operations.backups.restoration import scratch_server
 from headwater.spaces.secret_key import key_file
 from tests.backups.conftest import BOB, Installation, all_rows
 from tests.support.processes import Serve, headwater
@@ -88,6 +90,16 @@ def test_a_service_works_where_an_earlier_restore_was_killed(
         wait_until((tmp_path / "elsewhere" / journal.NAME).exists)
         assert serve.stop() == 0
     assert "is not empty" in refused("restore", file, "--data-dir", new)
+
+
+def test_a_scratch_server_below_a_long_path_leaves_no_socket(tmp_path: Path) -> None:
+    """Its socket is elsewhere, because the path of one is short."""
+    directory = tmp_path / ("long" * 25)
+    with scratch_server(directory):
+        elsewhere = Embedded(directory).sockets
+        assert elsewhere.parent != directory
+        assert elsewhere.exists()
+    assert not elsewhere.exists()
 
 
 def test_a_newer_schema_is_refused(
