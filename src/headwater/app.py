@@ -11,7 +11,7 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -249,13 +249,21 @@ def _routed(headwater: Headwater, endpoints: Endpoints) -> Starlette:
 
 
 def _description_routes(shared: Services) -> list[Route]:
-    document = describe_api(f"{shared.settings.brand} {__version__}")
-    add_tags(document)
-    add_examples(document)
-    encoded = msgspec.json.encode(document)
+    """Return the routes of the OpenAPI document and its page, which their first request builds."""
+
+    @lru_cache
+    def document() -> dict[str, Any]:
+        described = describe_api(f"{shared.settings.brand} {__version__}")
+        add_tags(described)
+        add_examples(described)
+        return described
+
+    @lru_cache
+    def encoded() -> bytes:
+        return msgspec.json.encode(document())
 
     async def show(_: Request) -> Response:
-        return Response(encoded, media_type="application/json")
+        return Response(encoded(), media_type="application/json")
 
     reference = reference_routes(shared.settings.brand, shared.base_url, document)
     return [Route(f"{PREFIX}/openapi.json", show, middleware=COMPRESSED), *reference]

@@ -5,6 +5,7 @@ It works without JavaScript and offline; a script adds buttons that send the exa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -37,7 +38,7 @@ _TEMPLATES = Environment(
 )
 
 
-def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> list[Route]:
+def reference_routes(brand: str, base_url: str, document: Callable[[], dict[str, Any]]) -> list[Route]:
 
     @cache
     def page() -> str:
@@ -45,10 +46,10 @@ def reference_routes(brand: str, base_url: str, document: dict[str, Any]) -> lis
         return _TEMPLATES.get_template("reference.html").render(
             brand=brand,
             base_url=base_url,
-            info=document["info"],
+            info=document()["info"],
             about=ABOUT,
             product_version=__version__,
-            subjects=describe(document),
+            subjects=describe(document()),
             short=SHORT_ENUM,
             first_calls=FIRST_CALLS,
             errors=errors,
