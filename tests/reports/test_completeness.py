@@ -149,6 +149,17 @@ def test_four_days_in_five_end_up_in_their_interval() -> None:
     assert np.mean(off) <= 0.05, "at seven days"
 
 
+def test_the_ends_of_the_interval() -> None:
+    """Of 49 earlier days, to which 0 to 48 came late, a tenth of 50 is the fifth from either end."""
+    earlier = 49
+    by_age = np.zeros((earlier + HORIZON, HORIZON + 1))
+    by_age[:, 0] = 75
+    by_age[:earlier, 1] = np.arange(earlier)
+    dates = [FIRST + place * DAY for place in range(len(by_age))]
+    (day,) = estimate(ArrivedFigures(dates, by_age), dates[-1] + DAY, dates[-1:]).days
+    assert (day.low, day.expected, day.high) == pytest.approx((75 + 4, 75 + 24, 75 + 44))
+
+
 def test_what_there_is_of_history() -> None:
     def of(days: int, known_from: int = 0, value: float = 1.0) -> Any:
         dates = [FIRST + place * DAY for place in range(days)]
