@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import random
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.console.ad_pages.campaigns import COLUMNS
+from headwater.console.ad_pages.ad_columns import COLUMNS
 from headwater.console.report_pages.figures import NONE
 from headwater.sources.networks import NUMBERS, PaidNetwork
 from headwater.sources.source_names import SourceNames
@@ -63,7 +64,7 @@ def spent(days: int, platform: str, amount: Any, **also: Any) -> dict[str, Any]:
 
 
 def make_page(person: Person, space_id: int, query: str = "") -> PageTables:
-    answer = person.browser.get(f"/console/spaces/{space_id}/campaigns?{query}")
+    answer = person.browser.get(f"/console/spaces/{space_id}/campaigns?columns=all&unpaid=1&{query}")
     assert answer.status_code == 200, answer.text
     return PageTables(answer.text)
 
@@ -92,32 +93,91 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     ]  # fmt: skip
     of_ads = page.row("rows", "Platforms with spend")
     assert values(of_ads, "spend", "credited_revenue", "roas") == ["40.125", "100.5", "2.5047"]
-    assert values(page.row("rows", "Of other platforms"), "spend") == ["5"]
-    assert values(page.row("rows", "All"), "spend", "credited_revenue") == ["40.125", "120.5"]
-    assert "35.125 + of other platforms 5 = 40.125 EUR in the ledger" in page.html
+    assert values(page.row("rows", "Other platforms"), "spend") == ["5"]
+    assert values(page.row("rows", "All, with and without spend"), "spend", "credited_revenue") == [
+        "40.125",
+        "120.5",
+    ]
+    assert "40.125 EUR</a>" in page.html
     assert page.headlines["Spend"].value == "40.125"
     assert page.headlines["ROAS"].value == "2.5047"
 
 
 def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """Each below the row that it is part of; spend that is in none of them has a row, too."""
     order(stage, "google_ads", "100", campaign_id="4711", adset_id="8", ad_id="9")
     ids = {"account_id": "1", "campaign_id": "4711", "campaign_name": HOSTILE}
     put(spent(3, "google", 60, **ids), spent(3, "google", 40, **ids, adset_id="8", ad_id="9"),
-        spent(3, "meta", 7, campaign_id="other"))  # fmt: skip
-    page, path = make_page(owner, space_id), []
-    for title, spend, rest in (
-        ("Google Ads", "60", None), ("<script>", "60", "0"), ("8", "40", "20"), ("9", "40", "0"),
-    ):  # fmt: skip
+        spent(3, "meta", 7, campaign_id="other"), spent(4, "google", 5, account_id="1"))  # fmt: skip
+    page = make_page(owner, space_id)
+    assert values(page.row("rows", "Google Ads"), "spend", "credited_revenue") == ["65", "100"]
+    for title, spend in (("Google Ads", None), ("<script>", "60"), ("8", "40"), ("9", "40")):
         assert "<script>alert" not in page.html
         row = page.row("rows", title)
-        assert values(row, "spend", "credited_revenue") == [spend, "100"]
-        if rest is not None:
-            assert values(page.row("rows", "Not broken down"), "spend") == [rest]
-        path.append(row[0].link)
+        if spend:
+            assert values(row, "spend", "credited_revenue") == [spend, "100"]
         if row[0].link:
             page = PageTables(owner.browser.get(row[0].link).text)
-    assert path[-1] is None
-    assert all(path[:-1])
+    assert row[0].link is None
+    assert values(page.row("rows", "Account level"), "spend") == ["5"]
+    assert values(page.row("rows", "No ad set"), "spend") == ["20"]
+    closed = page.row("rows", "Google Ads")[0].link
+    assert closed
+    titles = [row[0].text for row in PageTables(owner.browser.get(closed).text).tables["rows"]]
+    assert "8" not in titles
+
+
+def test_sorted_by_any_column(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """Rows without a value come last in both directions."""
+    order(stage, "google_ads", "100")
+    order(stage, "facebook_ads", "90")
+    order(stage, "email", "500")
+    put(spent(3, "google", 50), spent(3, "meta", 10))
+
+    def listed(query: str) -> list[str]:
+        return [row[0].text for row in make_page(owner, space_id, query).tables["rows"][1:4]]
+
+    assert listed("sort=roas") == ["Meta Ads", "Google Ads", "E-mail"]
+    assert listed("sort=roas&order=ascending") == ["Google Ads", "Meta Ads", "E-mail"]
+    assert listed("sort=credited_revenue")[0] == "E-mail"
+    assert listed("sort=shoe") == listed("")
+
+
+def test_columns_are_chosen_and_rows_without_spend_hidden(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    order(stage, "google_ads", "100")
+    order(stage, "email", "20")
+    put(spent(3, "google", 50, clicks=10, impressions=1000))
+    answer = owner.browser.get(f"/console/spaces/{space_id}/campaigns?columns=ctr&columns=cpc&columns=x")
+    heads, *rows = PageTables(answer.text).tables["rows"]
+    assert [head.text for head in heads] == ["Ads", "CTR", "CPC"]
+    assert [cell.value for cell in rows[0][1:]] == ["0.01", "5"]
+    assert "E-mail" not in [row[0].text for row in rows]
+    assert "1 row without spend hidden" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("rate", "revenue", "mark"),
+    [
+        ("50", "210", "near"),
+        ("50", "250", "good"),
+        ("50", "150", "bad"),
+        ("50", "180", "near"),
+        ("", "250", ""),
+    ],
+)
+def test_roas_is_compared_with_break_even(
+    owner: Person, stage: Stage, put: Any, rate: str, revenue: str, mark: str
+) -> None:
+    """At 50 % product costs, ROAS breaks even at 2; within a tenth of it counts as near."""
+    space_id = stage.space_id
+    stage.connection.execute("UPDATE spaces SET cost_rate = %s WHERE id = %s", (rate or None, space_id))
+    order(stage, "google_ads", revenue)
+    put(spent(3, "google", 100))
+    page = make_page(owner, space_id)
+    assert ("break-even 2.00" in page.html) == bool(rate)
+    assert set(re.findall(r'class="mark-(\w+)"', page.html)) == ({mark} if mark else set())
 
 
 @pytest.mark.parametrize(
@@ -138,9 +198,11 @@ def test_all_adds_up_and_leads_to_events(
     model = draw.choice(["last_touch", "linear", "u_shaped"])
     query = f"group={group}&attribution_model={model}&period=last+90+days"
     page = make_page(owner, space_id, query)
-    *rows, of_ads, rest, _ = page.tables["rows"][1:]
-    spend = sum(Decimal(row[1].value or 0) for row in [*rows, rest])
-    assert spend == Decimal(page.row("rows", "All")[1].value or 0)
+    rows = page.tables["rows"][1:]
+    end = next(place for place, row in enumerate(rows) if row[0].text == "Platforms with spend")
+    rows, (of_ads, *rest, _) = rows[:end], rows[end:]
+    spend = sum(Decimal(row[1].value or 0) for row in [*rows, *rest])
+    assert spend == Decimal(page.row("rows", "All, with and without spend")[1].value or 0)
     assert spend == Decimal(of_ads[1].value or 0)
     followed = 0
     for row in draw.sample(rows, min(2, len(rows))):
@@ -160,7 +222,7 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     """It is a column once the Space has a cost rate, which is one of its settings."""
     order(stage, "google_ads", "100")
     put(spent(3, "google", 20))
-    assert "Contribution" not in make_page(owner, space_id).headlines
+    assert "Profit" not in make_page(owner, space_id).headlines
     settings = f"/console/spaces/{space_id}/settings"
     refused = owner.browser.fill(settings, settings, cost_rate="101")
     assert "must be a percentage from 0 to 100" in refused.text.replace("Must", "must")
@@ -168,19 +230,19 @@ def test_contribution(owner: Person, stage: Stage, space_id: int, put: Any) -> N
     assert 'name="cost_rate" type="text" value="12.5"' in owner.browser.get(settings).text
     page = make_page(owner, space_id)
     assert values(page.row("rows", "Google Ads"), "contribution") == ["67.5"]
-    assert page.headlines["Contribution"].value == "67.5"
+    assert page.headlines["Profit"].value == "67.5"
     owner.browser.fill(settings, settings, cost_rate="")
-    assert "Contribution" not in make_page(owner, space_id).headlines
+    assert "Profit" not in make_page(owner, space_id).headlines
 
 
 def test_without_spend(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
     """It says how spend is brought in, or on which days there is some."""
     page = make_page(owner, space_id)
-    assert "There is no spend yet" in page.html
+    assert "No spend yet" in page.html
     assert f"/console/spaces/{space_id}/orders/imports/new?kind=spend" in page.html
     put(spent(50, "google", 3), spent(60, "google", 4))
     page = make_page(owner, space_id)
-    assert "There is no spend in this time" in page.html
+    assert "No spend in this period" in page.html
     assert f"start_date={days_ago(60).date()}&amp;end_date={days_ago(50).date()}" in page.html
     order(stage, "email", "20")
     assert values(make_page(owner, space_id, "group=source").row("rows", "E-mail"), "spend") == ["0"]

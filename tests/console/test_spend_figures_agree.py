@@ -20,7 +20,7 @@ import msgspec
 import psycopg
 import pytest
 
-from headwater.console.ad_pages.campaigns import COLUMNS
+from headwater.console.ad_pages.ad_columns import COLUMNS
 from headwater.reports.questions.shared import format_figure
 from tests.conftest import Running
 from tests.console.conftest import Person
@@ -141,7 +141,7 @@ def faults_of_page(
     file = owner.browser.get(f"{path}.csv?{httpx.QueryParams(params)}")
     if file.text != text:
         yield "the page's CSV is another"
-    shown = owner.browser.get(f"{path}?{httpx.QueryParams(params)}")
+    shown = owner.browser.get(f"{path}?columns=all&unpaid=1&{httpx.QueryParams(params)}")
     page = PageTables(shown.text)
     has_rate = answer["cost_rate"] is not None
     columns = [each.figure for each in COLUMNS if has_rate or each.figure != "contribution"]
@@ -151,7 +151,8 @@ def faults_of_page(
         if answer["totals"]["spend"]:
             yield "the page has nothing"
         return
-    *listed, matched, rest, whole = table
+    end = next(place for place, row in enumerate(table) if row[0].text == "Platforms with spend")
+    listed, (matched, *rest, whole) = table[:end], table[end:]
     if len(listed) != len(rows):
         yield f"the page has {len(listed)} rows"
         return
@@ -160,7 +161,10 @@ def faults_of_page(
     for cells, figures in pairs:
         yield from _different(cells, figures, columns)
     of_ledger = [name for name in columns if name in ("spend", "impressions", "clicks")]
-    yield from _different(rest, answer["unmatched"], of_ledger, columns)
+    if not rest and answer["unmatched"]["spend"]:
+        yield "the page lacks the unmatched spend"
+    for cells in rest:
+        yield from _different(cells, answer["unmatched"], of_ledger, columns)
 
 
 def _different(

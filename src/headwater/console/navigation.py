@@ -46,7 +46,11 @@ ENTRIES = (
     Entry(
         "Ads",
         "M2.5 6.5V9.5H5L11.5 13V3L5 6.5ZM13.5 6.5V9.5",
-        (Tab("Performance", "/campaigns"), Tab("Spend data", "/spend")),
+        (
+            Tab("Performance", "/campaigns"),
+            Tab("Platform comparison", "/ads/comparison"),
+            Tab("Spend data", "/spend"),
+        ),
     ),
     Entry(
         "Customers",
@@ -71,7 +75,11 @@ ENTRIES = (
             Tab("Data health", "/data-quality"),
         ),
     ),
-    Entry("Alerts", "M4 11.5V7A4 4 0 0 1 12 7V11.5L13.5 12.5H2.5ZM7 14.5H9", (Tab("Alerts", "/alerts"),)),
+    Entry(
+        "Alerts",
+        "M4 11.5V7A4 4 0 0 1 12 7V11.5L13.5 12.5H2.5ZM7 14.5H9",
+        (Tab("Open", "/alerts"), Tab("Rules", "/alerts/rules"), Tab("Scheduled reports", "/alerts/reports")),
+    ),
     Entry(
         "Settings",
         "M2.5 4.5H13.5M2.5 8H13.5M2.5 11.5H13.5M5.5 3V6M10.5 6.5V9.5M7 10V13",

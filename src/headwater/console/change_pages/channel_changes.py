@@ -130,7 +130,8 @@ def _make_singular(label: str) -> str:
 
 def sign(measure: Measure, value: Fraction | Decimal) -> str:
     """Format a difference with its sign."""
-    return f"{'+' if value > 0 else ''}{figures.written(measure, value)}"
+    text = figures.written(measure, value)
+    return f"+{text}" if value > 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
 async def show_channel_changes(request: Request) -> Response:

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.console.ad_pages.campaigns import COLUMNS, GROUPS, CostColumn
+from headwater.console.ad_pages.ad_columns import COLUMNS, CostColumn
+from headwater.console.ad_pages.campaigns import GROUPS
 from headwater.console.change_pages.changes_since import WORDS, Since, read_since
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, read_bar

@@ -63,12 +63,9 @@ class OverviewLoader:
     def __init__(self, page: ReportPage) -> None:
         self._page, self._view, self._now = page, page.view, datetime.now(UTC)
         self._basis = choose_basis(page.view)
-        tiles = {
-            tile.name: tile
-            for tile in list_tiles(page.view)
-            if self._has_costs or tile.kind is not TileKind.SPEND
-        }
-        self.tile = tiles.get(str(page.query.single(TILE) or ""), next(iter(tiles.values())))
+        self.tiles = list_tiles(page.view, has_costs=self._has_costs, has_visits=self._has_visits)
+        wanted = str(page.query.single(TILE) or "")
+        self.tile = next((tile for tile in self.tiles if tile.name == wanted), self.tiles[0])
         self.opened = [*dict.fromkeys(page.query.several(OPEN))]
         self.stacks = page.query.single(STACK) == Group.CHANNEL
 
@@ -76,7 +73,7 @@ class OverviewLoader:
     def pairs(self) -> dict[str, str | Sequence[str]]:
         """Return the page's own choices."""
         pairs: dict[str, str | Sequence[str]] = {}
-        if self.tile is not list_tiles(self._view)[0]:
+        if self.tile is not self.tiles[0]:
             pairs[TILE] = self.tile.name
         if self.stacks:
             pairs[STACK] = Group.CHANNEL
@@ -107,7 +104,7 @@ class OverviewLoader:
             costs_by_step = await query_spend(connection, space_id, self._costs(steps.group))
         chart = draw_overview(self._view, self.tile, steps, reports, costs_by_step, stacks=self.stacks)
         table = SourceTable(
-            self._view, page.base, self._basis.credited, conversions_title(page.space, self._view.conversion)
+            self._view, page.base, self._basis, conversions_title(page.space, self._view.conversion)
         ).make(report, costs, self.opened, self.link)
         first, last = report.span.start.date(), report.span.end.date()
         changes: list[str] = []
@@ -118,7 +115,7 @@ class OverviewLoader:
         return Overview(
             report,
             costs,
-            tuple(compute_tiles(self._view, report, costs)),
+            tuple(compute_tiles(self.tiles, report, costs)),
             self.tile,
             chart,
             table,
@@ -129,11 +126,17 @@ class OverviewLoader:
 
     def _measures(self) -> tuple[Measure, ...]:
         counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
-        of_tiles = [tile.measure for tile in list_tiles(self._view) if tile.kind is TileKind.EVENTS]
+        of_tiles = [tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)]
+        if self._has_visits:
+            of_tiles.append(Measure.CONVERSION_RATE)
         return tuple(dict.fromkeys((self._basis.credited, self._basis.whole, *counted, *of_tiles)))
 
     def _report(self, groups: tuple[Group, ...], measures: tuple[Measure, ...]) -> ReportQuery:
         return self._view.report(self._page.space, self._now, measures, groups)
+
+    @property
+    def _has_visits(self) -> bool:
+        return Measure.VISITS in self._basis.columns
 
     @property
     def _has_costs(self) -> bool:
@@ -152,10 +155,13 @@ class OverviewLoader:
         if self.tile.kind is TileKind.SPEND:
             return []
         plain = replace(by_source, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
-        credited = (
-            self._basis.credited if self.tile.measure is self._basis.whole else Measure.CREDITED_CONVERSIONS
-        )
-        by_step = replace(plain, group_by=(steps.group,), measures=(self.tile.measure, credited))
+        credited = Measure.CREDITED_CONVERSIONS
+        if self.tile.measure is self._basis.whole:
+            credited = self._basis.credited
+        if self.tile.kind is TileKind.VISITS:
+            credited = Measure.VISITS
+        measures = tuple(dict.fromkeys((self.tile.measure, credited)))
+        by_step = replace(plain, group_by=(steps.group,), measures=measures)
         by_channel = replace(plain, group_by=(steps.group, Group.CHANNEL), measures=(credited,))
         if by_source.compare is Comparison.NONE:
             return [by_step, by_channel]

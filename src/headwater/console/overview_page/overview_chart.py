@@ -83,12 +83,13 @@ def draw_overview(
     series = _stack(numbers, keys) if stacks and numbers.channels else _single(tile, numbers, keys)
     previous = [_plot(numbers.previous.get(key)) for key in keys] if numbers.previous else []
     drawn = draw_bars(series, previous)
+    empty = None if tile.missing else 0
     chart_steps = tuple(
         ChartStep(
             steps.title(key),
             _describe(tile, numbers, key),
             steps.narrow(view, key).link("/events"),
-            numbers.values.get(key),
+            numbers.values.get(key, empty),
             numbers.previous.get(key),
         )
         for key in keys

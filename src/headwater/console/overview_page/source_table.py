@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 
-from markupsafe import Markup
-
 from headwater.console.report_pages import figures
+from headwater.console.report_pages.basis import Basis
 from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Cell, Row, Table, TableColumn
-from headwater.reports.engine.measures import Figure, Figures, rounded
+from headwater.reports.engine.measures import Figure, rounded
 from headwater.reports.engine.report import GroupKey, ReportResult, ReportRow
 from headwater.reports.query import FigureColumn, Group, Measure
 from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.period_spend import add_up_all
 from headwater.reports.questions.spend import CostReport
 from headwater.sources.ad_platforms import platform_title
 from headwater.sources.titles import format_title
 
 OPEN = "open"
 MOST_ROWS = 12
+_SEVERAL = "Open the platform for the rate of each source."
 
 
 @dataclass
 class SourceRow:
-    """A source, or a platform with the sources below it."""
+    """A source, a platform with the sources below it, or a total."""
 
-    key: str
     title: str
-    only: str
-    """The filter that selects it."""
+    key: str = ""
+    only: str = ""
+    """The filter that selects it; empty for a total."""
     value: Figure = Decimal(0)
     previous: Figure = None
     conversions: Figure = Fraction(0)
+    visits: Figure = 0
+    rate: Figure = None
+    """None for several sources together, too."""
     costs: CostFigures | None = None
     sources: list[SourceRow] = field(default_factory=list["SourceRow"])
 
     @property
-    def spend(self) -> Decimal:
-        return self.costs.spend if self.costs else Decimal(0)
+    def spend(self) -> Decimal | None:
+        return self.costs.spend if self.costs else None
 
 
 class SourceTable:
-    def __init__(self, view: ReportView, base: str, credited: Measure, conversions_title: str) -> None:
-        self._view, self._base = view, base
-        self._column = FigureColumn(credited)
-        self._titles = ("Revenue" if view.is_monetary else conversions_title, conversions_title)
+    def __init__(self, view: ReportView, base: str, basis: Basis, conversions_title: str) -> None:
+        self._view, self._base, self._basis = view, base, basis
+        self._conversions_title = conversions_title
+        self._has_visits = Measure.VISITS in basis.columns
 
     def make(
         self,
@@ -68,126 +72,115 @@ class SourceTable:
             table_rows.append(self._row(row, largest, toggle=toggle, is_open=is_open))
             if is_open:
                 table_rows += [self._row(source, largest, depth=2) for source in row.sources]
-        columns = [
-            TableColumn("Source", is_number=False),
-            TableColumn(self._titles[0], order="descending"),
-            TableColumn("Before"),
-        ]
+        totals = [self._row(row) for row in self._list_totals(report, costs, rows[MOST_ROWS:])]
+        return Table("Sources", tuple(self._list_columns()), tuple(table_rows), tuple(totals))
+
+    def _list_columns(self) -> Iterator[TableColumn]:
+        title = "Revenue" if self._view.is_monetary else self._conversions_title
+        yield TableColumn("Source", is_number=False)
+        yield TableColumn(title, order="descending")
+        yield TableColumn("Before", "In the previous period")
         if self._view.is_monetary:
-            columns.append(TableColumn(self._titles[1]))
-        columns += [TableColumn("Spend"), TableColumn("ROAS", "Revenue credited to it divided by its spend")]
-        return Table("Sources", tuple(columns), tuple(table_rows), tuple(self._totals(report, costs, rows)))
+            yield TableColumn(self._conversions_title)
+        if self._has_visits:
+            yield TableColumn("Visits", "By their own source, without robots")
+            yield TableColumn("Rate", "Conversions whose credited touchpoint is a visit, per visit")
+        yield TableColumn("Spend")
+        yield TableColumn("ROAS", "Revenue credited to it, divided by its spend")
 
     def list_rows(self, report: ReportResult, costs: CostReport | None) -> list[SourceRow]:
         """Return rows in order of their value; spend without credit has rows too."""
         rows: dict[str, SourceRow] = {}
-        spent = {
-            row.key: row.figures for row in (costs.rows if costs else ()) if row.key and row.figures.spend
-        }
         by_platform = sorted(report.rows, key=lambda row: row.keys[0].value or "")
         for platform, of_platform in groupby(by_platform, key=lambda row: row.keys[0].value):
-            sources = [self._source(row) for row in of_platform]
+            sources = [self._read_source(row) for row in of_platform]
             if platform is None:
                 rows |= {source.key: source for source in sources}
             else:
-                rows[platform] = _platform(platform, sources)
-        for platform, figure in spent.items():
-            row = rows.setdefault(platform, _platform(platform, []))
-            row.costs = figure
+                rows[platform] = _join_sources(platform, sources)
+        for row in costs.rows if costs else ():
+            if row.key and row.figures.spend:
+                rows.setdefault(row.key, _join_sources(row.key, [])).costs = row.figures
         for row in rows.values():
             row.sources.sort(key=_by_value, reverse=True)
         return sorted(rows.values(), key=_by_value, reverse=True)
 
-    def _source(self, row: ReportRow) -> SourceRow:
+    def _read_source(self, row: ReportRow) -> SourceRow:
         key = row.keys[1].value or ""
-        compared = row.compared
-        return SourceRow(
-            key,
-            _title(row.keys[1]),
-            f"{Group.SOURCE}:{key}",
-            row.figures[self._column],
-            compared[self._column] if compared else Decimal(0),
-            row.figures[FigureColumn(Measure.CREDITED_CONVERSIONS)],
-        )
+        source = self._read(_title(row.keys[1]), row, self._basis.credited, Measure.CREDITED_CONVERSIONS)
+        source.key, source.only = key, f"{Group.SOURCE}:{key}"
+        source.previous = source.previous or Decimal(0)
+        return source
+
+    def _read(self, title: str, row: ReportRow, value: Measure, conversions: Measure) -> SourceRow:
+        def read(measure: Measure) -> Figure:
+            return row.figures[FigureColumn(measure)]
+
+        read_row = SourceRow(title, value=read(value), conversions=read(conversions))
+        read_row.previous = row.compared[FigureColumn(value)] if row.compared else None
+        if self._has_visits:
+            read_row.visits, read_row.rate = read(Measure.VISITS), read(Measure.CONVERSION_RATE)
+        return read_row
+
+    def _list_totals(
+        self, report: ReportResult, costs: CostReport | None, rest: list[SourceRow]
+    ) -> Iterator[SourceRow]:
+        if rest:
+            joined = _join("", f"{len(rest)} more sources", rest)
+            spent = [row.costs.spent for row in rest if row.costs]
+            joined.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
+            yield joined
+        whole, conversions = self._basis.whole, Measure.CONVERSIONS
+        if report.unattributed is None or report.overall is None:
+            total = self._read("All", report.total, self._basis.credited, Measure.CREDITED_CONVERSIONS)
+        else:
+            unseen = self._read("No visit seen", report.unattributed.row, whole, conversions)
+            unseen.visits = unseen.rate = None
+            yield unseen
+            total = self._read("All", report.overall, whole, conversions)
+        total.costs = costs.total if costs else None
+        yield total
 
     def _row(
-        self, row: SourceRow, largest: float, *, toggle: str = "", is_open: bool = False, depth: int = 1
+        self, row: SourceRow, largest: float = 0.0, *, toggle: str = "", is_open: bool = False, depth: int = 1
     ) -> Row:
-        events = self._view.behind(f"{self._base}/events", "credited", {}, (*self._view.only, row.only))
         bar = max(0.0, float(row.value or 0)) / largest if largest else None
-        cells = [Cell(self._figure(row.value), events, bar=bar), Cell(self._figure(row.previous))]
+        value = figures.figure(self._basis.credited, row.value)
+        cells = [Cell(value, self._link_events(row), bar=bar)]
+        cells.append(Cell(figures.figure(self._basis.credited, row.previous)))
         if self._view.is_monetary:
             cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, row.conversions)))
-        has_costs = row.costs is not None and depth == 1
-        spend = (
-            figures.figure(Measure.REVENUE, row.spend) if has_costs else figures.figure(Measure.REVENUE, None)
-        )
-        roas = row.costs.roas if row.costs and depth == 1 else None
-        cells += [Cell(spend), Cell(figures.figure(Measure.REVENUE, roas))]
-        link = self._view.narrowed(row.only).link(f"{self._base}/channels")
+        if self._has_visits:
+            cells.append(Cell(figures.figure(Measure.VISITS, row.visits)))
+            hint = _SEVERAL if len(row.sources) > 1 else ""
+            cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate), hint=hint))
+        cells.append(Cell(figures.figure(Measure.REVENUE, row.spend)))
+        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None)))
+        link = self._view.narrowed(row.only).link(f"{self._base}/channels") if row.only else ""
         return Row(Cell(row.title, link), tuple(cells), depth, row.key, toggle, is_open)
 
-    def _totals(self, report: ReportResult, costs: CostReport | None, rows: list[SourceRow]) -> Iterable[Row]:
-        rest = rows[MOST_ROWS:]
-        if rest:
-            yield self._total(
-                f"{len(rest)} more sources",
-                _add(row.value for row in rest),
-                _add(row.previous for row in rest),
-                _add(row.conversions for row in rest),
-                _add(row.spend for row in rest),
-            )
-        if report.unattributed is not None and report.overall is not None:
-            yield self._total_row("No visit seen", report.unattributed.row, whole=True)
-            yield self._total_row("All", report.overall, whole=True, costs=costs)
-        else:
-            yield self._total_row("All", report.total, costs=costs)
-
-    def _total_row(
-        self, title: str, row: ReportRow, *, whole: bool = False, costs: CostReport | None = None
-    ) -> Row:
-        value, conversions = self._column, FigureColumn(Measure.CREDITED_CONVERSIONS)
-        if whole:
-            money = self._view.is_monetary
-            value = FigureColumn(Measure.REVENUE if money else _WHOLE[self._column.measure])
-            conversions = FigureColumn(Measure.CONVERSIONS)
-        compared: Figures | None = row.compared
-        total = self._total(
-            title,
-            row.figures[value],
-            compared[value] if compared else None,
-            row.figures[conversions],
-            costs.total.spend if costs else None,
-        )
-        if costs is None:
-            return total
-        roas = Cell(figures.figure(Measure.REVENUE, costs.with_spend.roas), hint="Of platforms with spend")
-        return Row(total.head, (*total.cells[:-1], roas), total.depth)
-
-    def _total(self, title: str, value: Figure, previous: Figure, conversions: Figure, spend: Figure) -> Row:
-        cells = [Cell(self._figure(value)), Cell(self._figure(previous))]
-        if self._view.is_monetary:
-            cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, conversions)))
-        cells += [Cell(figures.figure(Measure.REVENUE, spend)), Cell(figures.figure(Measure.REVENUE, None))]
-        return Row(Cell(title), tuple(cells))
-
-    def _figure(self, value: Figure) -> Markup:
-        return figures.figure(self._column.measure, value)
+    def _link_events(self, row: SourceRow) -> str:
+        if not row.only:
+            return ""
+        return self._view.behind(f"{self._base}/events", "credited", {}, (*self._view.only, row.only))
 
 
-_WHOLE = {Measure.CREDITED_CONVERSIONS: Measure.CONVERSIONS, Measure.CREDITED_EVENTS: Measure.EVENTS}
+def _join_sources(platform: str, sources: list[SourceRow]) -> SourceRow:
+    joined = _join(platform, platform_title(platform), sources)
+    joined.only, joined.sources = f"{Group.PLATFORM}:{platform}", sources
+    if len(sources) == 1:
+        joined.rate = sources[0].rate
+    return joined
 
 
-def _platform(platform: str, sources: list[SourceRow]) -> SourceRow:
+def _join(key: str, title: str, rows: list[SourceRow]) -> SourceRow:
     return SourceRow(
-        platform,
-        platform_title(platform),
-        f"{Group.PLATFORM}:{platform}",
-        _add(source.value for source in sources),
-        _add(source.previous for source in sources),
-        _add(source.conversions for source in sources),
-        None,
-        sources,
+        title,
+        key,
+        value=_add(row.value for row in rows),
+        previous=_add(row.previous for row in rows),
+        conversions=_add(row.conversions for row in rows),
+        visits=sum(int(row.visits or 0) for row in rows),
     )
 
 
@@ -206,4 +199,4 @@ def _title(source: GroupKey) -> str:
 
 
 def _by_value(row: SourceRow) -> tuple[float, Decimal]:
-    return float(row.value or 0), row.spend
+    return float(row.value or 0), row.spend or Decimal(0)

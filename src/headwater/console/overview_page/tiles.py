@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -24,6 +24,7 @@ class TileKind(Enum):
     """A measure of events."""
     SPEND = "spend"
     """A figure of spend and its credit."""
+    VISITS = "visits"
     UNSEEN = "unseen"
     """Conversions without credit."""
 
@@ -43,6 +44,7 @@ class Tile:
 
 _NO_SPEND = "No ad spend in this period."
 _SPEND = Tile("spend", "Ad spend", TileKind.SPEND, Measure.REVENUE, "spend")
+_VISITS = Tile("visits", "Visits", TileKind.VISITS, Measure.VISITS)
 _UNSEEN = Tile("unseen", "No visit seen", TileKind.UNSEEN, Measure.CONVERSIONS)
 MONEY_TILES = (
     Tile("revenue", "Revenue", TileKind.EVENTS, Measure.REVENUE),
@@ -57,6 +59,7 @@ MONEY_TILES = (
         "cac",
         f"{_NO_SPEND[:-1]}, or no new customer from ads.",
     ),
+    _VISITS,
     _UNSEEN,
 )
 COUNT_TILES = (
@@ -66,6 +69,7 @@ COUNT_TILES = (
     Tile(
         "cpa", "CPA", TileKind.SPEND, Measure.REVENUE, "cpa", f"{_NO_SPEND[:-1]}, or no conversion from ads."
     ),
+    _VISITS,
     _UNSEEN,
 )
 
@@ -88,15 +92,22 @@ class TileValue:
         return figures.written(self.tile.measure, self.previous)
 
 
-def list_tiles(view: ReportView) -> tuple[Tile, ...]:
-    return MONEY_TILES if view.is_monetary else COUNT_TILES
+def list_tiles(view: ReportView, *, has_costs: bool, has_visits: bool) -> tuple[Tile, ...]:
+    """Return the tiles that a view's filters allow."""
+    left_out = {TileKind.SPEND: not has_costs, TileKind.VISITS: not has_visits}
+    tiles = MONEY_TILES if view.is_monetary else COUNT_TILES
+    return tuple(tile for tile in tiles if not left_out.get(tile.kind))
 
 
-def compute_tiles(view: ReportView, report: ReportResult, costs: CostReport | None) -> Iterator[TileValue]:
+def compute_tiles(
+    tiles: Sequence[Tile], report: ReportResult, costs: CostReport | None
+) -> Iterator[TileValue]:
     """Yield the tiles of a report of events by source and a report of spend."""
-    for tile in list_tiles(view):
+    for tile in tiles:
         if tile.kind is TileKind.EVENTS:
             yield _events_tile(tile, report)
+        elif tile.kind is TileKind.VISITS:
+            yield _visits_tile(tile, report)
         elif tile.kind is TileKind.SPEND:
             if costs is not None:
                 yield _spend_tile(tile, costs)
@@ -115,6 +126,13 @@ def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
     previous = row.compared[column] if row.compared and report.is_comparable else None
     change = figures.change(row, column) if report.is_comparable else None
     return TileValue(tile, row.figures[column], previous, change, "")
+
+
+def _visits_tile(tile: Tile, report: ReportResult) -> TileValue:
+    value = _events_tile(tile, report)
+    row = report.overall if report.overall and report.unattributed else report.total
+    rate = row.figures[FigureColumn(Measure.CONVERSION_RATE)]
+    return replace(value, note="" if rate is None else f"{figures.percent(rate)} convert")
 
 
 def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:

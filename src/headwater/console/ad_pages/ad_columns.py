@@ -1,0 +1,103 @@
+"""The columns of ads: figures of spend and its return, and how each is written. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from markupsafe import Markup
+
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.basis import CONVERTING, NEW, MadeOf
+from headwater.reports.engine.measures import Figure
+from headwater.reports.query import Measure
+from headwater.reports.questions.cost_figures import CostFigures
+
+
+@dataclass(frozen=True)
+class CostColumn:
+    figure: str
+    """An attribute of CostFigures, or a key of _DERIVED."""
+    title: str
+    written_as: Measure
+    made_of: MadeOf | None = None
+    """Parameters that select its events; None without events."""
+    hint: str = ""
+
+
+COLUMNS = (
+    CostColumn("spend", "Spend", Measure.REVENUE),
+    CostColumn("impressions", "Impressions", Measure.EVENTS),
+    CostColumn("clicks", "Clicks", Measure.EVENTS),
+    CostColumn("credited_conversions", "Orders", Measure.CREDITED_CONVERSIONS, CONVERTING),
+    CostColumn(
+        "platform_conversions",
+        "Platform's conversions",
+        Measure.CREDITED_CONVERSIONS,
+        hint="As the platform counts them, for comparison only.",
+    ),
+    CostColumn("credited_revenue", "Revenue", Measure.REVENUE, {}),
+    CostColumn(
+        "platform_revenue",
+        "Platform's revenue",
+        Measure.REVENUE,
+        hint="As the platform counts it, for comparison only.",
+    ),
+    CostColumn("roas", "ROAS", Measure.REVENUE, hint="Revenue divided by spend."),
+    CostColumn("cpa", "CPA", Measure.REVENUE, hint="Spend per order."),
+    CostColumn("new_customers", "New customers", Measure.EVENTS, NEW),
+    CostColumn("cac", "CAC", Measure.REVENUE, hint="Spend per new customer."),
+    CostColumn("contribution", "Profit", Measure.REVENUE, hint="Revenue after product costs, minus spend."),
+)
+_MORE = (
+    CostColumn("ctr", "CTR", Measure.SHARE, hint="Clicks per impression."),
+    CostColumn("cpc", "CPC", Measure.REVENUE, hint="Spend per click."),
+    CostColumn(
+        "platform_says",
+        "Platform says",
+        Measure.CREDITED_CONVERSIONS,
+        hint="The platform's own conversions and revenue, for comparison only.",
+    ),
+)
+BY_FIGURE = {column.figure: column for column in (*COLUMNS, *_MORE)}
+USUAL_COLUMNS = (
+    "spend",
+    "credited_revenue",
+    "roas",
+    "credited_conversions",
+    "cpa",
+    "new_customers",
+    "cac",
+    "contribution",
+    "platform_says",
+)
+HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
+
+
+def get_figure(column: CostColumn, costs: CostFigures) -> Figure:
+    if column.figure == "platform_says":
+        return Fraction(costs.platform_conversions)
+    if column.figure == "ctr":
+        return Fraction(costs.clicks, costs.impressions) if costs.impressions else None
+    if column.figure == "cpc":
+        return costs.spend / costs.clicks if costs.clicks else None
+    value: Figure = getattr(costs, column.figure)
+    is_part = isinstance(value, Decimal) and column.written_as is Measure.CREDITED_CONVERSIONS
+    return Fraction(value) if is_part and value is not None else value
+
+
+def write_figure(column: CostColumn, costs: CostFigures) -> Markup:
+    """Format a figure with its exact value."""
+    text = figures.figure(column.written_as, get_figure(column, costs))
+    if column.figure == "platform_says" and (costs.platform_conversions or costs.platform_revenue):
+        revenue = figures.figure(Measure.REVENUE, costs.platform_revenue)
+        return Markup("{} · {}").format(text, revenue)
+    return text
+
+
+def break_even(cost_rate: Decimal | None) -> Fraction | None:
+    """Return the ROAS at which spend and product costs use up the revenue; None without a cost rate."""
+    if cost_rate is None or cost_rate >= 100:
+        return None
+    return 1 / (1 - Fraction(cost_rate) / 100)

@@ -1,0 +1,288 @@
+"""The table of ads: platforms that open into campaigns, ad sets and ads, sorted by any column. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Literal
+from urllib.parse import quote, unquote
+
+from markupsafe import Markup
+
+from headwater.console.ad_pages.ad_columns import (
+    BY_FIGURE,
+    USUAL_COLUMNS,
+    CostColumn,
+    break_even,
+    get_figure,
+    write_figure,
+)
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.breakdown import title
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.view import ReportView
+from headwater.console.tables import Cell, Row, Table, TableColumn
+from headwater.reports.engine.report import GroupKey
+from headwater.reports.engine.time_buckets import SHORTEST
+from headwater.reports.query import OF_TOUCHES, DateTimeSpan, Group
+from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.credit_rows import CreditFilter
+from headwater.reports.questions.spend import CostReport, CostRow
+
+BELOW = {
+    Group.PLATFORM: Group.CAMPAIGN,
+    Group.SOURCE: Group.CAMPAIGN,
+    Group.CAMPAIGN: Group.ADSET,
+    Group.ADSET: Group.AD,
+}
+MOST_OPEN = 12
+ACCOUNT_LEVEL = "Account level"
+"""The row of a platform's spend without a campaign, or a campaign's without an ad set."""
+_CHANGES = frozenset({"spend", "credited_revenue", "roas"})
+_NEAR = 0.1
+"""The part of break-even within which ROAS is near it."""
+
+Place = tuple[str, ...]
+"""Keys of a row and those above it, outermost first."""
+
+
+@dataclass(frozen=True)
+class TableChoices:
+    """The page's own choices besides the group."""
+
+    columns: tuple[str, ...] = ()
+    sort: str = ""
+    is_ascending: bool = False
+    shows_unpaid: bool = False
+    opened: tuple[Place, ...] = ()
+
+    @property
+    def shown(self) -> tuple[CostColumn, ...]:
+        return tuple(BY_FIGURE[name] for name in self.columns or USUAL_COLUMNS if name in BY_FIGURE)
+
+    @property
+    def pairs(self) -> dict[str, str | list[str]]:
+        pairs: dict[str, str | list[str]] = {"columns": [*self.columns]}
+        pairs |= {"sort": self.sort, "order": "ascending" if self.is_ascending else ""}
+        pairs |= {"unpaid": "1" if self.shows_unpaid else "", "open": [*map(write_place, self.opened)]}
+        return {name: value for name, value in pairs.items() if value}
+
+
+def write_place(place: Place) -> str:
+    return "/".join(quote(key, safe="") for key in place)
+
+
+def read_places(texts: Sequence[str]) -> tuple[Place, ...]:
+    """Return the open rows, each after the row above it."""
+    places = [tuple(map(unquote, text.split("/"))) for text in dict.fromkeys(texts)][:MOST_OPEN]
+    opened: list[Place] = []
+    for place in sorted(places, key=len):
+        if len(place) == 1 or place[:-1] in opened:
+            opened.append(place)
+    return tuple(opened)
+
+
+@dataclass
+class AdTable:
+    view: ReportView
+    base: str
+    group: Group
+    choices: TableChoices
+    conversions: str
+    """The plural label of what counts as a conversion."""
+    link: Callable[..., str]
+    """The page with other choices of its own."""
+    unpaid: int = field(default=0, init=False)
+    """Hidden rows without spend."""
+
+    def make(self, report: CostReport, inner: Mapping[Place, CostReport]) -> Table:
+        """Build the table; `inner` has the reports of open rows."""
+        rows = [row for row in report.rows if self._is_shown(row, report)]
+        self.unpaid = len(report.rows) - len(rows)
+        name = (
+            "Ads"
+            if self.group is Group.PLATFORM
+            else self.group.value.replace("adset", "ad set").capitalize()
+        )
+        columns = [TableColumn(name, is_number=False), *map(self._column(report), self.choices.shown)]
+        caption = f"Spend and return by {name.lower()}"
+        return Table(
+            caption, tuple(columns), tuple(self._rows(rows, report, inner)), tuple(self._totals(report))
+        )
+
+    def _is_shown(self, row: CostRow, report: CostReport) -> bool:
+        if self.choices.shows_unpaid or self.group not in OF_TOUCHES or not any(report.total.spent):
+            return True
+        return any(row.figures.spent)
+
+    def _column(self, report: CostReport) -> Callable[[CostColumn], TableColumn]:
+        even = break_even(report.cost_rate)
+
+        def make(column: CostColumn) -> TableColumn:
+            name = self.conversions if column.title == "Orders" else column.title
+            if column.figure == "roas" and even is not None:
+                name = f"ROAS (break-even {float(even):.2f})"
+            is_sorted = column.figure == self.choices.sort
+            order: Literal["", "ascending", "descending"] = ""
+            if is_sorted:
+                order = "ascending" if self.choices.is_ascending else "descending"
+            turned = "ascending" if is_sorted and not self.choices.is_ascending else ""
+            return TableColumn(name, column.hint, True, self.link(sort=column.figure, order=turned), order)
+
+        return make
+
+    def _rows(
+        self,
+        rows: Sequence[CostRow],
+        report: CostReport,
+        inner: Mapping[Place, CostReport],
+        place: Place = (),
+    ) -> Iterable[Row]:
+        group = self._level(place)
+        for row in self._sort(rows):
+            here = (*place, row.key or "")
+            below = inner.get(here)
+            yield self._row(row, report, here, is_open=below is not None)
+            if below is not None:
+                yield from self._rows(below.rows, below, inner, here)
+                if any(below.without_place.spent):
+                    yield self._account_row(below, here, BELOW[group])
+
+    def _level(self, place: Place) -> Group:
+        group = self.group
+        for _ in place:
+            group = BELOW[group]
+        return group
+
+    def _sort(self, rows: Sequence[CostRow]) -> Sequence[CostRow]:
+        column = BY_FIGURE.get(self.choices.sort)
+        if column is None:
+            return rows
+        known = [row for row in rows if get_figure(column, row.figures) is not None]
+        known.sort(
+            key=lambda row: get_figure(column, row.figures) or 0, reverse=not self.choices.is_ascending
+        )
+        return [*known, *(row for row in rows if get_figure(column, row.figures) is None)]
+
+    def _row(self, row: CostRow, report: CostReport, place: Place, *, is_open: bool) -> Row:
+        group = self._level(place[:-1])
+        behind = self._narrow(place, report.span)
+        toggle = ""
+        if group in BELOW and row.key:
+            rest = [other for other in self.choices.opened if other[: len(place)] != place]
+            toggle = self.link(open=[*map(write_place, rest if is_open else [*rest, place])])
+        head = Cell(title(group, GroupKey(row.key, row.label)))
+        cells = (
+            self._cell(column, row.figures, row.compared, behind, report) for column in self.choices.shown
+        )
+        return Row(head, tuple(cells), len(place), write_place(place), toggle, is_open)
+
+    def _account_row(self, report: CostReport, place: Place, group: Group) -> Row:
+        name = ACCOUNT_LEVEL if group is Group.CAMPAIGN else f"No {title_group(group)}"
+        return Row(Cell(name), self._spend_cells(report.without_place), len(place) + 1)
+
+    def _narrow(self, place: Place, span: DateTimeSpan) -> ReportView:
+        """Return the view with only this row's credit."""
+        if self.group not in SHORTEST or not place[0]:
+            groups = [self._level(place[:depth]) for depth in range(len(place))]
+            return self.view.narrowed(*(f"{group}:{key}" for group, key in zip(groups, place, strict=True)))
+        first = date.fromisoformat(place[0])
+        last = first + timedelta(days=SHORTEST[self.group] - 1)
+        if self.group is Group.MONTH:
+            last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        first, last = max(first, span.start.date()), min(last, span.end.date())
+        return self.view.changed(period="", start_date=f"{first}", end_date=f"{last}")
+
+    def _cell(
+        self,
+        column: CostColumn,
+        costs: CostFigures,
+        compared: CostFigures | None,
+        behind: ReportView | None,
+        report: CostReport,
+    ) -> Cell:
+        link = ""
+        if (
+            behind is not None
+            and column.made_of is not None
+            and (costs.credited_conversions or costs.new_customers)
+        ):
+            link = behind.behind(f"{self.base}/events", self._credit(column), column.made_of)
+        below: Markup | str = ""
+        if column.figure in _CHANGES and compared is not None:
+            below = _write_change(figures.written_change(costs.change(column.figure, compared)))
+        if column.figure == "platform_says" and costs.credited_conversions and costs.platform_conversions:
+            times = float(costs.platform_conversions) / float(costs.credited_conversions)
+            below = f"{times:.1f} times yours"
+        return Cell(write_figure(column, costs), link, below, mark=_mark(column, costs, report))
+
+    def _credit(self, column: CostColumn) -> str:
+        """Return the kind of credit. Rows outside touchpoint groups count the customers of every event."""
+        counts_all = self.group not in OF_TOUCHES and column.figure == "new_customers"
+        return CreditFilter.ALL if counts_all else CreditFilter.CREDITED
+
+    def _spend_cells(self, costs: CostFigures) -> tuple[Cell, ...]:
+        """Return the cells of a row that has only spend."""
+        only_spend = (
+            "spend",
+            "impressions",
+            "clicks",
+            "platform_conversions",
+            "platform_revenue",
+            "ctr",
+            "cpc",
+        )
+        return tuple(
+            Cell(write_figure(column, costs) if column.figure in only_spend else figures.NONE)
+            for column in self.choices.shown
+        )
+
+    def _totals(self, report: CostReport) -> Iterable[Row]:
+        then = report.comparable
+        yield Row(
+            Cell("Platforms with spend"),
+            tuple(
+                self._cell(column, report.with_spend, then and then.with_spend, None, report)
+                for column in self.choices.shown
+            ),
+        )
+        if any(report.without_place.spent):
+            name = (
+                "Other platforms"
+                if self.group in (Group.PLATFORM, Group.CHANNEL)
+                else (f"Not broken down by {title_group(self.group)}")
+            )
+            yield Row(Cell(name), self._spend_cells(report.without_place))
+        yield Row(
+            Cell("All, with and without spend"),
+            tuple(
+                self._cell(column, report.total, then and then.total, self.view, report)
+                for column in self.choices.shown
+            ),
+        )
+
+
+def title_group(group: Group) -> str:
+    return "ad set" if group is Group.ADSET else str(group)
+
+
+def _mark(column: CostColumn, costs: CostFigures, report: CostReport) -> Literal["", "good", "near", "bad"]:
+    even = break_even(report.cost_rate)
+    if column.figure != "roas" or costs.roas is None or even is None or not costs.spend:
+        return ""
+    ratio = float(costs.roas) / float(even)
+    if abs(ratio - 1) <= _NEAR:
+        return "near"
+    return "good" if ratio > 1 else "bad"
+
+
+def _write_change(change: Change | None) -> Markup | str:
+    if change is None:
+        return ""
+    sign = {"up": "▲", "down": "▼"}.get(change.direction)
+    if sign is None:
+        return change.text
+    return Markup('<span aria-hidden="true">{}</span><span class="sr">{} </span> {}').format(
+        sign, change.direction, change.text
+    )

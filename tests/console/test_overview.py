@@ -1,0 +1,152 @@
+"""The first page of a Space: tiles that drive the chart, sources by name with their spend, the latest orders.
+Its figures are those of `GET /reports` and of the pages it leads to.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_channels import HOSTILE, days_ago, order
+from tests.support.factories import Stage
+
+__all__ = ["put", "stage"]
+
+
+class Overview(PageTables):
+    def __init__(self, person: Person, space_id: int, query: str = "") -> None:
+        answer = person.browser.get(f"/console/spaces/{space_id}?{query}")
+        assert answer.status_code == 200, answer.text
+        super().__init__(answer.text)
+
+    def figures(self, title: str) -> list[str | None]:
+        return [cell.value for cell in self.row("sources", title)[1:]]
+
+    @property
+    def chart(self) -> list[str]:
+        """The values of the chart's steps."""
+        return [row[1].value or "" for row in self.tables["chart"][1:]]
+
+
+def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "facebook_ads", "100")
+    order(stage, "instagram_ads", "50", days=4)
+    order(stage, "email", "30.50")
+    order(stage, None, "20")
+    order(stage, "email", "10", days=40)
+    put(spent(3, "meta", 60), spent(3, "google", 15), spent(40, "meta", 5))
+    page = Overview(owner, space_id)
+    assert {title: cell.value for title, cell in page.headlines.items()} == {
+        "Revenue": "200.5", "Orders": "4", "Ad spend": "75", "ROAS": "2", "CAC": "37.5",
+        "Visits": "0", "No visit seen": "1",
+    }  # fmt: skip
+    meta, email = page.row("sources", "Meta Ads"), page.row("sources", "E-mail")
+    assert [meta[1].value, meta[3].value, meta[-2].value, meta[-1].value] == ["150", "2", "60", "2.5"]
+    assert [email[1].value, email[2].value, email[-1].value] == ["30.5", "10", None]
+    assert page.row("sources", "Google Ads")[-2].value == "15"
+    assert [page.row("sources", title)[1].value for title in ("No visit seen", "All")] == ["20", "200.5"]
+    assert page.row("sources", "All")[-1].value == "2"
+    assert "Latest orders" in page.html
+    assert sum(map(float, page.chart)) == 200.5
+
+
+@pytest.mark.parametrize(
+    ("tile", "total"), [("orders", 3), ("spend", 75), ("unseen", 1), ("visits", 0), ("no such tile", 120)]
+)
+def test_a_tile_drives_the_chart(
+    owner: Person, stage: Stage, space_id: int, put: Any, tile: str, total: float
+) -> None:
+    """By day; what is no tile is the first."""
+    order(stage, "google_ads", "60", days=5)
+    order(stage, "google_ads", "40")
+    order(stage, None, "20")
+    put(spent(3, "google", 50), spent(4, "google", 25))
+    page = Overview(owner, space_id, f"tile={tile}")
+    assert len(page.chart) == 30
+    assert sum(map(float, page.chart)) == total
+    link = re.search(r'href="([^"]*tile=orders[^"]*)"', page.html)
+    assert tile == "orders" or link is not None
+
+
+def test_a_ratio_by_day(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "google_ads", "60")
+    put(spent(3, "google", 30), spent(4, "google", 10))
+    chart = Overview(owner, space_id, "tile=roas").chart
+    assert [value for value in chart if value] == ["0", "2"]
+
+
+def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "facebook_ads", "100")
+    order(stage, "instagram_ads", "50")
+    order(stage, "google_ads", "7")
+    page = Overview(owner, space_id)
+    toggle = page.row("sources", "Meta Ads")[0].link
+    assert toggle
+    opened = PageTables(owner.browser.get(html.unescape(toggle)).text)
+    rows = [row[0].text for row in opened.tables["sources"]]
+    assert rows[1:4] == ["Meta Ads", "Facebook ads", "Instagram ads"]
+    assert [opened.row("sources", title)[1].value for title in rows[1:4]] == ["150", "100", "50"]
+    assert "open=" not in (page.row("sources", "Google Ads")[0].link or "")
+
+
+def test_figures_lead_to_their_events(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "facebook_ads", "100")
+    order(stage, "email", "50")
+    link = Overview(owner, space_id).row("sources", "Meta Ads")[1].link
+    assert link
+    events = PageTables(owner.browser.get(html.unescape(link)).text)
+    assert events.headlines["Their amounts"].value == "100"
+
+
+def test_stacked_by_channel(owner: Person, stage: Stage, space_id: int) -> None:
+    order(stage, "facebook_ads", "100")
+    order(stage, "email", "50")
+    page = Overview(owner, space_id, "stack=channel")
+    assert "Paid ads</li>" in page.html
+    assert "Other and no visit seen" in page.html
+
+
+def test_with_a_filter_that_spend_lacks(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    """Spend has no country, so no tile and no column of it can be right."""
+    order(stage, "google_ads", "60")
+    put(spent(3, "google", 30))
+    page = Overview(owner, space_id, "only=customer:new")
+    assert page.headlines["Revenue"].value == "60"
+    assert "Ad spend" not in page.headlines
+    assert page.row("sources", "All")[-1].value is None
+
+
+def test_other_conversions(owner: Person, stage: Stage, space_id: int) -> None:
+    stage.event(stage.contact(), event_name="sign_up", amount=None, event_time=days_ago(3))
+    page = Overview(owner, space_id, "conversion=sign_up")
+    assert page.headlines["Conversions"].value == "1"
+    assert "Revenue" not in page.headlines
+
+
+def test_a_name_that_is_not_listed(owner: Person, stage: Stage, space_id: int) -> None:
+    """Typed names stand for their keys; the nearest listed one is suggested for another."""
+    order(stage, "facebook_ads", "100")
+    order(stage, "email", "50")
+    page = Overview(owner, space_id, "filter=source&key=Facebook+ads")
+    assert page.headlines["Revenue"].value == "100"
+    wrong = owner.browser.get(f"/console/spaces/{space_id}?filter=source&key=facebok_ads")
+    assert wrong.status_code == 422
+    assert "Did you mean source: Facebook ads?" in wrong.text
+
+
+@pytest.mark.parametrize("odd", ["tile=%00", f"open={HOSTILE}", "stack=x", "open=a/b/c", "tile=a&tile=b"])
+def test_odd_choices(owner: Person, stage: Stage, space_id: int, odd: str) -> None:
+    order(stage, "google_ads", "60")
+    page = Overview(owner, space_id, odd)
+    assert "<script>alert" not in page.html
+    assert page.headlines["Revenue"].value == "60"
+
+
+def test_an_empty_space_is_shown_what_to_connect(owner: Person, space_id: int) -> None:
+    assert owner.browser.get(f"/console/spaces/{space_id}").url.path.endswith("/setup")
