@@ -51,9 +51,13 @@ def journey(one: Visit, space_id: int, go: Callable[[Locator], None]) -> None:
     """From the first page to the parameter that decided, each step taken by `go`."""
     page = one.page
     one.goto(f"/console/spaces/{space_id}")
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_attached()
+    go(page.get_by_role("link", name="All channels"))
     expect(page.get_by_role("heading", name="Revenue", level=1)).to_be_visible()
-    go(page.locator(".choices-bar summary", has_text="Model"))
-    go(page.get_by_role("link", name="Linear", exact=True))
+    if page.locator(".filters-label").is_visible():
+        go(page.locator(".show-filters"))
+    go(page.locator(".choices-bar summary", has_text="How credit is given"))
+    go(page.locator(".credit-menu").get_by_role("link", name=re.compile("^Linear (?!paid)")))
     page.wait_for_url(re.compile("attribution_model=linear"))
     for title in ("Paid ads", "Google ads"):
         go(page.locator("a.toggle", has_text=title))
@@ -76,7 +80,14 @@ def test_by_mouse(
     sell(stage)
     one = visit(**options)
     one.log_in(user)
-    journey(one, space_id, lambda place: place.click())
+
+    def go(place: Locator) -> None:
+        if place.get_attribute("type") == "checkbox":
+            one.page.locator(f"label[for={place.get_attribute('id')}]").click()
+        else:
+            place.click()
+
+    journey(one, space_id, go)
     assert one.reports == []
 
 
@@ -84,17 +95,17 @@ def test_by_mouse(
 def test_by_keyboard_alone(
     visit: Callable[..., Visit], user: User, stage: Stage, space_id: int, options: dict[str, Any]
 ) -> None:
-    """Everything on the way is reached by Tab and opened by Enter."""
+    """Everything on the way is reached by Tab and opened by Enter, a checkbox by Space."""
     sell(stage)
     one = visit(**options)
     one.log_in(user)
 
     def go(place: Locator) -> None:
-        expect(place).to_be_visible()
+        expect(place).to_be_attached()
         for _ in range(200):
             one.page.keyboard.press("Tab")
             if place.evaluate("(element) => element === document.activeElement"):
-                one.page.keyboard.press("Enter")
+                one.page.keyboard.press("Space" if place.get_attribute("type") == "checkbox" else "Enter")
                 return
         pytest.fail(f"Tab does not lead to {place}")
 
@@ -116,8 +127,8 @@ def test_keys(visit: Callable[..., Visit], user: User, stage: Stage, space_id: i
     page.keyboard.press("Escape")
     expect(page.locator("details.menu[open]")).to_have_count(0)
     page.keyboard.press("q")
-    page.get_by_role("link", name="Compare models").first.click()
-    page.wait_for_url(re.compile("/models$"))
+    page.get_by_role("link", name="Channels", exact=True).first.click()
+    page.wait_for_url(re.compile("/channels$"))
     assert one.reports == []
 
 
@@ -129,7 +140,7 @@ def test_names_that_are_markup(visit: Callable[..., Visit], user: User, stage: S
     one.log_in(user)
     base = f"/console/spaces/{space_id}"
     for path in (
-        f"{base}?open=paid&open=paid/google_ads", f"{base}/models?group=campaign",
+        f"{base}/channels?open=paid&open=paid/google_ads", f"{base}/models?group=campaign",
         f"{base}/models?group=ad", f"{base}/events",
     ):  # fmt: skip
         one.goto(path)

@@ -305,7 +305,7 @@ if (finder) {
   const open = () => {
     field.value = "";
     items.forEach((item) => { item.hidden = false; });
-    finder.showModal();
+    if (!finder.open) finder.showModal();
   };
   button.hidden = false;
   button.addEventListener("click", open);
