@@ -31,7 +31,7 @@ PAGES = {
     "customers": "/cohorts?period=last+6+months", "orders": "/events", "connections": "/setup",
     "alerts": "/alerts", "settings": "/settings",
 }  # fmt: skip
-"""Pictures and the paths of their pages below the Space's: the eight entries of the sidebar, and a comparison of models."""
+"""Pictures and the paths of their pages: the sidebar's eight entries, and the comparison of models."""
 TOUCHES = 3
 """The least touchpoints of the event in the picture."""
 DECODE = """async (picture) => {
@@ -84,9 +84,7 @@ def shoot(page: Page, name: str) -> None:
 def encode_png(pixels: np.ndarray) -> bytes:
     """Return a PNG with the most frequent colours; other pixels take the nearest."""
     height, width, _ = pixels.shape
-    found, indexes, counts = np.unique(
-        pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
-    )
+    found, indexes, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
     palette = found[np.argsort(-counts, kind="stable")[:COLOURS]]
     apart = found[:, None].astype(np.int32) - palette[None].astype(np.int32)
     nearest = (apart**2).sum(axis=2).argmin(axis=1).astype(np.uint8)

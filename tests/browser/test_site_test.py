@@ -80,7 +80,8 @@ class Walk:
     def create(self) -> None:
         """Create the site, by mouse."""
         self.visit.goto(f"/console/spaces/{self.space_id}")
-        self.page.get_by_role("link", name="Sites", exact=True).first.click()
+        self.page.get_by_role("link", name="Connections", exact=True).first.click()
+        self.page.get_by_role("link", name="Website", exact=True).first.click()
         self.page.get_by_label("Name", exact=True).fill("Shop")
         self.page.get_by_label("Page addresses").fill(f"{self.shop.origin}/cart?x=1")
         self.page.get_by_role("button", name="Create site").click()

@@ -73,7 +73,7 @@ class SourceTable:
             if is_open:
                 table_rows += [self._row(source, largest, depth=2) for source in row.sources]
         totals = [self._row(row) for row in self._list_totals(report, costs, rows[MOST_ROWS:])]
-        return Table("Sources", tuple(self._list_columns()), tuple(table_rows), tuple(totals))
+        return Table("Table of sources", tuple(self._list_columns()), tuple(table_rows), tuple(totals))
 
     def _list_columns(self) -> Iterator[TableColumn]:
         title = "Revenue" if self._view.is_monetary else self._conversions_title

@@ -1,0 +1,248 @@
+"""The console at a glance: what the first page shows without a click, and that no table hides a
+column on the desktop or on a phone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+from psycopg import Connection
+
+from headwater.spaces.accounts.users import User
+from tests.browser.test_console import Visit
+from tests.browser.test_console import user as user  # noqa: PLC0414 # a fixture
+from tests.browser.test_console import visit as visit  # noqa: PLC0414 # a fixture
+from tests.console.conftest import accounts, console, passwords  # noqa: F401 # fixtures
+from tests.support.factories import Stage
+
+DESKTOP, PHONE = (1440, 900), (390, 844)
+SOURCES = (
+    ("google_ads", "google", "Search brand"), ("facebook_ads", "meta", "Autumn jackets"),
+    ("instagram_ads", "meta", "Reels"), ("email", "", ""), ("google_organic", "", ""),
+    ("direct", "", ""), ("referral", "", ""), ("ai_chat_gpt", "", ""),
+)  # fmt: skip
+"""Sources, the platforms of those with spend, and their campaigns."""
+DAYS = 58
+"""A period of 30 days, and most of the one before it."""
+PAGES = (
+    "", "/channels?open=paid&open=paid/google_ads", "/models", "/paths", "/self-reported",
+    "/campaigns", "/spend", "/ads/comparison", "/cohorts?period=last+6+months", "/people", "/events",
+    "/setup", "/sites", "/orders", "/platforms", "/mcp", "/keys", "/data-quality", "/alerts",
+    "/alerts/rules", "/alerts/reports", "/settings", "/members", "/sources", "/rates",
+    "/trained-models", "/share-links", "/notes", "/changes", "/completeness",
+)  # fmt: skip
+HIDDEN = """() => [...document.querySelectorAll("main .scroll")].filter((one) => one.checkVisibility())
+    .flatMap((one) => [
+        ...(one.scrollWidth > one.clientWidth + 1 ? [`${one.ariaLabel} scrolls sideways`] : []),
+        ...[...one.querySelectorAll("tbody td")]
+            .filter((cell) => cell.textContent.trim() && !/^[\u2013\u2014-]$/.test(cell.textContent.trim()))
+            .filter((cell) => !cell.checkVisibility()
+                || cell.getBoundingClientRect().right > one.getBoundingClientRect().right + 1)
+            .map((cell) => `${one.ariaLabel} hides ${cell.dataset.label ?? cell.textContent.trim()}`),
+    ])"""
+"""Tables that scroll sideways, and cells with a figure out of sight."""
+
+
+@pytest.fixture
+def shop(connection: Connection, space_id: int) -> Stage:
+    """Two months of orders: one a day, by eight sources, three of them paid."""
+    stage, now = Stage(connection, space_id, ""), datetime.now(UTC)
+    [(currency,)] = connection.execute(
+        "UPDATE spaces SET cost_rate = 40 WHERE id = %s RETURNING currency", (space_id,)
+    ).fetchall()
+    for days in range(1, DAYS):
+        source, platform, campaign = SOURCES[days % len(SOURCES)]
+        moment = now - timedelta(days=days)
+        contact = stage.contact(name=f"Customer {days}")
+        first, _, _ = SOURCES[days % 3]
+        for earlier, reached in ((30, first), (1, source)):
+            stage.touchpoint(
+                contact, reached, occurred_at=moment - timedelta(hours=earlier),
+                campaign_id=campaign or None, campaign_name=campaign or None,
+            )  # fmt: skip
+        stage.event(contact, amount=f"{1000 + 37 * days}.90", event_time=moment, order_id=f"order-{days}")
+        if platform:
+            spent = {
+                "date": moment.date(), "platform": platform, "campaign_id": campaign,
+                "currency": currency, "amount": "240.50", "as_of": now, "place": days, "revision": 1,
+                "key": f"{platform}{days}".encode().ljust(16),
+            }  # fmt: skip
+            blank = dict.fromkeys(("account_id", "adset_id", "ad_id", "country"), "")
+            stage._insert("spend", {**blank, **spent}, returning="number")
+    stage._insert("revisions", {"revision": 1, "era": 1}, returning="revision")
+    return stage
+
+
+@pytest.fixture
+def open_shop(visit: Callable[..., Visit], user: User, shop: Stage) -> Callable[..., Visit]:
+    """Opens a page of the shop's Space in a window of the given size."""
+
+    def open_one(size: tuple[int, int], end: str = "") -> Visit:
+        one = visit(viewport={"width": size[0], "height": size[1]})
+        one.log_in(user)
+        one.goto(f"/console/spaces/{shop.space_id}{end}")
+        return one
+
+    return open_one
+
+
+def top(page: Page, selector: str) -> float:
+    return page.locator(selector).first.evaluate("(one) => one.getBoundingClientRect().top")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=str)
+def test_no_table_hides_a_column(open_shop: Callable[..., Visit], shop: Stage, size: tuple[int, int]) -> None:
+    one = open_shop(size)
+    hidden: dict[str, list[str]] = {}
+    for end in PAGES:
+        one.goto(f"/console/spaces/{shop.space_id}{end}")
+        expect(one.page.locator("h1")).to_be_attached()
+        hidden[end] = one.page.evaluate(HIDDEN)
+    assert {end: found for end, found in hidden.items() if found} == {}
+    assert one.reports == []
+
+
+def test_return_of_a_platform_is_in_sight_after_the_login(
+    visit: Callable[..., Visit],
+    user: User,
+    shop: Stage,  # noqa: ARG001 # fills the Space
+) -> None:
+    one = visit(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
+    one.log_in_by_page(user)
+    row = one.page.get_by_role("row", name=re.compile("^Meta Ads"))
+    roas = row.locator("td[data-label=ROAS]")
+    expect(roas).to_have_text(re.compile(r"\d+\.\d\d"))
+    expect(roas).to_be_in_viewport()
+    row.get_by_role("link", name="Meta Ads").click()
+    for name in ("Facebook", "Instagram"):
+        expect(one.page.get_by_role("row", name=re.compile(f"^{name}"))).to_be_visible()
+    assert one.reports == []
+
+
+@pytest.mark.parametrize("keys", ["Control+k", "Meta+k"])
+def test_finder(open_shop: Callable[..., Visit], keys: str) -> None:
+    one = open_shop(DESKTOP)
+    page = one.page
+    page.keyboard.press(keys)
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press(keys)
+    expect(page.get_by_label("Page, person or order")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Search").click()
+    page.keyboard.type("jour")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/paths$"))
+    page.keyboard.press(keys)
+    page.keyboard.type("settings")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/members$"))
+    page.keyboard.press(keys)
+    page.keyboard.type("Customer 7")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/people\?q=Customer"))
+    expect(page.locator("main")).to_contain_text("Customer 7")
+    assert one.reports == []
+
+
+def test_tiles_drive_the_chart(open_shop: Callable[..., Visit]) -> None:
+    one = open_shop(DESKTOP)
+    page = one.page
+    tiles = page.locator(".tile")
+    titles = tiles.locator("h2").all_inner_texts()
+    values = tiles.locator(".value").all_inner_texts()
+    assert titles[:4] == ["Revenue", "Orders", "Ad spend", "ROAS"]
+    for title in titles:
+        page.locator(".tile", has=page.get_by_role("heading", name=title, exact=True)).click()
+        expect(page.locator("h2#chart")).to_have_text(re.compile(f"^{title} by "))
+        expect(page.locator(".tile[aria-current]")).to_contain_text(title)
+        assert page.locator(".tile .value").all_inner_texts() == values
+        assert page.locator(".bars a").count() >= 30
+    assert one.reports == []
+
+
+def test_a_bar_names_its_day_and_figures(open_shop: Callable[..., Visit]) -> None:
+    one = open_shop(DESKTOP)
+    page = one.page
+    bar = page.locator(".bars a").nth(20)
+    bar.locator(".hit").hover(force=True)
+    tip = page.locator(".tip")
+    expect(tip).to_be_visible()
+    day = (bar.get_attribute("data-tip") or "").partition("\n")[0]
+    assert day
+    expect(tip).to_contain_text(day)
+    expect(tip).to_contain_text(re.compile(r"\d,\d{3}\.90"))
+    box = tip.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= DESKTOP[0]
+    page.mouse.move(5, 5)
+    expect(tip).to_be_hidden()
+    bar.locator(".hit").click(force=True)
+    page.wait_for_url(re.compile("/events"))
+    expect(page.locator("main")).to_contain_text("order-")
+    assert one.reports == []
+
+
+def test_first_screen_has_the_figures(open_shop: Callable[..., Visit]) -> None:
+    """On a phone the first figure; on a desktop everything down to the first sources."""
+    phone = open_shop(PHONE).page
+    assert top(phone, ".tile .value") <= 180
+    desktop = open_shop(DESKTOP).page
+    first = desktop.locator("section[aria-labelledby=sources] tbody tr").first
+    assert first.evaluate("(row) => row.getBoundingClientRect().bottom") <= DESKTOP[1]
+
+
+def test_filters_on_a_phone(open_shop: Callable[..., Visit]) -> None:
+    """The row of filters opens below one button, and each menu fits into the window."""
+    one = open_shop(PHONE)
+    page = one.page
+    bar = page.locator(".choices-bar")
+    expect(bar).to_be_hidden()
+    page.locator(".filters-label").click()
+    expect(bar).to_be_visible()
+    for menu in bar.locator("details.menu").all():
+        menu.locator("summary").first.click()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0], menu.inner_text()
+        opened = menu.locator("> :not(summary)").bounding_box()
+        assert opened is not None
+        assert opened["x"] >= 0
+        assert opened["x"] + opened["width"] <= PHONE[0]
+    assert bar.locator("details.menu[open]").count() == 1
+    page.keyboard.press("Escape")
+    expect(bar.locator("details.menu[open]")).to_have_count(0)
+    assert one.reports == []
+
+
+def test_menus_on_a_desktop_end_inside_the_window(open_shop: Callable[..., Visit]) -> None:
+    one = open_shop((1024, 768))
+    page = one.page
+    for menu in page.locator(".choices-bar details.menu").all():
+        menu.locator("summary").first.click()
+        opened = menu.locator("> :not(summary)").bounding_box()
+        assert opened is not None
+        assert opened["x"] >= 0
+        assert opened["x"] + opened["width"] <= 1024
+    page.locator("h2#chart").click()
+    expect(page.locator("details.menu[open]")).to_have_count(0)
+    assert one.reports == []
+
+
+def test_narrow_sidebar_stays_narrow(open_shop: Callable[..., Visit]) -> None:
+    one = open_shop(DESKTOP)
+    page = one.page
+    left = page.locator("main").evaluate("(one) => one.getBoundingClientRect().left")
+    page.get_by_role("button", name="Narrow sidebar").click()
+    page.get_by_role("link", name="Orders", exact=True).click()
+    page.wait_for_url(re.compile("/events$"))
+    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") < left
+    page.get_by_role("button", name="Narrow sidebar").click()
+    page.reload()
+    assert page.locator("main").evaluate("(one) => one.getBoundingClientRect().left") == left
+    assert one.reports == []
