@@ -8,7 +8,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist image sdk site lock
+.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist image sdk site pictures lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ sdk: $(VENV)/.dev ## Write the generated parts of the clients in sdks
 
 site: $(VENV)/.dev ## Build the documentation site into dist/site
 	$(BIN)/python -m scripts.build_site dist/site
+
+pictures: $(VENV)/.dev ## Take the documentation's pictures of the sample Space, with Chromium
+	$(BIN)/python -m scripts.take_pictures
 
 lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) pyproject.toml --output-file requirements/base.txt

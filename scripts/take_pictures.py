@@ -120,7 +120,7 @@ def main() -> None:
                     executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
                     args=["--no-sandbox"],
                 )
-                page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
+                page = browser.new_context(viewport=SIZE, reduced_motion="reduce").new_page()
                 take(page, printed["Address"], printed["Login"], printed["Password"])
                 browser.close()
         finally:
