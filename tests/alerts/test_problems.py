@@ -72,7 +72,7 @@ def test_it_works(listed: Callable[[], list[Alert]], connection: psycopg.Connect
     connection.execute("DELETE FROM inbox WHERE space_id = %s", (space_id,))
     assert [alert.kind for alert in found] == [rule for rule in Rule if rule not in OF_FIGURES]
     assert [alert.title for alert in found] == [
-        "Meta Ads “Shop” is held: 2 conversions waiting",
+        "Meta Ads “Shop” connection expired: 2 conversions not sent",
         "1 event is waiting to be processed",
         "The subscription is inactive: API keys and tokens are refused",
         "1 event could not be processed",

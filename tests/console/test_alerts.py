@@ -88,7 +88,7 @@ def test_nothing_is_wrong(owner: Person, space_id: int) -> None:
 def test_a_problem_of_this_moment_is_there_at_once(owner: Person, stage: Stage, space_id: int) -> None:
     destination = stage.destination(status="held", status_reason=HOSTILE)
     text = owner.browser.get(make_page(space_id)).text
-    assert "is held: 0 conversions waiting" in text
+    assert "connection expired: 0 conversions not sent" in text
     assert f'href="/console/spaces/{space_id}/platforms/{destination}"' in text
     assert "<script>alert" not in text
 

@@ -60,7 +60,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert page.row("channels", "AI answers")[1].value == "30.25"
     assert page.row("channels", "Credited")[1].value == "180.75"
     assert page.row("channels", "Unattributed")[1].value == "20"
-    assert page.row("channels", "No touchpoint")[1].value == "20"
+    assert page.row("channels", "No visit seen")[1].value == "20"
     assert page.row("channels", "All")[1].value == "200.75"
     assert "88.1 %" in page.row("channels", "Paid ads")[-1].text
 

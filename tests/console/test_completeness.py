@@ -32,7 +32,7 @@ def words(page: str) -> str:
 
 def test_it_works(owner: Person, space_id: int, connection: psycopg.Connection) -> None:
     base = f"/console/spaces/{space_id}"
-    assert "Not enough history" in owner.browser.get(f"{base}/completeness").text
+    assert "Not enough data" in owner.browser.get(f"{base}/completeness").text
     assert "received by midnight" not in owner.browser.get(base).text
     sell(connection, space_id)
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date()

@@ -87,7 +87,7 @@ def test_every_models_credits_add_up(stage: Stage, owner: Person) -> None:
         parts = [float(row[column][0]) for row in credited if row[column]]
         assert round(sum(parts), 4) == 100
     assert [row[2][0] for row in credited[:3]] == ["33.34", "33.33", "33.33"]
-    assert "only touchpoints that the model ignores" in plain(table)
+    assert "only visits that the model ignores" in plain(table)
 
 
 def test_an_event_without_an_amount(stage: Stage, show: Callable[..., str]) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
+from headwater.console.navigation import ENTRIES
 from headwater.spaces.accounts.roles import Role
 from tests.conftest import Running
 from tests.console.browsing import Browser, Forms, headings, without_tokens
@@ -82,6 +83,19 @@ def test_it_works(owner: Person, space_id: int) -> None:
         page = owner.browser.get(path)
         assert page.status_code == 200, path
         check(page)
+
+
+ENTRY_HEADED = ("Performance", "General", "Overview")
+"""Tabs with a common name, whose page is headed with the entry's."""
+
+
+def test_a_page_is_headed_like_its_tab(owner: Person, space_id: int) -> None:
+    for entry in ENTRIES:
+        for tab in entry.tabs:
+            page = owner.browser.get(f"/console/spaces/{space_id}{tab.end}?period=today").text
+            (heading,) = re.findall(r"<h1[^>]*>([^<]+)", page)
+            assert heading == (entry.title if tab.title in ENTRY_HEADED else tab.title)
+            assert re.findall(r"<title>([^<·]+)", page)[0].strip() == heading
 
 
 @pytest.mark.parametrize("path", GUESTS)

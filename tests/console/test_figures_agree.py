@@ -223,7 +223,7 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     page, figure = PageTables(first.text), Decimal(cell.value or "0")
     events, amount = (Decimal(page.headlines[name].value or "0") for name in ("Events", "Their amounts"))
     credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
-    credited = page.headlines.get("Credit that counts")
+    credited = page.headlines.get("Credited revenue")
     of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None
     where = (*where, title, cell.link)
     if title == "Revenue":

@@ -173,7 +173,7 @@ def test_a_share_link_has_them_only_when_chosen(owner: Person, space_id: int, se
     assert listed_in_shared(with_notes) == ["Ada left"]
     assert "owner 1" not in with_notes
     assert "/notes" not in with_notes
-    assert "Ada left" not in seen(notes="yes", page="/models")
+    assert "Ada left" not in seen(notes="yes", report="/models")
     assert "with notes" in owner.browser.get(f"/console/spaces/{space_id}/share-links").text
 
 

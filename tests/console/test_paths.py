@@ -48,12 +48,12 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     way(stage, "direct", amount="3")
     way(stage, amount="1000")
     page = make_page(owner, space_id)
-    assert page.headlines["Events with a path"].value == "3"
+    assert page.headlines["Events with a journey"].value == "3"
     assert page.headlines["Their revenue"].value == "113.5"
     assert page.headlines["Days from the first touchpoint"].value == "1"
-    assert "66.7 % came by Google ads, then E-mail." in page.html
+    assert "66.7 % of orders came from Google ads, then E-mail." in page.html
     heads, *paths = page.tables["top-paths"]
-    assert texts(heads) == ["Path", "Conversions", "Revenue", "Days, on average"]
+    assert texts(heads) == ["Journey", "Conversions", "Revenue", "Days, on average"]
     assert [[cell.value for cell in row[1:]] for row in paths] == [["2", "110.5", "1.5"],
                                                                    ["1", "3", "0"]]  # fmt: skip
     assert texts(page.tables["flow"][0]) == ["First, last", "E-mail", "Direct"]
@@ -81,12 +81,12 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
     assert len(pairs) > 2
     for cell in pairs[:15]:
         assert behind(cell)[0] == cell.value
-    whole = tuple(page.headlines[name].value for name in ("Events with a path", TOTAL))
+    whole = tuple(page.headlines[name].value for name in ("Events with a journey", TOTAL))
     assert all(behind(cell) == whole for cell in page.headlines.values())
 
 
 def test_nothing_yet(owner: Person, space_id: int) -> None:
-    assert "No paths in this period" in make_page(owner, space_id).html
+    assert "No journeys in this period" in make_page(owner, space_id).html
 
 
 def test_channels_are_a_choice(owner: Person, stage: Stage, space_id: int) -> None:
@@ -127,5 +127,5 @@ def test_dates_are_those_of_the_conversion(owner: Person, stage: Stage, space_id
     way(stage, "email", amount="5")
     assert days_ago(3) < NOON
     page = make_page(owner, space_id, "date_basis=touch")
-    assert page.headlines["Events with a path"].value == "1"
+    assert page.headlines["Events with a journey"].value == "1"
     assert "date_basis=touch" not in page.html

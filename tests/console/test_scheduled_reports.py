@@ -34,7 +34,7 @@ def console(
     running.stop()
 
 
-def form_page(space_id: int, page: str = "", query: str = "") -> str:
+def form_page(space_id: int, page: str = "/channels", query: str = "") -> str:
     return f"{reports_page(space_id)}/new?{urlencode({'page': page, 'query': query})}"
 
 
@@ -61,7 +61,7 @@ def test_it_works(owner: Person, connection: psycopg.Connection, space_id: int) 
     link = link.replace("&amp;", "&")
     text = owner.browser.fill(link, f"{reports_page(space_id)}/schedule").text
     assert "every Monday at 08:00" in text
-    assert "<bdi>Compare models</bdi>" in text
+    assert "<bdi>Models</bdi>" in text
     assert f'href="{base}/models?attribution_window=7&amp;only=channel%3Apaid"' in text
     (next_at,) = next_times(connection, space_id)
     assert (next_at.weekday(), next_at.hour) == (0, 8)

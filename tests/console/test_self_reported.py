@@ -53,7 +53,7 @@ def test_it_works(owner: Person, path: str, space_id: int, connection: psycopg.C
     assert rows[0] == "self_reported_source,revenue,share,conversions,contacts"
     assert rows[1] == "word_of_mouth,30,0.75,1,1"
     event = words(owner.browser.get(f"/console/spaces/{space_id}/events/{order}").text)
-    assert "How they heard of you Word of mouth in their words: my friend's podcast" in event
+    assert "Post-purchase survey Word of mouth in their words: my friend's podcast" in event
 
 
 def test_phrases(owner: Person, path: str, space: Callable[[], Space]) -> None:

@@ -187,7 +187,7 @@ def test_a_held_destination_is_on_every_page(
         (space_id, row[0], event),
     )
     overview, *others = (owner.browser.get(path).text for path in paths)
-    title = "Meta Ads “&lt;Shop&gt;” is held: 1 conversion waiting"
+    title = "Meta Ads “&lt;Shop&gt;” connection expired: 1 conversion not sent"
     assert "Needs attention" in overview
     assert all('class="count"' in page and title in page for page in [overview, *others])
     assert "HTTP 401: Invalid OAuth &lt;token&gt;" in overview

@@ -59,7 +59,7 @@ def share(person: Person, space_id: int, name: str = "For Ada", **fields: str) -
 def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response]) -> None:
     order(stage, "google_ads", "100.50", campaign_id="c1", campaign_name=HOSTILE)
     query = "attribution_model=linear&open=paid&open=paid/google_ads"
-    path = share(owner, space_id, HOSTILE, query=query)
+    path = share(owner, space_id, HOSTILE, report=f"/channels?{query}")
     answer = guest(path)
     assert answer.status_code == 200
     page, own = PageTables(answer.text), owner.browser.get(f"/console/spaces/{space_id}/channels?{query}")
@@ -96,7 +96,7 @@ def test_no_parameter_changes_it(
     contact = stage.contact(name="Ada Lovelace", email="ada@example.com")
     order(stage, "google_ads", "100.50")
     order(stage, "email", "30")
-    path = share(owner, space_id, page=page, query="only=channel:paid" if page != "/paths" else "")
+    path = share(owner, space_id, report=f"{page}?only=channel:paid" if page != "/paths" else page)
     whole = guest(path).text
     assert "100.50" in whole
     for parameter in every_parameter():
@@ -132,11 +132,11 @@ def test_revoked_expired_and_unknown_links_are_alike(
     ("fields", "rule"),
     [
         ({"name": ""}, "must have 1 to 80 characters"),
-        ({"page": "/events"}, "must be an existing page"),
+        ({"report": "/events"}, "must be an existing page"),
         ({"days": "3650"}, "must be one of 7, 30"),
-        ({"query": "only=contact:1"}, "about one contact or company"),
-        ({"query": "filter=company&key=1"}, "about one contact or company"),
-        ({"query": "x" * 2001}, "at most 2000 characters"),
+        ({"report": "/channels?only=contact:1"}, "about one contact or company"),
+        ({"report": "/channels?filter=company&key=1"}, "about one contact or company"),
+        ({"report": "/channels?x" * 2001}, "at most 2000 characters"),
     ],
 )
 def test_what_cannot_be_shared(owner: Person, space_id: int, fields: dict[str, str], rule: str) -> None:
@@ -153,8 +153,19 @@ def test_the_view_of_a_page_is_offered(owner: Person, space_id: int) -> None:
     link = f"/console/spaces/{space_id}/share-links?page=%2Fpaths&amp;query={query}"
     assert link in page
     form = owner.browser.get(link.replace("&amp;", "&")).text
-    assert 'value="period=today&amp;steps=channel"' in form
-    assert '<option value="/paths" selected>' in form
+    assert '<option value="/paths?period=today&amp;steps=channel" selected>' in form
+
+
+def test_a_saved_view_can_be_shared(
+    owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response]
+) -> None:
+    order(stage, "google_ads", "100.50")
+    page = f"/console/spaces/{space_id}/channels?only=channel:email"
+    view = owner.browser.fill(page, f"/console/spaces/{space_id}/views/save", name="E-mail").url.path
+    assert view.endswith("/channels")
+    form = owner.browser.get(f"/console/spaces/{space_id}/share-links").text
+    (report,) = re.findall(r'<option value="([^"]+)">E-mail \(Channels\)', form)
+    assert "100.50" not in guest(share(owner, space_id, report=report.replace("&amp;", "&"))).text
 
 
 def test_no_more_than_there_may_be(owner: Person, space_id: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     assert (revenue.value, orders.value) == ("100.5", "1")
     assert "EUR" in revenue.text
     assert "up 101.0 %" in " ".join(revenue.text.split())
-    assert "is held" in attention.text
+    assert "connection expired" in attention.text
     there = PageTables(owner.browser.get(revenue.link or "").text).headlines
     assert there["Their amounts"].value == "100.5"
     assert PageTables(owner.browser.get(orders.link or "").text).headlines["Events"].value == "1"

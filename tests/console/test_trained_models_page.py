@@ -102,7 +102,7 @@ def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: i
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")
         assert "markov needs a trained model" in page.text, end
-        assert f'href="{base}/trained-models">Trained models</a>' in page.text
+        assert f'href="{base}/trained-models">Train it</a>' in page.text
     asked = "attribution_model=markov&measures=credited_revenue&group=source"
     for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
         answer = owner.browser.get(f"{base}/{file}?{asked}")

@@ -21,7 +21,7 @@ PATH = ("google_ads", "email", "google_ads", "sms")
 WEIGHTS = {"google_ads": 4, "email": 2, "facebook_ads": 4}
 EXPECTED = {"google_ads": 66.67, "email": 33.33}
 LACKING = (
-    "The model markov needs a trained model: train one for {} on the page Trained models, with POST "
+    "The model markov needs a trained model: train one for {} on the page Attribution, with POST "
     "/trained-models or with headwater model train. It takes 300 conversions with a touchpoint."
 )
 

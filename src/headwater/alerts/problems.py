@@ -46,7 +46,7 @@ class Alert:
         is_one = self.count == 1
         match self.kind:
             case Rule.DESTINATION_HELD:
-                return f"{self._destination} is held: {self._many('conversion')} waiting"
+                return f"{self._destination} connection expired: {self._many('conversion')} not sent"
             case Rule.DELIVERIES_LATE:
                 return f"{self._destination} is behind: {self._many('conversion')} not sent yet"
             case Rule.EVENTS_REJECTED | Rule.EXPORTS_FAILED | Rule.JOB_FAILED | Rule.JOINS_REFUSED:

@@ -66,7 +66,7 @@ class FlashMessage(StrEnum):
     NONE_REPLAYED = "Replayed, but without events. See the reasons below."
     IMPORT_STARTED = "The import has started. You can leave this page."
     IMPORT_CANCELLED = "The import is cancelled and its file removed."
-    ALERT_ACKNOWLEDGED = "Acknowledged. You won't be notified again until it is resolved."
+    ALERT_ACKNOWLEDGED = "Marked as seen. You won't be notified again until it is resolved."
     RULE_SAVED = "The rule is saved and applies from the next check."
     RULE_DELETED = "The rule is deleted."
     CHANNEL_MADE = "Channel created. Test it now."

@@ -40,7 +40,7 @@ ENTRIES = (
             Tab("Performance", "/channels"),
             Tab("Models", "/models"),
             Tab("Journeys", "/paths"),
-            Tab("Survey", "/self-reported"),
+            Tab("Post-purchase survey", "/self-reported"),
         ),
     ),
     Entry(
@@ -49,7 +49,7 @@ ENTRIES = (
         (
             Tab("Performance", "/campaigns"),
             Tab("Platform comparison", "/ads/comparison"),
-            Tab("Spend data", "/spend"),
+            Tab("Ad spend data", "/spend"),
         ),
     ),
     Entry(

@@ -27,7 +27,7 @@ ListedSource = Annotated[str, Meta(pattern=SOURCE["pattern"])]
 """A source in answers about events and contacts."""
 _CHANNELS = Names(CHANNELS)
 _HOW_TO_ADD = (
-    "Add other platforms as paid networks of your own: on the page Sources, by PUT "
+    "Add other platforms as paid networks of your own: on the page Sources and naming, by PUT "
     "/sources/networks or by headwater network put."
 )
 

@@ -142,7 +142,7 @@ def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenMode
         )
     names = " or ".join(choice.event_names) or "any event"
     raise _refused(
-        f"The model markov needs a trained model: train one for {names} on the page Trained models, with "
+        f"The model markov needs a trained model: train one for {names} on the page Attribution, with "
         f"POST /trained-models or with headwater model train. It takes {FEWEST_CONVERSIONS} conversions with "
         "a touchpoint."
     )

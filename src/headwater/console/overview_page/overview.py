@@ -18,7 +18,7 @@ from headwater.console.overview_page.source_table import OPEN, SourceTable
 from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import conversion_title, read_bar
-from headwater.console.report_pages.basis import REASONS, choose_basis, conversions_title
+from headwater.console.report_pages.basis import choose_basis, conversions_title
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.events import EventList, EventLister, ListChoices
@@ -186,7 +186,6 @@ async def show_overview(request: Request) -> Response:
         problem,
         page=content,
         loader=loader,
-        reasons=REASONS,
         measure=Measure,
         completeness=note,
         incomplete_from=content.chart.find_position(note.first_day) if content and note else None,

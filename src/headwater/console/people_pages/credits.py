@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.attribution.models import MODELS
-from headwater.console.report_pages.basis import REASONS
+from headwater.console.report_pages.basis import describe_no_credit
+from headwater.events.accepted import SALES_EVENTS
 from headwater.reports.explanation import NOT_TRAINED, EventExplanation
 from headwater.sources.addresses import read_address
 from headwater.sources.exclusions import Exclusions, make_exclusions
@@ -17,7 +18,6 @@ from headwater.sources.reasons import RuleReason, explain_rule, list_findings
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
-_REASONS: Mapping[str, str] = {**REASONS, NOT_TRAINED: "no model has been trained for these events"}
 _AD = (
     ("campaign", "campaign_name", "campaign_id"),
     ("ad set", "adset_name", "adset_id"),
@@ -99,11 +99,13 @@ def ad_levels(touch: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((level, value) for level, value in levels if value)
 
 
-def build_columns(explanation: EventExplanation) -> list[ModelColumn]:
-    return [_column(model, explanation) for model in MODELS]
+def build_columns(explanation: EventExplanation, window: str) -> list[ModelColumn]:
+    noun = "order" if explanation.event["event_name"] in SALES_EVENTS else "conversion"
+    reasons: Mapping[str, str] = {**describe_no_credit(window, noun), NOT_TRAINED: "not trained yet"}
+    return [_column(model, explanation, reasons) for model in MODELS]
 
 
-def _column(model: str, explanation: EventExplanation) -> ModelColumn:
+def _column(model: str, explanation: EventExplanation, reasons: Mapping[str, str]) -> ModelColumn:
     of_model = explanation.credits[model]
     reason = explanation.unattributed_reason(model)
     left_out = of_model.left_out
@@ -115,5 +117,5 @@ def _column(model: str, explanation: EventExplanation) -> ModelColumn:
         ),
         left_out,
         of_model.amount_left_out(explanation.event["amount"]) if left_out else None,
-        None if reason is None else _REASONS[reason],
+        None if reason is None else reasons[reason],
     )

@@ -165,7 +165,7 @@ async def load_event(
         await fetch_receipt(connection, space.id, event_id),
         explanation,
         path,
-        build_columns(explanation),
+        build_columns(explanation, view.window),
         explain_origin(explanation, path, around, view, space.sources),
         await _deliveries(connection, space.id, event_id),
     )

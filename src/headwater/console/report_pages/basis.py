@@ -10,11 +10,6 @@ from headwater.reports.engine.chosen_events import NoCredit
 from headwater.reports.query import VISIT_GROUPS, FigureColumn, Measure
 from headwater.spaces.models import Space
 
-REASONS = {
-    NoCredit.NO_TOUCH: "no touchpoint before it",
-    NoCredit.OUTSIDE_WINDOW: "touchpoints only before the window",
-    NoCredit.NOT_COUNTED: "only touchpoints that the model ignores",
-}
 SMALLEST_AMOUNT = "0.0001"
 
 
@@ -147,6 +142,15 @@ def choose_basis(view: ReportView) -> Basis:
     if {text.partition(":")[0] for text in view.only} <= set(VISIT_GROUPS):
         basis = replace(basis, columns=(*basis.columns, Measure.VISITS, Measure.CONVERSION_RATE))
     return basis
+
+
+def describe_no_credit(window: str, noun: str) -> dict[NoCredit, str]:
+    """Return why an event has no credit, by reason. `window` is in words."""
+    return {
+        NoCredit.NO_TOUCH: f"no visit seen before the {noun}",
+        NoCredit.OUTSIDE_WINDOW: f"last visit more than {window} before",
+        NoCredit.NOT_COUNTED: "only visits that the model ignores",
+    }
 
 
 def conversions_title(space: Space, conversion: str) -> str:

@@ -14,14 +14,7 @@ from starlette.routing import Route
 from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
-from headwater.console.report_pages.basis import (
-    MADE_OF,
-    REASONS,
-    Basis,
-    HeadlineMeasure,
-    choose_basis,
-    title_columns,
-)
+from headwater.console.report_pages.basis import MADE_OF, Basis, HeadlineMeasure, choose_basis, title_columns
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
@@ -214,7 +207,6 @@ async def render_channels(page: ReportPage) -> Response:
         read_bar(page.space, view, page.path),
         problem,
         page=content,
-        reasons=REASONS,
         titles=title_columns(page.space, view),
         column=FigureColumn,
         made_of=MADE_OF,

@@ -47,7 +47,7 @@ FIGURES = {
     "revenue": "revenue of each month",
     "customers": "customers who buy",
     "retention": "customers who buy, in per cent",
-    CONTRIBUTION: "contribution so far",
+    CONTRIBUTION: "profit so far",
 }
 SHADES = 8
 _SMALLEST_ORDER = "0.0001"

@@ -17,18 +17,13 @@ from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
-from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness, NoEstimate
+from headwater.reports.engine.completeness import LEAST_HISTORY, Completeness
 from headwater.reports.engine.report import query_report
 from headwater.reports.query import DateBasis, FigureColumn, Measure, ReportQuery
 from headwater.reports.questions.report import completeness_csv
 from headwater.spaces.models import Space
 
 _NOT_HERE = frozenset({"compare"})
-REASONS = {
-    NoEstimate.TOO_LITTLE_HISTORY: (
-        f"Not enough history: this needs {LEAST_HISTORY} complete days with conversions."
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ async def show_completeness(request: Request) -> Response:
         report_of=report,
         measure=measure,
         column=FigureColumn(measure),
-        reasons=REASONS,
+        least_history=LEAST_HISTORY,
         estimate=estimate,
         share=Measure.SHARE,
         csv=view.link(f"{page.path}.csv"),

@@ -20,7 +20,6 @@ from headwater.console.report_pages.bar import (
     model_title,
     read_bar,
 )
-from headwater.console.report_pages.basis import REASONS
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.visitor import HOME
@@ -43,9 +42,9 @@ CREDITS = {
     CreditFilter.ALL: "all events",
     CreditFilter.CREDITED: "credited events",
     CreditFilter.UNATTRIBUTED: "unattributed events",
-    CreditFilter.NO_TOUCH: "without any touchpoint",
-    CreditFilter.OUTSIDE_WINDOW: "touchpoints only before the window",
-    CreditFilter.NOT_COUNTED: "touchpoints that the model ignores",
+    CreditFilter.NO_TOUCH: "no visit seen before",
+    CreditFilter.OUTSIDE_WINDOW: "last visit before the window",
+    CreditFilter.NOT_COUNTED: "only visits that the model ignores",
     CreditFilter.TOUCHED: "touched events",
 }
 PER_PAGE = 50
@@ -134,7 +133,6 @@ async def show_events(request: Request) -> Response:
         problem,
         listed=events,
         Measure=Measure,
-        reasons=REASONS,
         source_title=format_title,
         menu=links.own_menu("credit", "Show", CREDITS, choices.credit or _default_filter(events), ""),
         model=model_title(view.attribution_model).lower(),

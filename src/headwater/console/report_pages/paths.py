@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import OF_TOUCHPOINTS, ChoiceLinks, read_bar
+from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.charts.flow_chart import FlowChart, flow
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.view import ReportView
@@ -80,6 +81,8 @@ class SourceMatrix:
 @dataclass(frozen=True)
 class PathsContent:
     report: PathResult
+    conversions: str
+    """A plural noun: orders, leads."""
     rows: list[PathRow]
     touches: list[PathRow]
     days: list[PathRow]
@@ -92,7 +95,8 @@ class PathsContent:
         top = self.rows[0]
         share = figures.percent(top.share or 0)
         steps = ", then ".join(top.steps) + (f", then {top.more} more" if top.more else "")
-        return f"{share} came by {steps}."
+        alone = "" if len(top.steps) + top.more > 1 else " alone"
+        return f"{share} of {self.conversions} came from {steps}{alone}."
 
 
 class PathsReader:
@@ -106,6 +110,7 @@ class PathsReader:
         coloured = _colours(pairs)
         return PathsContent(
             report,
+            conversions_title(self._space, self._view.conversion).lower(),
             [self._path_row(path, figures, report.total) for path, figures in report.paths],
             self._ranges(Group.TOUCH_RANGE, report.touches, report.total),
             self._ranges(Group.DAYS_RANGE, report.days, report.total),

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from headwater.console.pages import render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, window_title
+from headwater.console.report_pages.basis import describe_no_credit
 from headwater.console.report_pages.saved_views import SavedView, list_views
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME, enter, require_visitor
@@ -60,6 +61,7 @@ class ReportPage:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused
         form.
         """
+        window = window_title(self.view.attribution_window)
         refused = 422 if values.get("errors") else 200
         return render(
             self.request,
@@ -73,7 +75,8 @@ class ReportPage:
             figures=figures,
             space=self.space,
             shared=self.shared,
-            window=window_title(self.view.attribution_window),
+            window=window,
+            reasons=describe_no_credit(window, "order" if self.view.is_monetary else "conversion"),
             **values,
         )
 

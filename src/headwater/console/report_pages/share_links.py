@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
-from headwater.console.report_pages.saved_views import read_view
+from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_view
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional
@@ -79,13 +80,12 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
 
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
-    query = visit.query
-    chosen = {name: str(query.single(name) or "") for name in ("page", "query")}
-    return await _page(visit, {name: value for name, value in chosen.items() if value})
+    page, query = (str(visit.query.single(name) or "") for name in ("page", "query"))
+    return await _page(visit, {"report": f"{page}?{query}" if query else page} if page else {})
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
-    typed = visit.typed("name", "page", "query", "days", "notes")
+    typed = visit.typed("name", "report", "days", "notes")
     return await _page(visit, typed, errors=list_form_errors(refusal))
 
 
@@ -105,7 +105,8 @@ async def post_revoke(visit: PageVisit) -> FlashMessage:
 
 
 async def _create(visit: PageVisit) -> str:
-    view = read_view(visit.form.text("name"), visit.form.text("page"), visit.form.text("query"), SHAREABLE)
+    page, _, query = visit.form.text("report").partition("?")
+    view = read_view(visit.form.text("name"), page, query, SHAREABLE)
     days = visit.form.text("days")
     if days not in LIFETIMES:
         raise Invalid.of("days", f"must be one of {', '.join(LIFETIMES)}.")
@@ -134,16 +135,29 @@ async def _page(
     values = {"space_id": visit.space.id, "most": MOST}
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
-    usual = {"name": "", "page": "/channels", "query": "", "days": USUAL_LIFETIME, "notes": ""}
+    views = await list_member_views(visit.connection, visit.space.id, visit.user_id)
+    shown = {"name": "", "report": "/channels", "days": USUAL_LIFETIME, "notes": ""} | typed
     page_values: dict[str, Any] = {
         "links": links,
         "made": secret,
-        "typed": usual | typed,
+        "typed": shown,
         "errors": errors or {},
         "pages": SHAREABLE,
+        "reports": _list_reports(views, shown["report"]),
         "lifetimes": LIFETIMES,
         "base": visit.path(),
         "makers": {member.user_id: member.display_name for member in members},
         "once": visit.once(_CREATE.name),
     }
     return visit.render("share_links.html", page_values, 422 if errors else 200)
+
+
+def _list_reports(views: Iterable[SavedView], chosen: str) -> dict[str, str]:
+    """Return titles of reports that can be shared, by address. `chosen` may have unsaved filters."""
+    titles = SHAREABLE | {
+        view.end: f"{view.name} ({SHAREABLE[view.page]})" for view in views if view.page in SHAREABLE
+    }
+    page = chosen.partition("?")[0]
+    if page in SHAREABLE and chosen not in titles:
+        return {chosen: f"{SHAREABLE[page]} with your filters", **titles}
+    return titles

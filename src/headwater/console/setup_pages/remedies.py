@@ -25,7 +25,7 @@ _ADVICE = {
 }
 """Advice by kind of finding, with pages instead of commands."""
 
-_ORDERS = RemedyPlace("Orders in", "/orders")
+_ORDERS = RemedyPlace("Shop and payments", "/orders")
 _SOURCES_HOSTS = RemedyPlace("All your domains and excluded hosts", "/sources#hosts")
 _SITES = RemedyPlace("Test your site", "/sites")
 _LINKS = RemedyPlace("Build tagged links", "/links")
@@ -44,7 +44,7 @@ _PLACES = {
     FindingKind.UNTAGGED_CLICKS: (RemedyPlace("Parameters for ad platforms", "/links#templates"), _LINKS),
     FindingKind.ORDERS_WITHOUT_VISIT: (_SITES, _ORDERS),
     FindingKind.ORDERS_WITHOUT_EMAIL: (_ORDERS,),
-    FindingKind.LEFT_OUT_MONEY: (RemedyPlace("Exchange rates", "/rates"), _ORDERS),
+    FindingKind.LEFT_OUT_MONEY: (RemedyPlace("Currencies", "/rates"), _ORDERS),
     FindingKind.FUTURE_EVENTS: (_ORDERS,),
 }
 

@@ -28,8 +28,7 @@ REASONS = {
         "no ad of the platform is credited with it", "send it all events (all_events)"
     ),
     SkipReason.NO_MAPPING: SkipMeaning(
-        "neither the destination nor the platform has a name for it",
-        "give it a name (event_names), then replay",
+        "the platform has no such event", "choose one of its events (event_names), then replay"
     ),
     SkipReason.NO_IDENTIFIER: SkipMeaning(
         "it has no identifier that the platform could match", "send an email or a phone number with events"

@@ -140,7 +140,7 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
         Instruction(
             "Checkout: have Shopify report the order",
             "Settings, Notifications, Webhooks: `Order payment`, as JSON, to the address that"
-            " `Orders in` gives you. The order carries the token from the cart, so it is tied to"
+            " `Shop and payments` gives you. The order carries the token from the cart, so it is tied to"
             " the visit. What is bought without a cart carries none: the custom pixel, see Shopify"
             " in the documentation, reports whose checkout it was.",
         ),
@@ -163,7 +163,7 @@ def _woocommerce(snippet: Snippet, _: bool) -> list[Instruction]:
         Instruction(
             "Have WooCommerce report the order",
             "WooCommerce, Settings, Advanced, Webhooks: topic `Order updated`, to the address and"
-            " with the secret that `Orders in` gives you. The token is in the order's meta data.",
+            " with the secret that `Shop and payments` gives you. The token is in the order's meta data.",
         ),
     ]
 
