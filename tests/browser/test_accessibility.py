@@ -152,8 +152,17 @@ def test_the_reference(look: Callable[..., Visit], width: int) -> None:
     assert one.page.locator("[data-contents]").evaluate("(it) => it.open") is not is_narrow
     check(one.page, "/docs", by_axe=is_turn(width, 0))
     one.page.evaluate(UNFOLD)
-    check(one.page, "/docs, unfolded", by_axe=is_turn(width, 1))
     assert one.page.evaluate("() => document.querySelectorAll('main').length") == 1
+    one.goto("/docs#put_spend")
+    one.page.wait_for_url("**/docs/spend#put_spend")
+    check(one.page, "/docs/spend", by_axe=is_turn(width, 1))
+    one.page.evaluate(UNFOLD)
+    check(one.page, "/docs/spend, unfolded", by_axe=is_turn(width, 2))
+    one.goto("/docs")
+    one.page.get_by_role("searchbox").fill("amount")
+    one.page.keyboard.press("Enter")
+    one.page.wait_for_url("**/docs?q=amount")
+    check(one.page, "/docs?q=amount", by_axe=is_turn(width, 3))
 
 
 @pytest.mark.parametrize("width", WIDTHS)

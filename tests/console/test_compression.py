@@ -48,7 +48,9 @@ def test_it_works(owner: Person, console: Running, space_id: int) -> None:
     assert_packed(f"{console.base_url}{style}")
 
 
-@pytest.mark.parametrize("address", ["/docs", "/docs/reference.css", "/public-api/v1/openapi.json"])
+@pytest.mark.parametrize(
+    "address", ["/docs", "/docs/events", "/docs/reference.css", "/public-api/v1/openapi.json"]
+)
 def test_the_reference(console: Running, address: str) -> None:
     assert_packed(f"{console.base_url}{address}")
 

@@ -47,14 +47,58 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def test_it_works(page: httpx.Response, document: dict[str, Any]) -> None:
+@pytest.fixture
+def subject_page(server: Running) -> Callable[[str], httpx.Response]:
+    return lambda subject: httpx.get(f"{server.base_url}/docs/{subject.lower()}")
+
+
+def test_it_works(
+    page: httpx.Response, subject_page: Callable[[str], httpx.Response], document: dict[str, Any]
+) -> None:
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "<title>Headwater API reference</title>" in page.text
     assert f"API 1.3.0 · Headwater {__version__}" in page.text
+    pages = {tag["name"]: subject_page(tag["name"]) for tag in document["tags"]}
     for name, operation in operations(document).items():
-        assert f'<h3 id="{name}">' in page.text
-        assert operation["summary"] in unescape(page.text)
+        (subject,) = operation["tags"]
+        assert f'<a href="/docs/{subject.lower()}#{name}">' in page.text
+        assert f'<li id="{name}">' in page.text, "former links have their target"
+        assert pages[subject].status_code == 200
+        assert f'<h2 id="{name}">' in pages[subject].text
+        assert operation["summary"] in unescape(pages[subject].text)
+
+
+def test_an_unknown_subject(subject_page: Callable[[str], httpx.Response]) -> None:
+    assert subject_page("nothing").status_code == 404
+
+
+FOUND = re.compile(r'<li id="(\w+)">')
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("/events/track", {"create_event"}),
+        ("STORE rates", {"put_rates"}),
+        ("put_spend", {"put_spend"}),
+        ("do_not_capi", {"create_event"}),
+    ],
+)
+def test_a_search_finds_paths_words_ids_and_fields(server: Running, wanted: str, found: set[str]) -> None:
+    results = httpx.get(f"{server.base_url}/docs", params={"q": wanted}).text
+    assert found <= {*FOUND.findall(results)}
+    assert len(FOUND.findall(results)) < 10
+    assert escape(wanted) in results
+
+
+@pytest.mark.parametrize("wanted", ["<b>nothing</b>", "x" * 5000, "é\0%"])
+def test_a_search_without_results(server: Running, wanted: str) -> None:
+    answer = httpx.get(f"{server.base_url}/docs", params={"q": wanted})
+    assert answer.status_code == 200
+    assert not FOUND.findall(answer.text)
+    assert "<b>nothing" not in answer.text
+    assert "All endpoints" in answer.text
 
 
 def test_it_begins_with_an_introduction_and_a_first_call(
@@ -63,7 +107,7 @@ def test_it_begins_with_an_introduction_and_a_first_call(
     text = unescape(page.text)
     first = text.index("curl --globoff -X POST")
     assert text[first:].startswith(f"curl --globoff -X POST '{BASE_URL}/public-api/v1/events/track'")
-    assert first < text.index('<h3 id="')
+    assert first < text.index('<li id="')
     subjects = re.findall(r'<h2 id="(\w+)">', page.text)
     assert subjects[:5] == ["introduction", "start", "rules", "ingest", "events"]
     for tag in document["tags"]:
@@ -199,9 +243,7 @@ def as_request(command: str) -> httpx.Request:
 
 def test_all_it_loads_comes_from_here(server: Running, page: httpx.Response) -> None:
     loaded = {address for address in LOADED.findall(page.text) if address != "data:,"}
-    assert {each for each in loaded if each.startswith("/docs/")} == {
-        "/docs/reference.css", "/docs/reference.js",
-    }  # fmt: skip
+    assert {"/docs/reference.css", "/docs/reference.js", "/docs/spend#put_spend"} <= loaded
     for address in loaded:
         assert address.startswith("/"), address
         response = httpx.get(server.base_url + address, follow_redirects=True)

@@ -76,6 +76,12 @@ class ReferenceEntry:
     def curl(self, base_url: str) -> str:
         return curl(base_url, self.method, self.target, self.request)
 
+    def contains(self, words: list[str]) -> bool:
+        """Return whether all lower-case words are in its texts or names of fields."""
+        fields = [field.name for field in (*self.parameters, *self.body)]
+        text = " ".join((self.method, self.path, self.id, self.summary, self.description, *fields)).lower()
+        return all(word in text for word in words)
+
 
 def add_tags(document: Schema) -> None:
     used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
@@ -94,6 +100,15 @@ def describe(document: Schema) -> dict[str, list[ReferenceEntry]]:
     return {
         tag["name"]: [entry for name, entry in entries if name == tag["name"]] for tag in document["tags"]
     }
+
+
+def search(subjects: dict[str, list[ReferenceEntry]], wanted: str) -> dict[str, list[ReferenceEntry]]:
+    """Return the operations that contain all words, by tag."""
+    words = wanted.lower().split()
+    found = {
+        name: [entry for entry in entries if entry.contains(words)] for name, entries in subjects.items()
+    }
+    return {name: entries for name, entries in found.items() if entries}
 
 
 def _operations(document: Schema) -> list[tuple[str, str, Schema]]:

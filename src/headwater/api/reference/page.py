@@ -1,31 +1,34 @@
-"""/docs: the API reference on one page, rendered by the server from the OpenAPI document.
+"""/docs: the API reference, a page for each subject, rendered by the server from the OpenAPI document.
 
-It works without JavaScript and offline; a script adds buttons that send the examples.
+It and its search work without JavaScript and offline; a script adds buttons that send the examples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from headwater import __version__
 from headwater.api.reference.commands import pretty
-from headwater.api.reference.description import ABOUT, SHORT_ENUM, describe
+from headwater.api.reference.description import ABOUT, SHORT_ENUM, ReferenceEntry, describe, search
 from headwater.api.reference.examples import ERRORS
 from headwater.api.reference.introduction import FIRST_CALLS
 from headwater.http.compression import COMPRESSED
+from headwater.http.errors import NotFound
 from headwater.http.openapi import PROBLEMS
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
+_MAX_SEARCH = 100
 _NO_SNIFFING = {"X-Content-Type-Options": "nosniff"}
 _PAGE_HEADERS = {"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"}
 _ASSETS = {"reference.css": "text/css", "reference.js": "text/javascript"}
@@ -38,36 +41,72 @@ _TEMPLATES = Environment(
 )
 
 
-def reference_routes(brand: str, base_url: str, document: Callable[[], dict[str, Any]]) -> list[Route]:
+class _Pages:
+    """The pages, rendered when first requested."""
 
-    @cache
-    def page() -> str:
+    def __init__(self, brand: str, base_url: str, document: Callable[[], dict[str, Any]]) -> None:
+        self._brand, self._base_url, self._document = brand, base_url, document
+
+    @cached_property
+    def _subjects(self) -> dict[str, list[ReferenceEntry]]:
+        return describe(self._document())
+
+    @cached_property
+    def _introduction(self) -> str:
         errors = [(status, meaning, pretty(ERRORS[status])) for status, (_, meaning) in PROBLEMS.items()]
-        return _TEMPLATES.get_template("reference.html").render(
-            brand=brand,
-            base_url=base_url,
-            info=document()["info"],
+        return self._render("introduction.html", first_calls=FIRST_CALLS, errors=errors)
+
+    @cached_property
+    def _subject_pages(self) -> dict[str, str]:
+        return {
+            subject.lower(): self._render("subject.html", subject=subject, short=SHORT_ENUM)
+            for subject in self._subjects
+        }
+
+    async def show(self, request: Request) -> Response:
+        wanted = request.query_params.get("q", "")[:_MAX_SEARCH].strip()
+        if not wanted:
+            return _answer(self._introduction)
+        found = search(self._subjects, wanted)
+        return _answer(self._render("search.html", wanted=wanted, found=found))
+
+    async def show_subject(self, request: Request) -> Response:
+        page = self._subject_pages.get(request.path_params["subject"])
+        if page is None:
+            raise NotFound("Page")
+        return _answer(page)
+
+    def _render(self, template: str, **values: object) -> str:
+        return _TEMPLATES.get_template(template).render(
+            brand=self._brand,
+            base_url=self._base_url,
+            info=self._document()["info"],
             about=ABOUT,
             product_version=__version__,
-            subjects=describe(document()),
-            short=SHORT_ENUM,
-            first_calls=FIRST_CALLS,
-            errors=errors,
+            subjects=self._subjects,
+            max_search=_MAX_SEARCH,
+            **{"subject": "", "wanted": ""} | values,
         )
 
-    async def show(_: object) -> Response:
-        return HTMLResponse(page(), headers=_PAGE_HEADERS | _NO_SNIFFING)
 
-    def asset(name: str, media_type: str) -> Route:
-        content = files("headwater.api.reference").joinpath("static", name).read_bytes()
-
-        async def send(_: object) -> Response:
-            headers = {"Cache-Control": "public, max-age=3600", **_NO_SNIFFING}
-            return Response(content, media_type=media_type, headers=headers)
-
-        return Route(f"/docs/{name}", send, middleware=COMPRESSED)
-
+def reference_routes(brand: str, base_url: str, document: Callable[[], dict[str, Any]]) -> list[Route]:
+    pages = _Pages(brand, base_url, document)
     return [
-        Route("/docs", show, middleware=COMPRESSED),
-        *(asset(name, media_type) for name, media_type in _ASSETS.items()),
+        Route("/docs", pages.show, middleware=COMPRESSED),
+        *(_asset_route(name, media_type) for name, media_type in _ASSETS.items()),
+        Route("/docs/{subject}", pages.show_subject, middleware=COMPRESSED),
     ]
+
+
+def _asset_route(name: str, media_type: str) -> Route:
+    content = files("headwater.api.reference").joinpath("static", name).read_bytes()
+
+    async def send(_: object) -> Response:
+        headers = {"Cache-Control": "public, max-age=3600", **_NO_SNIFFING}
+        return Response(content, media_type=media_type, headers=headers)
+
+    return Route(f"/docs/{name}", send, middleware=COMPRESSED)
+
+
+def _answer(page: str) -> Response:
+    return HTMLResponse(page, headers=_PAGE_HEADERS | _NO_SNIFFING)

@@ -6,9 +6,15 @@ if (!location.hash && matchMedia("(max-width: 60rem)").matches) {
   document.querySelector("[data-contents]").open = false;
 }
 
+// A former link to an operation, /docs#put_spend, leads to the page that has it.
+const listed = document.querySelector(`.entries > [id="${CSS.escape(location.hash.slice(1))}"] a`);
+if (listed) location.replace(listed.href);
+
 const key = document.getElementById("key");
-document.querySelector("[data-key]").hidden = false;
-document.querySelector("[data-key]").addEventListener("submit", (event) => event.preventDefault());
+if (key) {
+  key.form.hidden = false;
+  key.form.addEventListener("submit", (event) => event.preventDefault());
+}
 
 for (const form of document.querySelectorAll("[data-try]")) {
   form.hidden = false;
