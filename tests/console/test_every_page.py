@@ -85,7 +85,7 @@ def test_it_works(owner: Person, space_id: int) -> None:
         check(page)
 
 
-ENTRY_HEADED = ("Performance", "General", "Overview")
+ENTRY_HEADED = ("Performance", "General", "Overview", "Open")
 """Tabs with a common name, whose page is headed with the entry's."""
 
 
