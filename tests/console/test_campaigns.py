@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import html
 import random
 import re
 from datetime import UTC, datetime
@@ -125,6 +126,18 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
     assert closed
     titles = [row[0].text for row in PageTables(owner.browser.get(closed).text).tables["rows"]]
     assert "8" not in titles
+
+
+def test_what_a_platform_says_leads_to_the_comparison(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    order(stage, "google_ads", "100")
+    put(spent(3, "google", 50, platform_conversions=3, platform_revenue=260))
+    answer = owner.browser.get(f"/console/spaces/{space_id}/campaigns?columns=platform_says")
+    cell = PageTables(answer.text).row("rows", "Google Ads")[1]
+    assert "3.0 times yours" in cell.text
+    assert cell.link
+    assert owner.browser.get(html.unescape(cell.link)).status_code == 200
 
 
 def test_sorted_by_any_column(owner: Person, stage: Stage, space_id: int, put: Any) -> None:

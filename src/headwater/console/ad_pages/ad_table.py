@@ -202,20 +202,25 @@ class AdTable:
         behind: ReportView | None,
         report: CostReport,
     ) -> Cell:
-        link = ""
-        if (
-            behind is not None
-            and column.made_of is not None
-            and (costs.credited_conversions or costs.new_customers)
-        ):
-            link = behind.behind(f"{self.base}/events", self._credit(column), column.made_of)
         below: Markup | str = ""
         if column.figure in _CHANGES and compared is not None:
             below = _write_change(figures.written_change(costs.change(column.figure, compared)))
-        if column.figure == "platform_says" and costs.credited_conversions and costs.platform_conversions:
-            times = float(costs.platform_conversions) / float(costs.credited_conversions)
-            below = f"{times:.1f} times yours"
+        conversions = costs.paid.conversions if costs.paid else costs.credited_conversions
+        if column.figure == "platform_says" and conversions and costs.platform_conversions:
+            below = f"{float(costs.platform_conversions) / float(conversions):.1f} times yours"
+        link = "" if behind is None else self._link(column, costs, behind)
         return Cell(write_figure(column, costs), link, below, mark=_mark(column, costs, report))
+
+    def _link(self, column: CostColumn, costs: CostFigures, behind: ReportView) -> str:
+        """Return the events of a figure, or the comparison with the platform's own."""
+        if column.figure == "platform_says":
+            platforms = [text.partition(":")[2] for text in behind.only if text.startswith("platform:")]
+            if not platforms or not costs.platform_conversions:
+                return ""
+            return self.view.link(f"{self.base}/ads/comparison", platform=platforms[0])
+        if column.made_of is None or not (costs.credited_conversions or costs.new_customers):
+            return ""
+        return behind.behind(f"{self.base}/events", self._credit(column), column.made_of)
 
     def _credit(self, column: CostColumn) -> str:
         """Return the kind of credit. Rows outside touchpoint groups count the customers of every event."""
