@@ -16,7 +16,7 @@ from headwater.alerts.notifications import messages
 from headwater.assistants.oauth.cleanup import make_cleanup_duty
 from headwater.attribution.history.former_rows import make_forgetting_duty
 from headwater.attribution.paths.builder import make_paths_duty
-from headwater.attribution.trained_models import monthly_runs
+from headwater.attribution.trained_models import nightly_runs
 from headwater.base.settings import Settings
 from headwater.console.scheduled_reports import scheduled_reports
 from headwater.database.jobs.child_process import make_process_duty
@@ -80,5 +80,5 @@ def make_rates_duty(settings: Settings) -> Duty:
 
 
 def _spaces_to_watch(connection: Connection[Any]) -> list[int]:
-    sorts = (watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces, monthly_runs.due_spaces)
+    sorts = (watches.due_spaces, messages.due_spaces, scheduled_reports.due_spaces, nightly_runs.due_spaces)
     return [space_id for due in sorts for space_id in due.find_now(connection)]

@@ -106,6 +106,13 @@ def test_csv_is_that_of_the_api(owner: Person, space_id: int) -> None:
     assert lines[1].startswith(f"{_month(2):%Y-%m},paid,paid,1,110,110,reached,1,0,true,100,100")
 
 
-@pytest.mark.usefixtures("stage")
-def test_without_orders(owner: Person, space_id: int) -> None:
-    assert "No first orders in this period" in make_page(owner, space_id).html
+def test_cohorts_begin_with_the_first_order(owner: Person, space_id: int, stage: Stage) -> None:
+    page = make_page(owner, space_id)
+    assert "No first orders in this period" in page.html
+    assert f'href="/console/spaces/{space_id}/setup"' in page.html
+    stage.event(stage.contact(), amount=40, event_time=f"{TODAY} 00:00:01+00")
+    page = make_page(owner, space_id)
+    assert page.headlines["New customers"].value == "1"
+    row = page.row("cohorts", f"{TODAY:%b %Y}")
+    assert [cell.value for cell in row[1:]] == ["1", None, None, None, "40"]
+    assert 'running" title="Month still running"' in page.html

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -101,26 +101,48 @@ def test_without_a_trained_model_a_report_leads_there(owner: Person, space_id: i
     ):  # fmt: skip
         models = "models=markov&models=linear" if end == "/models" else "attribution_model=markov"
         page = owner.browser.get(f"{base}{end}?{models}")
-        assert "markov needs a trained model" in page.text, end
+        assert "Not trained yet" in page.text, end
+        assert f"Needs {FEWEST_CONVERSIONS} orders with a visit (you have 0)." in page.text
         assert f'href="{base}/trained-models">Train it</a>' in page.text
     asked = "attribution_model=markov&measures=credited_revenue&group=source"
     for file in ("report.csv", "events.csv", "campaigns.csv", "cohorts.csv"):
         answer = owner.browser.get(f"{base}/{file}?{asked}")
         assert answer.status_code == 422, file
-        assert "markov needs a trained model" in answer.text, file
+        assert "Markov model needs a trained model" in answer.text, file
 
 
-def test_monthly_training_gives_its_error(
-    owner: Person, space_id: int, connection: psycopg.Connection
-) -> None:
-    connection.execute(
-        "INSERT INTO monthly_training (space_id, event_name, next_at, error)"
-        " VALUES (%s, 'purchase', '2027-01-01 06:00Z', 'purchase has 12 conversions.')",
-        (space_id,),
-    )
-    text = owner.browser.get(f"/console/spaces/{space_id}/trained-models").text
-    assert "trained every month, next" in text
-    assert "The last training failed: purchase has 12 conversions." in text
+def test_automatic_training_explains_its_state(owner: Person, space_id: int, sold: Stage) -> None:
+    here = f"/console/spaces/{space_id}/trained-models"
+
+    def state() -> str:
+        return " ".join(re.sub("<[^>]+>", " ", owner.browser.get(here).text).split())
+
+    needed = FEWEST_CONVERSIONS
+    assert f"Not trained yet. Needs {needed} orders with a visit (you have 0)." in state()
+    assert "Train now" not in state()
+    plant_orders(sold, needed - 1)
+    assert f"(you have {needed - 1})." in state()
+    plant_orders(sold, 1)
+    assert "enough orders, but automatic training is off" in state()
+    owner.browser.fill(here, f"{here}/automatic", switch="on")
+    assert "training starts next night" in state()
+    page = owner.browser.fill(here, f"{here}/automatic/train")
+    assert "This is the current model for purchase" in page.text
+    assert re.search(rf"trained on \d+ \w+ \d+ from {needed} orders, next on \d+ \w+ \d+\.", state())
+    other = str(make(owner, space_id).url.path)
+    owner.browser.fill(other, f"{other}/choose")
+    assert "chosen by hand. Automatic models do not replace it" in state()
+    owner.browser.fill(here, f"{here}/automatic", switch="off")
+    assert "Automatic training is off." in state()
+
+
+def plant_orders(stage: Stage, number: int) -> None:
+    """Orders of yesterday, each with a visit."""
+    moment = datetime.now(UTC) - timedelta(days=1)
+    for _ in range(number):
+        contact_id = stage.contact()
+        stage.touchpoint(contact_id, "email", occurred_at=moment - timedelta(hours=2))
+        stage.event(contact_id, event_time=moment)
 
 
 def test_a_viewer_makes_none(person: Any, space_id: int, connection: psycopg.Connection) -> None:

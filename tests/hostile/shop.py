@@ -17,7 +17,7 @@ import psycopg
 from headwater.alerts.evaluation import AlertWatch
 from headwater.alerts.quality.report import check_quality
 from headwater.attribution.paths.builder import build_next
-from headwater.attribution.trained_models.monthly_runs import MonthlyTrainer, start_monthly
+from headwater.attribution.trained_models.nightly_runs import AutomaticTrainer, start_automatic_training
 from headwater.base.storage import LocalFolder
 from headwater.console.scheduled_reports.content import make_notice
 from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
@@ -173,11 +173,11 @@ class Shop:
             now = datetime.now(UTC)
             async with database.transaction() as connection:
                 space = await fetch_space(connection, self.space_id)
-                await start_monthly(connection, space, "purchase", now - timedelta(days=40))
+                await start_automatic_training(connection, space, "purchase", now - timedelta(days=40))
             for day in (2, 1, 0):
                 watch = AlertWatch(database, tell, at_once=True)
                 await watch.look(self.space_id, now - timedelta(days=day))
-            await MonthlyTrainer(database).run(self.space_id, now)
+            await AutomaticTrainer(database).run(self.space_id, now)
             async with database.transaction(PATIENCE_SECONDS) as connection:
                 await check_quality(connection, space, EVER)
             async with database.transaction(PATIENCE_SECONDS) as connection:

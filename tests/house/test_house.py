@@ -38,7 +38,7 @@ SPANS_SPACES: dict[str, str] = {
     "alerts/watches.sql::due": "a process asks which Spaces are due to be looked at",
     "alerts/notifications/messages.sql::due": "likewise, where messages are due",
     "console/scheduled_reports/scheduled_reports.sql::due": "likewise, of reports",
-    "attribution/trained_models/monthly_runs.sql::due": "likewise, of monthly trained models",
+    "attribution/trained_models/nightly_runs.sql::due": "likewise, of automatic training",
     "exports/schedules.sql::due_spaces": "likewise, of scheduled exports",
     "alerts/problems.sql::late_destinations": "a worker looks for backlogs of all Spaces",
     "intake/inbox/queue.sql::late": "likewise",

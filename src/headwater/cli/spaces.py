@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import to_builtins
 from psycopg import AsyncConnection
 
+from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
 from headwater.base.settings import Settings
 from headwater.database.cluster import moves
 from headwater.database.cluster.moves import MoveError
@@ -48,6 +50,7 @@ async def create_space(settings: Settings, arguments: Namespace) -> Noted:
     changes = read_changes({name: text for name, text in values.items() if text is not None})
     async with transaction(settings) as connection:
         space = await spaces.create_space(connection, changes)
+        await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         url = await fetch_base_url(connection, settings)
         row = await _describe(connection, space)
     return Noted(row, f"Its members find it at {url}/console/spaces/{space.id}.")

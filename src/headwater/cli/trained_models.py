@@ -11,7 +11,12 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
 from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
-from headwater.attribution.trained_models.monthly_runs import list_monthly, start_monthly, stop_monthly
+from headwater.attribution.trained_models.nightly_runs import (
+    PURCHASE,
+    list_automatic_training,
+    start_automatic_training,
+    stop_automatic_training,
+)
 from headwater.attribution.trained_models.store import (
     check_trained_model,
     choose_trained_model,
@@ -87,22 +92,22 @@ async def choose(settings: Settings, arguments: Namespace) -> Output:
 
 
 @group.command(
-    "monthly",
-    "train a model on the first day of every month, and use it",
+    "automatic",
+    "train models at night, or stop it",
     SPACE,
-    Option("--event", required=True, metavar="E", help="the name of the conversions' events"),
-    Option("--off", action="store_true", help="stop making them"),
+    Option("--event", default=PURCHASE, metavar="E", help="the name of the conversions' events (purchase)"),
+    Option("--off", action="store_true", help="stop training"),
     JSON,
 )
 @prints
-async def monthly(settings: Settings, arguments: Namespace) -> Output:
+async def automatic(settings: Settings, arguments: Namespace) -> Output:
     async with transaction(settings) as connection:
         space = await fetch_space(connection, arguments.space)
         if arguments.off:
-            await stop_monthly(connection, space.id, arguments.event)
+            await stop_automatic_training(connection, space.id, arguments.event)
         else:
-            await start_monthly(connection, space, arguments.event, datetime.now(UTC))
-        return [asdict(trained_model) for trained_model in await list_monthly(connection, space.id)]
+            await start_automatic_training(connection, space, arguments.event, datetime.now(UTC))
+        return [asdict(training) for training in await list_automatic_training(connection, space.id)]
 
 
 @group.command("check", "recalculate a trained model and compare", SPACE, NAME, JSON)

@@ -32,6 +32,8 @@ class FlashMessage(StrEnum):
     SPEND_DELETED = "The spend rows are deleted and no longer in reports."
     MODEL_TRAINED = "The model is trained. It never changes."
     MODEL_CHOSEN = "This model is now current: the Markov model uses it unless you choose another."
+    TRAINING_ON = "Automatic training is on. It runs at night."
+    TRAINING_OFF = "Automatic training is off. Existing models stay."
     VIEW_REMOVED = "The view is removed."
     DESTINATION_RESUMED = "The destination is resumed. Waiting events are sent now."
     DESTINATION_PAUSED = "The destination is paused. Nothing is sent, and new events are skipped."

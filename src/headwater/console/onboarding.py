@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
 from headwater.console.flash import FlashMessage
 from headwater.console.forms import PostedForm, read_form, without_keys
 from headwater.console.login import begin_session
@@ -88,6 +90,7 @@ async def _give_spaces(connection: AsyncConnection, user: User, form: PostedForm
         await adopt_spaces(connection, user.id)
     else:
         space = await create_space(connection, read_changes(_space_values(form)))
+        await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         await add_member(connection, space.id, user.id, Role.OWNER)
 
 

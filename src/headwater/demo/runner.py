@@ -14,6 +14,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headwater.api.operations import RATE_LIMITS
+from headwater.attribution.trained_models.nightly_runs import PURCHASE, start_automatic_training
 from headwater.base.settings import Settings
 from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
@@ -23,6 +24,7 @@ from headwater.demo.journeys import DAYS, Journeys, Payload, journeys
 from headwater.demo.phone_orders import import_orders, write_file
 from headwater.demo.pretend_platforms import PretendPlatforms
 from headwater.demo.report import WINDOW_DAYS, make_report, render
+from headwater.demo.sample_model import train_sample_model
 from headwater.demo.shops import SHOPS, Shop
 from headwater.demo.site_test import begin_test, walk_through
 from headwater.demo.visits import TrackerClient, is_recent, walk_ins
@@ -123,6 +125,7 @@ async def _open(settings: Settings, shop: Shop) -> SampleSpace:
     async with transaction(settings) as connection:
         existing = [space for space in await spaces.list_spaces(connection) if space.name == shop.name]
         space = existing[0] if existing else await spaces.create_space(connection, changes)
+        await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
         await begin_alerts(connection, space)
         if not await sites.list_sites(connection, space.id):
             new_site = sites.NewSite("Shop", [shop.origin])
@@ -178,6 +181,7 @@ class _Filling:
         self._test_site(first)
         for sample in self._samples:
             find_alerts(self._settings, sample.space)
+            asyncio.run(train_sample_model(self._settings, sample.space, self._now))
 
     def _send_money(self, sample: SampleSpace) -> None:
         client, shop = self._client(sample), sample.shop

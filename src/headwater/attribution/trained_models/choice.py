@@ -45,6 +45,12 @@ TRAINED_MODEL = Parameter(
 )
 
 
+class NotTrained(Invalid):
+    """422: the event names have no current trained model."""
+
+    is_untrained = True
+
+
 @dataclass(frozen=True)
 class ModelChoice:
     name: str | None
@@ -141,11 +147,12 @@ def choose(choice: ModelChoice, candidates: Sequence[ChosenModel]) -> ChosenMode
             f"There are current trained models for {names}: choose one of them, or one event name."
         )
     names = " or ".join(choice.event_names) or "any event"
-    raise _refused(
+    rule = (
         f"The model markov needs a trained model: train one for {names} on the page Attribution, with "
         f"POST /trained-models or with headwater model train. It takes {FEWEST_CONVERSIONS} conversions with "
         "a touchpoint."
     )
+    raise NotTrained({TRAINED_MODEL.name: [rule]})
 
 
 def _refused(rule: str) -> Invalid:

@@ -1,4 +1,4 @@
-"""`headwater watcher`: check Spaces for alerts, build scheduled reports and monthly trained models, and send
+"""`headwater watcher`: check Spaces for alerts, build scheduled reports, train models, and send
 messages until nothing is due. Workers start it.
 """
 
@@ -10,7 +10,7 @@ from argparse import Namespace
 
 from headwater.alerts.notifications.sender import MessageSender, Outlet
 from headwater.alerts.notifications.watcher import Watcher, WatcherDuty, alert_duty, message_duty
-from headwater.attribution.trained_models.monthly_runs import MonthlyTrainer, due_spaces
+from headwater.attribution.trained_models.nightly_runs import AutomaticTrainer, due_spaces
 from headwater.base.egress.client import Egress
 from headwater.base.settings import Settings
 from headwater.console.scheduled_reports.runner import report_duty
@@ -38,7 +38,7 @@ def watcher(settings: Settings, arguments: Namespace) -> int:
                 alert_duty(database),
                 report_duty(database),
                 message_duty(sender),
-                WatcherDuty("trained_models", due_spaces.find, MonthlyTrainer(database).run),
+                WatcherDuty("trained_models", due_spaces.find, AutomaticTrainer(database).run),
             ]
             await Watcher(database, duties, stopping).run()
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headwater.attribution.trained_models.choice import NotTrained
+from headwater.attribution.trained_models.nightly_runs import explain_missing_model
 from headwater.console.pages import render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, window_title
@@ -52,10 +55,16 @@ class ReportPage:
         return f"{HOME}/spaces/{self.space.id}"
 
     async def load(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Run `work` on a connection for reports."""
+        """Run `work` on a connection for reports. A missing trained model is explained."""
         database = services(self.request).database
-        async with database.transaction(CONNECTION_SECONDS) as connection:
-            return await work(connection)
+        try:
+            async with database.transaction(CONNECTION_SECONDS) as connection:
+                return await work(connection)
+        except NotTrained as error:
+            async with database.transaction() as connection:
+                missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
+            message = f"The Markov model needs a trained model. {missing.reason}"
+            raise NotTrained(error.errors, message) from error
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -17,7 +18,15 @@ from headwater.attribution.trained_models.models import (
     TrainedModel,
     TrainedWeight,
 )
-from headwater.attribution.trained_models.monthly_runs import list_monthly
+from headwater.attribution.trained_models.nightly_runs import (
+    PURCHASE,
+    TRAINING_DAYS,
+    explain_missing_model,
+    list_automatic_training,
+    start_automatic_training,
+    stop_automatic_training,
+    train_automatic_model,
+)
 from headwater.attribution.trained_models.store import (
     MAKING_SECONDS,
     choose_trained_model,
@@ -41,7 +50,6 @@ from headwater.spaces.models import Space
 ROUTES = SpacePages("/trained-models")
 _FORM = SentForm("trained_model", Permission.WRITE_DATA)
 FIELDS = ("name", "event_name", "start_date", "end_date", "attribution_window")
-USUAL_DAYS = 90
 COMPARED = ("last_touch", "linear", *DATA_DRIVEN_MODELS)
 CSV_COLUMNS = ("model", "source", "weight", "low", "high")
 
@@ -69,6 +77,32 @@ async def post_training(request: Request) -> Response:
 
 
 ROUTES.add("/make", post_training, "POST")
+
+
+@ROUTES.action("/automatic", _FORM)
+async def post_automatic_training(visit: PageVisit) -> Response:
+    connection, space = visit.connection, visit.space
+    if visit.form.text("switch") == "on":
+        await start_automatic_training(connection, space, PURCHASE, datetime.now(UTC))
+        return visit.redirect("/trained-models", FlashMessage.TRAINING_ON)
+    await stop_automatic_training(connection, space.id, PURCHASE)
+    return visit.redirect("/trained-models", FlashMessage.TRAINING_OFF)
+
+
+async def post_training_now(request: Request) -> Response:
+    """Train the automatic model without waiting for the night."""
+    form = await read_sent_form(request, _FORM)
+    async with open_visit(request, _FORM, form) as visit:
+        database = visit.services.database
+    try:
+        trained_model = await train_automatic_model(database, visit.space, PURCHASE, datetime.now(UTC))
+    except Invalid as error:
+        async with open_visit(request, _FORM, form) as visit:
+            return await _page(visit, _form_defaults(visit.space), error.errors)
+    return visit.redirect(f"/trained-models/{trained_model.id}", FlashMessage.MODEL_TRAINED)
+
+
+ROUTES.add("/automatic/train", post_training_now, "POST")
 
 
 @ROUTES.page("/{trained_model_id}")
@@ -121,15 +155,19 @@ def _read_form(form: PostedForm, space: Space) -> NamedRequest:
 async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> Response:
     connection, space = visit.connection, visit.space
     trained_models = await list_trained_models(connection, space.id)
-    monthly = await list_monthly(connection, space.id)
+    automatic = {row.event_name: row for row in await list_automatic_training(connection, space.id)}
+    current = next((row for row in trained_models if row.is_current and row.event_name == PURCHASE), None)
+    missing = None if current else await explain_missing_model(connection, space, datetime.now(UTC))
     values: dict[str, Any] = {
         "typed": typed,
         "errors": errors,
         "trained_models": [(trained_model, _title(space, trained_model)) for trained_model in trained_models],
         "here": visit.path("/trained-models"),
-        "monthly": [
-            (trained_model, conversion_title(space, trained_model.event_name)) for trained_model in monthly
-        ],
+        "automatic": automatic.pop(PURCHASE, None),
+        "current": current,
+        "missing": missing,
+        "others": [(row, conversion_title(space, row.event_name)) for row in automatic.values()],
+        "day": partial(_day, space),
         "fewest": FEWEST_CONVERSIONS,
         "window_title": window_title,
         "events": {
@@ -145,12 +183,17 @@ async def _page(visit: PageVisit, typed: Mapping[str, str], errors: Errors) -> R
 def _form_defaults(space: Space) -> dict[str, str]:
     today = datetime.now(UTC).astimezone(space.zone).date()
     return {
-        "event_name": "purchase",
-        "start_date": f"{today - timedelta(days=USUAL_DAYS)}",
+        "event_name": PURCHASE,
+        "start_date": f"{today - timedelta(days=TRAINING_DAYS)}",
         "end_date": f"{today - timedelta(days=1)}",
         "attribution_window": str(USUAL_WINDOW),
-        "name": f"purchase {today:%Y-%m}",
+        "name": f"{PURCHASE} {today:%Y-%m}",
     }
+
+
+def _day(space: Space, moment: datetime) -> str:
+    local = moment.astimezone(space.zone)
+    return f"{local.day} {local:%b %Y}"
 
 
 def _title(space: Space, trained_model: TrainedModel) -> tuple[str, str]:

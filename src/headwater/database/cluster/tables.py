@@ -48,7 +48,7 @@ DISTRIBUTED = (
     "imports",
     "merges",
     "messages",
-    "monthly_training",
+    "automatic_training",
     "new_rows",
     "order_refunds",
     "page_view_upkeep",

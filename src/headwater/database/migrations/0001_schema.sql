@@ -1075,17 +1075,18 @@ CREATE TABLE current_models (
     FOREIGN KEY (space_id, trained_model_id) REFERENCES trained_models (space_id, id) ON DELETE CASCADE
 );
 
--- The event names for which a Space makes a trained model every month, and then uses it.
-CREATE TABLE monthly_training (
+-- The event names for which a Space trains models at night. A new Space does so for purchases.
+CREATE TABLE automatic_training (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     event_name text NOT NULL,
-    -- When the next is due; an hour later while one is being made.
+    is_on boolean NOT NULL DEFAULT true,
+    -- The night of the next attempt.
     next_at timestamptz NOT NULL,
-    -- Why the last attempt failed, in words.
-    error text,
+    -- The latest automatic model. No foreign key: the setting outlives the model.
+    trained_model_id bigint,
     PRIMARY KEY (space_id, event_name)
 );
-CREATE INDEX monthly_training_due ON monthly_training (next_at);
+CREATE INDEX automatic_training_due ON automatic_training (next_at) WHERE is_on;
 
 
 -------------------------------------------------------------------------------- Paths

@@ -166,7 +166,7 @@ GROUP = Parameter(
 PERIOD = Parameter(
     name="period",
     kind=written({"type": "string", "maxLength": 100}, str),
-    default="last 12 months",
+    default="last 365 days",
     description=(
         "The months of first orders, in words, instead of start_date and end_date: each month that "
         f"the period touches. {EXAMPLES}."
