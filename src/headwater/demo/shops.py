@@ -154,7 +154,7 @@ HARBOR = Shop(
         "field_label.profile_field_16": "Seats",
     },
     domain="harbor-analytics.example",
-    people=400,
+    people=440,
     business=True,
     prices=(490.0, 990.0, 1490.0, 2990.0),
     pages=("product", "pricing", "customers", "integrations", "blog/attribution-basics", "demo", "security"),
