@@ -211,3 +211,11 @@ def test_a_database_of_another_version(cli: Cli, database_url: str, monkeypatch:
             connection.execute("ALTER TABLE spaces DROP COLUMN name")
         assert "headwater migrate" in cli("space", "show", "--space", 1, code=2)
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+def test_a_new_space_trains_its_model_at_night(cli: Cli) -> None:
+    new = str(cli.json("space", "create", "--name", "New", "--timezone", "Asia/Tokyo")["id"])
+    [training] = cli.json("model", "automatic", "--space", new)
+    assert (training["event_name"], training["is_on"]) == ("purchase", True)
+    [training] = cli.json("model", "automatic", "--space", new, "--off")
+    assert not training["is_on"]

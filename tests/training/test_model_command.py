@@ -128,17 +128,3 @@ def test_another_space_has_its_own(cli: Cli, stage: Stage, connection: psycopg.C
         (stage.space_id,),
     ).fetchall()
     assert of_models == [(Decimal(1),), (Decimal(1),)]
-
-
-def test_a_new_space_trains_at_night(
-    capsys: pytest.CaptureFixture[str], stage: Stage, database_url: str
-) -> None:
-    assert database_url
-    assert main(["space", "create", "--name", "New", "--timezone", "Asia/Tokyo", "--json"]) == 0
-    new = Cli(capsys, json.loads(capsys.readouterr().out)["id"])
-    [training] = new("automatic", "--off")
-    assert (training["event_name"], training["is_on"]) == ("purchase", False)
-    assert training["next_at"].endswith("18:00:00Z"), training
-    [training] = new("automatic")
-    assert training["is_on"]
-    assert Cli(capsys, stage.space_id)("automatic", "--off") == []

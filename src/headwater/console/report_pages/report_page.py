@@ -11,8 +11,8 @@ from psycopg import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.attribution.trained_models.choice import NotTrained
-from headwater.attribution.trained_models.nightly_runs import explain_missing_model
+from headwater.attribution.trained_models.choice import NotTrained, find_current
+from headwater.attribution.trained_models.nightly_runs import PURCHASE, explain_missing_model
 from headwater.console.pages import render
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ReportBar, window_title
@@ -62,9 +62,15 @@ class ReportPage:
                 return await work(connection)
         except NotTrained as error:
             async with database.transaction() as connection:
-                missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
-            message = f"The Markov model needs a trained model. {missing.reason}"
+                reason = await self._explain_missing_model(connection)
+            message = f"The Markov model needs a trained model. {reason}"
             raise NotTrained(error.errors, message) from error
+
+    async def _explain_missing_model(self, connection: AsyncConnection) -> str:
+        if await find_current(connection, self.space.id, PURCHASE) is not None:
+            return "Train one for the selected conversions: only purchases train themselves."
+        missing = await explain_missing_model(connection, self.space, datetime.now(UTC))
+        return missing.reason
 
     def render(self, template: str, bar: ReportBar, problem: Problem | None, **values: Any) -> Response:
         """Render the page, or the bar above the reason for a missing report. `errors` belong to a refused

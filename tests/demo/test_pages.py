@@ -1,0 +1,91 @@
+"""Every page of the sample shop, and every link from one, shows something or leads on."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import httpx
+
+from tests.console.browsing import Forms
+from tests.demo.test_demo import LAST_LINE
+from tests.support.processes import Serve
+
+HOME = "/console/spaces/1"
+NOT_PAGES = re.compile(r"\.csv|\.svg|/download|/logout|/export")
+DEAD_ENDS = ("No report", "Nothing can be said")
+WITH_MODELS = (
+    "/models", "/channels?attribution_model=markov", "/models?models=markov&models=linear",
+    "/cohorts?attribution_model=markov", "/campaigns?attribution_model=markov", "/trained-models",
+)  # fmt: skip
+MOST_FOR_A_SHAPE = 2
+"""Pages visited for one path and set of parameters: rows of a table lead to pages of one kind."""
+MOST_PAGES = 250
+
+
+class Walk:
+    """Visits the pages that a page links to."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+        self.seen: set[str] = set()
+        self._shapes: dict[str, int] = {}
+        self.faults: list[str] = []
+
+    def walk(self, starts: list[str]) -> None:
+        waiting = [*starts]
+        while waiting and len(self.seen) < MOST_PAGES:
+            address = waiting.pop(0)
+            if address in self.seen or not self._is_new_shape(address):
+                continue
+            self.seen.add(address)
+            waiting += self._visit(address)
+
+    def _is_new_shape(self, address: str) -> bool:
+        path, _, query = address.partition("?")
+        names = sorted({pair.partition("=")[0] for pair in query.split("&")})
+        shape = re.sub(r"\d+", "N", path) + "?" + "&".join(names)
+        self._shapes[shape] = self._shapes.get(shape, 0) + 1
+        return self._shapes[shape] <= MOST_FOR_A_SHAPE
+
+    def _visit(self, address: str) -> list[str]:
+        page = self._client.get(address)
+        content = page.text.partition("<main")[2]
+        if page.status_code != 200:
+            if ">Train it</a>" not in content:  # for conversions that do not train themselves
+                self.faults.append(f"{address}: {page.status_code}")
+            return []
+        self.faults += [f"{address}: {words}" for words in DEAD_ENDS if words in unescape(content)]
+        self.faults += [
+            f"{address}: {card[:80]}"
+            for card in re.findall(r'<section class="card center">(.*?)</section>', content, re.DOTALL)
+            if "<a" not in card and "<form" not in card and "<button" not in card
+        ]
+        links = [
+            unescape(link).partition("#")[0] for link in re.findall(r'<a [^>]*?href="([^"]+)"', page.text)
+        ]
+        return [link for link in links if link.startswith(HOME) and not NOT_PAGES.search(link)]
+
+
+def test_no_page_of_the_demo_is_a_dead_end(tmp_path: Path) -> None:
+    with Serve(tmp_path / "data", command="demo") as demo:
+        printed = demo.line()
+        while not printed.endswith(LAST_LINE):
+            line = demo.line()
+            assert line, demo.log.read_text()
+            printed += line
+        told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
+        with httpx.Client(
+            base_url=told["Console"].removesuffix("/console"), follow_redirects=True, timeout=60
+        ) as client:
+            (form,) = Forms(client.get("/login").text).forms
+            typed = {"email": told["Login"], "password": told["Password"]}
+            client.post(form.action, data={**dict(form.fields), **typed})
+            walk = Walk(client)
+            walk.walk([HOME, *(HOME + end for end in WITH_MODELS)])
+            assert [client.get(HOME + end).status_code for end in WITH_MODELS] == [200] * len(WITH_MODELS)
+            assert not walk.faults, "\n".join(walk.faults)
+            trained = " ".join(re.sub("<[^>]+>", " ", client.get(f"{HOME}/trained-models").text).split())
+            assert re.search(r"trained on \d+ \w+ \d+ from \d+ orders, next on", trained)
+        assert len(walk.seen) > 40
