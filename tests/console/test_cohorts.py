@@ -114,5 +114,5 @@ def test_cohorts_begin_with_the_first_order(owner: Person, space_id: int, stage:
     page = make_page(owner, space_id)
     assert page.headlines["New customers"].value == "1"
     row = page.row("cohorts", f"{TODAY:%b %Y}")
-    assert [cell.value for cell in row[1:]] == ["1", None, None, None, "40"]
+    assert (row[1].value, row[5].value) == ("1", "40")
     assert 'running" title="Month still running"' in page.html
