@@ -99,7 +99,7 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
         "40.125",
         "120.5",
     ]
-    assert "40.125 EUR</a>" in page.html
+    assert "40.13 EUR</a>" in page.html
     assert page.headlines["Spend"].value == "40.125"
     assert page.headlines["ROAS"].value == "2.5047"
 
