@@ -46,4 +46,4 @@ def test_it_works(
     assert any(line.startswith("4711,Spring,spend_replacements,15,") for line in table)
     refused = owner.browser.get(f"{base}/campaigns/changes?since=nonsense")
     assert refused.status_code == 422
-    assert "Why did it change?" in owner.browser.get(f"{base}/campaigns").text
+    assert "/campaigns/changes" in owner.browser.get(f"{base}/campaigns").text
