@@ -75,6 +75,8 @@ FIRST_CALLS = (
             "date_basis": "conversion",
             "completeness": None,
             "trained_model": None,
+            "visits": None,
+            "channel_changes": None,
             "snapshot": "AQAAAAAAAAAAAQAAAAAGYOfGXx1CAAAAAQAAAAAAAQAAAAF0R3mM5vK0x2ddit2k",
         },
     ),
