@@ -68,6 +68,8 @@ ACTIONS: dict[str, tuple[str, str, Permission]] = {
     "/data-quality/own": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/data-quality/exclude": ("data-quality", "", Permission.CHANGE_SETTINGS),
     "/spend/delete": ("spend deletion", "", Permission.WRITE_DATA),
+    "/trained-models/automatic": ("trained_model", "", Permission.WRITE_DATA),
+    "/trained-models/automatic/train": ("trained_model", "", Permission.WRITE_DATA),
     "/trained-models/make": ("trained_model", "", Permission.WRITE_DATA),
     "/trained-models/{trained_model_id}/choose": ("trained_model", "", Permission.WRITE_DATA),
     "/rates/add": ("rates", "", Permission.WRITE_DATA),
