@@ -149,7 +149,7 @@ def test_a_webhook_from_nothing_to_an_order(hand: Hand, space_id: int) -> None:
     hand.press(page.locator("table.deliveries tbody a").first)
     expect(page.get_by_role("heading", name="Result with the current settings")).to_be_visible()
     hand.look()
-    hand.press(page.locator(".trail").get_by_role("link", name=re.compile("^Shop")))
+    hand.press(page.locator(".trail").get_by_role("link", name=re.compile("^Shop <")))
     hand.press(page.get_by_role("link", name="Edit the mapping"))
     page.get_by_label("Field 1", exact=True).select_option("email")
     hand.type(page.get_by_label("Expression of field 1"), "billing.email)")

@@ -53,7 +53,7 @@ def journey(one: Visit, space_id: int, go: Callable[[Locator], None]) -> None:
     one.goto(f"/console/spaces/{space_id}")
     expect(page.get_by_role("heading", name="Overview", level=1)).to_be_attached()
     go(page.get_by_role("link", name="All channels"))
-    expect(page.get_by_role("heading", name="Revenue", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Channels", level=1)).to_be_visible()
     if page.locator(".filters-label").is_visible():
         go(page.locator(".show-filters"))
     go(page.locator(".choices-bar summary", has_text="How credit is given"))

@@ -205,7 +205,7 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     assert post.mailbox.taken[0]["Message-ID"] == f"<{message_id}@example.com>"
 
 
-@pytest.mark.parametrize("page", ["", "/models", "/paths"])
+@pytest.mark.parametrize("page", ["/channels", "/models", "/paths"])
 def test_a_report_has_the_figures_of_its_page(
     post: Post, slack: PretendSlack, connection: psycopg.Connection, page: str
 ) -> None:

@@ -7,8 +7,12 @@ if (!location.hash && matchMedia("(max-width: 60rem)").matches) {
 }
 
 // A former link to an operation, /docs#put_spend, leads to the page that has it.
-const listed = document.querySelector(`.entries > [id="${CSS.escape(location.hash.slice(1))}"] a`);
-if (listed) location.replace(listed.href);
+function follow() {
+  const listed = document.querySelector(`.entries > [id="${CSS.escape(location.hash.slice(1))}"] a`);
+  if (listed) location.replace(listed.href);
+}
+follow();
+addEventListener("hashchange", follow);
 
 const key = document.getElementById("key");
 if (key) {
