@@ -42,7 +42,7 @@ SENDERS = ("generic", "stripe", "shopify", "woocommerce")
 
 
 MAIL = ScheduledReport(
-    1, "Weekly", "", "period=last+30+days&compare=previous_period", "weekly", 0, 7, True, [], None,
+    1, "Weekly", "/channels", "period=last+30+days&compare=previous_period", "weekly", 0, 7, True, [], None,
     datetime(2026, 1, 1, tzinfo=UTC), None, None,
 )  # fmt: skip
 """A report that is mailed with its CSV."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from headwater.reports.query import STEPS, Group, Measure
+from headwater.reports.query import OF_VISITS, STEPS, VISIT_GROUPS, Group, Measure
 from tests.hostile.shop import HONEST, Shop
 from tests.hostile.single_events import KNOWN
 from tests.support.report_model import loading
@@ -19,6 +19,7 @@ from tests.support.report_model.spend import Money, Spending, in_one_currency, l
 EVER = {"start_date": "2000-01-01 00:00:00", "end_date": "2030-01-01 00:00:00"}
 GROUPS = [str(group) for group in Group if group not in STEPS]
 MEASURES = [str(measure) for measure in Measure if measure is not Measure.SHARE]
+WITHOUT_VISITS = [measure for measure in MEASURES if measure not in OF_VISITS]
 MODELS = (
     "first_touch", "last_touch", "linear", "u_shaped", "time_decay", "last_non_direct_touch",
     "shapley_distinct", "linear_paid",
@@ -54,7 +55,7 @@ def honest_questions(dice: Random) -> list[tuple[str, dict[str, Any]]]:
     ]  # fmt: skip
     for _ in range(2):
         asked = {
-            "measures": dice.sample(MEASURES, 4), "group_by": dice.choice(GROUPS),
+            "measures": dice.sample(WITHOUT_VISITS, 4), "group_by": dice.choice(GROUPS),
             "attribution_model": dice.choice(MODELS), "limit": 200,
             "attribution_window": dice.choice((0, 7, 30)),
             "date_basis": dice.choice(("conversion", "conversion", "touch")),
@@ -104,7 +105,8 @@ def _api_questions(shop: Shop, dice: Random) -> Iterator[tuple[str, dict[str, An
     for _ in range(10):
         group = dice.choice(GROUPS)
         yield "/reports", {
-            **EVER, "measures": dice.sample(MEASURES, 5), "group_by": group,
+            **EVER, "group_by": group,
+            "measures": dice.sample(MEASURES if group in VISIT_GROUPS else WITHOUT_VISITS, 5),
             "attribution_model": dice.choice(MODELS), "attribution_window": dice.choice((0, 1, 90)),
             "date_basis": dice.choice(("conversion", "touch")),
             "query_mode": dice.choice(("profile", "company")),
