@@ -46,7 +46,7 @@ def test_it_works(desk: Desk, connection: psycopg.Connection) -> None:
     row, _ = ledger(connection, desk.space_id)
     assert row[1:3] == ("google", "4711")
     assert row[5] == "Europe/Berlin"
-    assert "There is no spend in this time" in desk.browser.get(
+    assert "No spend in this period" in desk.browser.get(
         f"/console/spaces/{desk.space_id}/campaigns"
     ).text  # fmt: skip
 

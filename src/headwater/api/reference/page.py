@@ -21,7 +21,7 @@ from headwater.api.reference.description import ABOUT, SHORT_ENUM, ReferenceEntr
 from headwater.api.reference.examples import ERRORS
 from headwater.api.reference.introduction import FIRST_CALLS
 from headwater.http.compression import COMPRESSED
-from headwater.http.errors import NotFound
+from headwater.http.errors import plain
 from headwater.http.openapi import PROBLEMS
 
 _POLICY = (
@@ -73,7 +73,7 @@ class _Pages:
     async def show_subject(self, request: Request) -> Response:
         page = self._subject_pages.get(request.path_params["subject"])
         if page is None:
-            raise NotFound("Page")
+            raise plain(404)
         return _answer(page)
 
     def _render(self, template: str, **values: object) -> str:
