@@ -61,3 +61,14 @@ def _list_platforms() -> dict[str, str]:
 
 LISTED_PLATFORMS = _list_platforms()
 """The source of every platform name in the ledger; the first if it has several."""
+
+# Default click windows, adjustable in ad accounts: Meta 7 days, facebook.com/business/help/2198119873776795;
+# TikTok 7 days, ads.tiktok.com/help/article/attribution-manager; Amazon Ads 14 days; Google 30 days,
+# support.google.com/google-ads/answer/3123169. The others count 30 days, or 28, and 30 is the nearest window.
+_CLICK_WINDOWS = {"meta": 7, "tiktok": 7, "amazon": 14}
+_USUAL_WINDOW = 30
+
+
+def usual_click_window(platform: str) -> int:
+    """Return the days after a click in which a platform counts a conversion."""
+    return _CLICK_WINDOWS.get(platform, _USUAL_WINDOW)

@@ -33,10 +33,9 @@ from headwater.reports.questions.platform_comparison import (
     compare_platform,
     comparison_csv,
     read_comparison_query,
-    usual_click_window,
 )
 from headwater.reports.questions.shared import read_span
-from headwater.sources.ad_platforms import platform_title
+from headwater.sources.ad_platforms import platform_title, usual_click_window
 
 _NOT_HERE = frozenset({"compare", "query_mode", ONLY_PLACES})
 _PLATFORM = Parameter(name="platform", kind=written({"type": "string"}, str), description="The platform.")

@@ -57,16 +57,11 @@ from headwater.reports.questions.shared import (
     read_span,
     write_csv,
 )
-from headwater.sources.ad_platforms import normalize_platform
+from headwater.sources.ad_platforms import normalize_platform, usual_click_window
 from headwater.sources.source_names import SourceNames
 from headwater.spaces.known_values import refuse_platform
 from headwater.spaces.models import Space
 
-# Default click windows, adjustable in ad accounts: Meta 7 days, facebook.com/business/help/2198119873776795;
-# TikTok 7 days, ads.tiktok.com/help/article/attribution-manager; Amazon Ads 14 days; Google 30 days,
-# support.google.com/google-ads/answer/3123169. The others count 30 days, or 28, and 30 is the nearest window.
-_CLICK_WINDOWS: Mapping[str, int] = {"meta": 7, "tiktok": 7, "amazon": 14}
-_USUAL_WINDOW = 30
 WHOLE_EVENTS = "linear"
 """Under this model every touch has credit, so a filter on touches selects every event they precede."""
 CONVERTING = (KeyCondition(Group.KIND, "order"), KeyCondition(Group.KIND, "conversion"))
@@ -254,10 +249,6 @@ PARAMETERS = (
     CURRENCY,
     TRAINED_MODEL,
 )
-
-
-def usual_click_window(platform: str) -> int:
-    return _CLICK_WINDOWS.get(platform, _USUAL_WINDOW)
 
 
 def read_comparison_query(query: Input, space: Space, current_time: datetime) -> ComparisonQuery:
