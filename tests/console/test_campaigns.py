@@ -168,6 +168,9 @@ def test_columns_are_chosen_and_rows_without_spend_hidden(
     assert [cell.value for cell in rows[0][1:]] == ["0.01", "5"]
     assert "E-mail" not in [row[0].text for row in rows]
     assert "1 row without spend hidden" in answer.text
+    usual = PageTables(owner.browser.get(f"/console/spaces/{space_id}/campaigns").text).tables["rows"][0]
+    assert "ROAS" in [head.text for head in usual]
+    assert "Profit" not in [head.text for head in usual], "it needs a cost rate"
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from headwater.console.report_pages.basis import CONVERTING, NEW, MadeOf
 from headwater.reports.engine.measures import Figure
 from headwater.reports.query import Measure
 from headwater.reports.questions.cost_figures import CostFigures
+from headwater.reports.questions.spend import CostReport
 
 
 @dataclass(frozen=True)
 class CostColumn:
     figure: str
-    """An attribute of CostFigures, or a key of _DERIVED."""
+    """An attribute of CostFigures, or what `get_figure` computes."""
     title: str
     written_as: Measure
     made_of: MadeOf | None = None
@@ -73,6 +74,11 @@ USUAL_COLUMNS = (
     "platform_says",
 )
 HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
+
+
+def pick_totals(figure: str, report: CostReport) -> CostFigures:
+    """Return all spend, or for other figures the platforms with spend: the same under every grouping."""
+    return report.total if figure == "spend" else report.with_spend
 
 
 def get_figure(column: CostColumn, costs: CostFigures) -> Figure:

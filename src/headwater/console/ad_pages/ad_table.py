@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 from urllib.parse import quote, unquote
 
@@ -21,11 +21,11 @@ from headwater.console.ad_pages.ad_columns import (
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.time_steps import end_of_bucket
 from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Cell, Row, Table, TableColumn
 from headwater.reports.engine.report import GroupKey
-from headwater.reports.engine.time_buckets import SHORTEST
-from headwater.reports.query import OF_TOUCHES, DateTimeSpan, Group
+from headwater.reports.query import OF_TOUCHES, STEPS, DateTimeSpan, Group
 from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.credit_rows import CreditFilter
 from headwater.reports.questions.spend import CostReport, CostRow
@@ -51,7 +51,10 @@ Place = tuple[str, ...]
 class TableChoices:
     """The page's own choices besides the group."""
 
+    offered: frozenset[str] = frozenset()
+    """Figures that the Space's columns can show."""
     columns: tuple[str, ...] = ()
+    """Empty for the usual ones."""
     sort: str = ""
     is_ascending: bool = False
     shows_unpaid: bool = False
@@ -59,7 +62,7 @@ class TableChoices:
 
     @property
     def shown(self) -> tuple[CostColumn, ...]:
-        return tuple(BY_FIGURE[name] for name in self.columns or USUAL_COLUMNS if name in BY_FIGURE)
+        return tuple(BY_FIGURE[name] for name in self.columns or USUAL_COLUMNS if name in self.offered)
 
     @property
     def pairs(self) -> dict[str, str | list[str]]:
@@ -67,6 +70,14 @@ class TableChoices:
         pairs |= {"sort": self.sort, "order": "ascending" if self.is_ascending else ""}
         pairs |= {"unpaid": "1" if self.shows_unpaid else "", "open": [*map(write_place, self.opened)]}
         return {name: value for name, value in pairs.items() if value}
+
+
+def list_levels(group: Group) -> list[Group]:
+    """Return a group and those that open below it."""
+    levels = [group]
+    while levels[-1] in BELOW:
+        levels.append(BELOW[levels[-1]])
+    return levels
 
 
 def write_place(place: Place) -> str:
@@ -93,13 +104,10 @@ class AdTable:
     """The plural label of what counts as a conversion."""
     link: Callable[..., str]
     """The page with other choices of its own."""
-    unpaid: int = field(default=0, init=False)
-    """Hidden rows without spend."""
 
     def make(self, report: CostReport, inner: Mapping[Place, CostReport]) -> Table:
         """Build the table; `inner` has the reports of open rows."""
         rows = [row for row in report.rows if self._is_shown(row, report)]
-        self.unpaid = len(report.rows) - len(rows)
         name = (
             "Ads"
             if self.group is Group.PLATFORM
@@ -110,6 +118,10 @@ class AdTable:
         return Table(
             caption, tuple(columns), tuple(self._rows(rows, report, inner)), tuple(self._totals(report))
         )
+
+    def count_hidden(self, report: CostReport) -> int:
+        """Return the number of rows without spend that are not shown."""
+        return sum(not self._is_shown(row, report) for row in report.rows)
 
     def _is_shown(self, row: CostRow, report: CostReport) -> bool:
         if self.choices.shows_unpaid or self.group not in OF_TOUCHES or not any(report.total.spent):
@@ -150,10 +162,7 @@ class AdTable:
                     yield self._account_row(below, here, BELOW[group])
 
     def _level(self, place: Place) -> Group:
-        group = self.group
-        for _ in place:
-            group = BELOW[group]
-        return group
+        return list_levels(self.group)[len(place)]
 
     def _sort(self, rows: Sequence[CostRow]) -> Sequence[CostRow]:
         column = BY_FIGURE.get(self.choices.sort)
@@ -184,14 +193,12 @@ class AdTable:
 
     def _narrow(self, place: Place, span: DateTimeSpan) -> ReportView:
         """Return the view with only this row's credit."""
-        if self.group not in SHORTEST or not place[0]:
+        if self.group not in STEPS or not place[0]:
             groups = [self._level(place[:depth]) for depth in range(len(place))]
             return self.view.narrowed(*(f"{group}:{key}" for group, key in zip(groups, place, strict=True)))
         first = date.fromisoformat(place[0])
-        last = first + timedelta(days=SHORTEST[self.group] - 1)
-        if self.group is Group.MONTH:
-            last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
-        first, last = max(first, span.start.date()), min(last, span.end.date())
+        last = min(end_of_bucket(first, self.group), span.end.date())
+        first = max(first, span.start.date())
         return self.view.changed(period="", start_date=f"{first}", end_date=f"{last}")
 
     def _cell(

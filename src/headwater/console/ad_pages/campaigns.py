@@ -14,8 +14,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headwater.console.ad_pages.ad_columns import BY_FIGURE, COLUMNS, HEADLINES, CostColumn, get_figure
-from headwater.console.ad_pages.ad_table import BELOW, AdTable, Place, TableChoices, read_places, title_group
+from headwater.console.ad_pages.ad_columns import (
+    BY_FIGURE,
+    COLUMNS,
+    HEADLINES,
+    CostColumn,
+    get_figure,
+    pick_totals,
+)
+from headwater.console.ad_pages.ad_table import (
+    AdTable,
+    Place,
+    TableChoices,
+    list_levels,
+    read_places,
+    title_group,
+)
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_title, read_bar
 from headwater.console.report_pages.basis import conversions_title
@@ -92,16 +106,11 @@ class AdsContent:
         return [self._headline(BY_FIGURE[name]) for name in names]
 
     def _headline(self, column: CostColumn) -> AdHeadline:
-        def pick(report: CostReport) -> Figure:
-            return get_figure(column, report.total if column.figure == "spend" else report.with_spend)
-
-        then = self.now.comparable
-        change = None
-        if then is not None:
-            costs = self.now.total if column.figure == "spend" else self.now.with_spend
-            before = then.total if column.figure == "spend" else then.with_spend
+        costs, change = pick_totals(column.figure, self.now), None
+        if (then := self.now.comparable) is not None:
+            before = pick_totals(column.figure, then)
             change = figures.written_change(costs.change(column.figure, before))
-        return AdHeadline(column, pick(self.now), change)
+        return AdHeadline(column, get_figure(column, costs), change)
 
     @property
     def unsplit(self) -> str:
@@ -141,21 +150,14 @@ class AdReports:
         inner = {place: await self._load_below(connection, place) for place in self._opened()}
         conversions = conversions_title(space, self._view.conversion)
         table = AdTable(self._view, self._page.base, self.group, self.choices, conversions, self.link)
-        made = table.make(report, inner)
-        return AdsContent(report, made, table.unpaid, await count_spend(connection, space.id, SpendChoice()))
+        ledger = await count_spend(connection, space.id, SpendChoice())
+        return AdsContent(report, table.make(report, inner), table.count_hidden(report), ledger)
 
     def _opened(self) -> list[Place]:
-        return [place for place in self.choices.opened if len(place) < len(self._levels)]
-
-    @property
-    def _levels(self) -> list[Group]:
-        levels = [self.group]
-        while levels[-1] in BELOW:
-            levels.append(BELOW[levels[-1]])
-        return levels
+        return [place for place in self.choices.opened if len(place) < len(list_levels(self.group))]
 
     async def _load_below(self, connection: AsyncConnection, place: Place) -> CostReport:
-        levels = self._levels
+        levels = list_levels(self.group)
         conditions = [f"{group}:{key}" for group, key in zip(levels, place, strict=False)]
         only = self._view.narrowed(*conditions).only
         query = self.query(levels[len(place)], only, limit=str(MOST_LISTED))
@@ -171,18 +173,24 @@ def _read_group(query: Query) -> Group:
 def _read_choices(page: ReportPage) -> TableChoices:
     """Read the table's choices; unknown ones count as missing."""
     query = page.query
-    columns = tuple(name for name in query.several("columns") if name in BY_FIGURE)
-    if query.several("columns") == [ALL_COLUMNS]:
+    columns = tuple(query.several("columns"))
+    if columns == (ALL_COLUMNS,):
         columns = tuple(column.figure for column in COLUMNS)
-    if page.space.cost_rate is None:
-        columns = tuple(name for name in columns if name != "contribution")
+    offered = frozenset(column.figure for column in _list_columns(page))
     return TableChoices(
-        columns,
+        offered,
+        tuple(name for name in columns if name in offered),
         str(query.single("sort") or ""),
         query.single("order") == "ascending",
         query.single("unpaid") == "1",
         read_places(query.several("open")),
     )
+
+
+def _list_columns(page: ReportPage) -> list[CostColumn]:
+    """Return the columns to choose from: profit needs a cost rate."""
+    has_rate = page.space.cost_rate is not None
+    return [column for column in BY_FIGURE.values() if has_rate or column.figure != "contribution"]
 
 
 async def show_ads(request: Request) -> Response:
@@ -196,7 +204,6 @@ async def show_ads(request: Request) -> Response:
         problem = error
     kept = {name: value for name, value in reports.pairs.items() if name != "open"}
     menu = ChoiceLinks(view, page.path, kept).own_menu("group", "By", GROUPS, reports.group, Group.PLATFORM)
-    has_rate = page.space.cost_rate is not None
     return page.render(
         "ads.html",
         read_bar(page.space, view, page.path, without=_NOT_HERE, also=kept),
@@ -204,7 +211,7 @@ async def show_ads(request: Request) -> Response:
         page=content,
         menu=menu,
         reports=reports,
-        columns=[column for column in BY_FIGURE.values() if has_rate or column.figure != "contribution"],
+        columns=_list_columns(page),
         group=title_group(reports.group),
         model=model_title(view.attribution_model).lower(),
         csv=view.link(f"{page.base}/campaigns.csv", group=str(reports.group)),

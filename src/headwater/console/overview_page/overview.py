@@ -18,17 +18,16 @@ from headwater.console.overview_page.source_table import OPEN, SourceTable
 from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
 from headwater.console.pages import redirect
 from headwater.console.report_pages.bar import conversion_title, read_bar
-from headwater.console.report_pages.basis import choose_basis, conversions_title
+from headwater.console.report_pages.basis import choose_basis, conversions_title, is_space_empty
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.events import EventList, EventLister, ListChoices
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
-from headwater.console.report_pages.time_steps import TimeSteps, choose_step
+from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
 from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import ReportResult, query_reports
-from headwater.reports.engine.time_buckets import compared_span
-from headwater.reports.query import MOST_ROWS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.reports.query import MOST_ROWS, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend, read_spend_query
 from headwater.sources.titles import format_title
 
@@ -46,6 +45,7 @@ class Overview:
     """None with filters that spend lacks."""
     tiles: tuple[TileValue, ...]
     tile: Tile
+    steps: TimeSteps
     chart: OverviewChart
     table: Table
     notes: ChartNotes
@@ -53,16 +53,11 @@ class Overview:
     changes: tuple[str, ...]
     """What changed, in sentences; empty without a comparison."""
 
-    @property
-    def is_space_empty(self) -> bool:
-        report = self.report
-        return not (report.event_counts or report.first_event or report.last_event)
-
 
 class OverviewLoader:
     def __init__(self, page: ReportPage) -> None:
         self._page, self._view, self._now = page, page.view, datetime.now(UTC)
-        self._basis = choose_basis(page.view)
+        self.basis = choose_basis(page.view)
         self.tiles = list_tiles(page.view, has_costs=self._has_costs, has_visits=self._has_visits)
         wanted = str(page.query.single(TILE) or "")
         self.tile = next((tile for tile in self.tiles if tile.name == wanted), self.tiles[0])
@@ -103,20 +98,21 @@ class OverviewLoader:
         if self.tile.kind is TileKind.SPEND:
             costs_by_step = await query_spend(connection, space_id, self._costs(steps.group))
         chart = draw_overview(self._view, self.tile, steps, reports, costs_by_step, stacks=self.stacks)
-        table = SourceTable(
-            self._view, page.base, self._basis, conversions_title(page.space, self._view.conversion)
-        ).make(report, costs, self.opened, self.link)
+        conversions = conversions_title(page.space, self._view.conversion)
+        table = SourceTable(self._view, page.base, self.basis, conversions).make(
+            report, costs, self.opened, self.link
+        )
         first, last = report.span.start.date(), report.span.end.date()
         changes: list[str] = []
         if report.is_comparable:
             changed = await load_channel_changes(connection, page)
-            title = conversions_title(page.space, self._view.conversion)
-            changes = describe_changes(changed, title, has_money=self._view.is_monetary)
+            changes = describe_changes(changed, conversions, has_money=self._view.is_monetary)
         return Overview(
             report,
             costs,
             tuple(compute_tiles(self.tiles, report, costs)),
             self.tile,
+            steps,
             chart,
             table,
             await read_chart_notes(connection, space_id, first, last, steps.keys),
@@ -129,14 +125,14 @@ class OverviewLoader:
         of_tiles = [tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)]
         if self._has_visits:
             of_tiles.append(Measure.CONVERSION_RATE)
-        return tuple(dict.fromkeys((self._basis.credited, self._basis.whole, *counted, *of_tiles)))
+        return tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *of_tiles)))
 
     def _report(self, groups: tuple[Group, ...], measures: tuple[Measure, ...]) -> ReportQuery:
         return self._view.report(self._page.space, self._now, measures, groups)
 
     @property
     def _has_visits(self) -> bool:
-        return Measure.VISITS in self._basis.columns
+        return Measure.VISITS in self.basis.columns
 
     @property
     def _has_costs(self) -> bool:
@@ -154,19 +150,13 @@ class OverviewLoader:
         """Return the tile's measure by step, its credit by step and channel, and the previous period."""
         if self.tile.kind is TileKind.SPEND:
             return []
-        plain = replace(by_source, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
         credited = Measure.CREDITED_CONVERSIONS
-        if self.tile.measure is self._basis.whole:
-            credited = self._basis.credited
+        if self.tile.measure is self.basis.whole:
+            credited = self.basis.credited
         if self.tile.kind is TileKind.VISITS:
             credited = Measure.VISITS
         measures = tuple(dict.fromkeys((self.tile.measure, credited)))
-        by_step = replace(plain, group_by=(steps.group,), measures=measures)
-        by_channel = replace(plain, group_by=(steps.group, Group.CHANNEL), measures=(credited,))
-        if by_source.compare is Comparison.NONE:
-            return [by_step, by_channel]
-        before = compared_span(replace(plain, compare=by_source.compare))
-        return [by_step, by_channel, replace(by_step, start=before.start, end=before.end)]
+        return list_chart_queries(by_source, steps.group, measures, credited, measures)
 
 
 async def show_overview(request: Request) -> Response:
@@ -177,7 +167,7 @@ async def show_overview(request: Request) -> Response:
         content = await page.load(loader.load)
     except REFUSED as error:
         problem = error
-    if content is not None and content.is_space_empty and not request.url.query:
+    if content is not None and is_space_empty(content.report) and not request.url.query:
         return redirect(request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
@@ -188,11 +178,11 @@ async def show_overview(request: Request) -> Response:
         loader=loader,
         measure=Measure,
         completeness=note,
-        incomplete_from=content.chart.find_position(note.first_day) if content and note else None,
+        incomplete_from=content.steps.find_position(note.first_day) if content and note else None,
         source_title=format_title,
         event_title=partial(conversion_title, page.space),
         longest_note=LONGEST,
-        csv=page.view.csv_link(f"{page.base}/report.csv", choose_basis(page.view).columns, (Group.SOURCE,)),
+        csv=page.view.csv_link(f"{page.base}/report.csv", loader.basis.columns, (Group.SOURCE,)),
     )
 
 

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from headwater.console.overview_page.tiles import Tile, TileKind
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.charts.bar_chart import BarChart, draw_bars
-from headwater.console.report_pages.charts.charts import WIDTH, Series
+from headwater.console.report_pages.charts.charts import Series
+from headwater.console.report_pages.course import COLOURS, read_channels, read_steps
 from headwater.console.report_pages.time_steps import TimeSteps
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult
-from headwater.reports.query import FigureColumn, Group
+from headwater.reports.query import FigureColumn
 from headwater.reports.questions.spend import CostReport
-from headwater.sources.catalogue import CHANNELS
-from headwater.sources.titles import format_title
 
 MOST_COLOURS = 5
 TOP = 3
-OTHER = "Other"
 ACCENT, NO_COLOUR = 8, -1
-_COLOURS = {format_title(channel): colour for colour, channel in enumerate(CHANNELS)}
-"""Indexes of the style sheet's `band-0` to `band-8`; a channel has the same one on every page."""
+"""Indexes of the style sheet's `band-8`, and of `band-none`."""
 
 _Values = Mapping[str, Figure]
 
@@ -50,15 +46,7 @@ class OverviewChart:
     drawn: BarChart
     steps: tuple[ChartStep, ...]
     legend: tuple[Legend, ...]
-    group: Group
-    keys: tuple[str, ...]
     has_previous: bool
-
-    def find_position(self, day: date) -> float | None:
-        """Return where a day's bar begins; None unless bars are days."""
-        if self.group is not Group.DAY or str(day) not in self.keys:
-            return None
-        return round(WIDTH * self.keys.index(str(day)) / len(self.keys), 1)
 
 
 @dataclass(frozen=True)
@@ -95,23 +83,19 @@ def draw_overview(
         for key in keys
     )
     legend = tuple(Legend(part.name, part.colour) for part in series) if len(series) > 1 else ()
-    return OverviewChart(drawn, chart_steps, legend, steps.group, tuple(keys), bool(numbers.previous))
+    return OverviewChart(drawn, chart_steps, legend, bool(numbers.previous))
 
 
 def _read_reports(tile: Tile, steps: TimeSteps, reports: Sequence[ReportResult]) -> _Numbers:
     by_step, by_channel, *before = reports
     values = _read_tile(tile, by_step)
-    channels: dict[str, dict[str, Figure]] = {}
-    for row in by_channel.rows:
-        step, channel = (key.value or "" for key in row.keys)
-        channels.setdefault(channel, {})[step] = row.figures[by_channel.columns[0]]
+    channels: Mapping[str, _Values] = {}
+    if tile.kind is not TileKind.UNSEEN:
+        channels = read_channels(by_channel, by_channel.columns[0])
     previous: _Values = {}
     if before and before[0].began:
-        former = _read_tile(tile, before[0])
-        former_keys = steps.list_keys(before[0].span)
-        previous = {key: former.get(old, 0) for key, old in zip(steps.keys, former_keys, strict=False)}
-    ordered = {format_title(name): channels[name] for name in CHANNELS if name in channels}
-    return _Numbers(values, previous, {} if tile.kind is TileKind.UNSEEN else ordered)
+        previous = steps.align(_read_tile(tile, before[0]), before[0].span, 0)
+    return _Numbers(values, previous, channels)
 
 
 def _read_tile(tile: Tile, report: ReportResult) -> dict[str, Figure]:
@@ -121,7 +105,7 @@ def _read_tile(tile: Tile, report: ReportResult) -> dict[str, Figure]:
             row.keys[0].value or "": figures.difference(row.figures[whole], [row.figures[credited]])
             for row in report.rows
         }
-    return {row.keys[0].value or "": row.figures[whole] for row in report.rows}
+    return read_steps(report, whole)
 
 
 def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
@@ -130,9 +114,7 @@ def _read_costs(tile: Tile, steps: TimeSteps, costs: CostReport) -> _Numbers:
 
     former: _Values = {}
     if costs.comparable is not None:
-        old = by_step(costs.comparable)
-        keys = steps.list_keys(costs.comparable.span)
-        former = {key: old.get(former_key) for key, former_key in zip(steps.keys, keys, strict=False)}
+        former = steps.align(by_step(costs.comparable), costs.comparable.span, None)
     return _Numbers(by_step(costs), former, {})
 
 
@@ -147,14 +129,14 @@ def _stack(numbers: _Numbers, keys: Sequence[str]) -> list[Series]:
     }
     largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_COLOURS]
     series = [
-        Series(name, [_plot(numbers.channels[name].get(key)) for key in keys], _COLOURS[name])
+        Series(name, [_plot(numbers.channels[name].get(key)) for key in keys], COLOURS[name])
         for name in largest
     ]
     rest = [
         _plot(numbers.values.get(key)) - sum(part.values[at] for part in series)
         for at, key in enumerate(keys)
     ]
-    return [*series, Series(f"{OTHER} and no visit seen", [round(value, 6) for value in rest], NO_COLOUR)]
+    return [*series, Series("Other and no visit seen", [round(value, 6) for value in rest], NO_COLOUR)]
 
 
 def _plot(value: Figure) -> float:
@@ -169,9 +151,5 @@ def _describe(tile: Tile, numbers: _Numbers, key: str) -> str:
         ((values.get(key), name) for name, values in numbers.channels.items() if values.get(key)),
         key=lambda pair: -_plot(pair[0]),
     )
-    parts += [f"{name} {_short(tile, value)}" for value, name in best[:TOP]]
+    parts += [f"{name} {figures.written(tile.measure, value)}" for value, name in best[:TOP]]
     return " · ".join(parts)
-
-
-def _short(tile: Tile, value: Figure) -> str:
-    return figures.written(tile.measure, value)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
+from headwater.console.ad_pages.ad_columns import pick_totals
 from headwater.console.report_pages import figures
+from headwater.console.report_pages.basis import get_total_row
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
 from headwater.reports.engine.measures import Figure
 from headwater.reports.engine.report import ReportResult
 from headwater.reports.query import FigureColumn, Measure
-from headwater.reports.questions.cost_figures import CostFigures
 from headwater.reports.questions.spend import CostReport
 
 TILE = "tile"
@@ -84,10 +85,6 @@ class TileValue:
     """A share, or why there is no value."""
 
     @property
-    def text(self) -> str:
-        return figures.written(self.tile.measure, self.value)
-
-    @property
     def previous_text(self) -> str:
         return figures.written(self.tile.measure, self.previous)
 
@@ -115,13 +112,8 @@ def compute_tiles(
             yield _unseen_tile(tile, report)
 
 
-def pick_costs(tile: Tile, costs: CostReport) -> CostFigures:
-    """Return the totals that a tile shows: all spend, or the platforms with spend for a ratio."""
-    return costs.total if tile.figure == "spend" else costs.with_spend
-
-
 def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
-    row = report.overall if report.overall and report.unattributed else report.total
+    row = get_total_row(report)
     column = FigureColumn(tile.measure)
     previous = row.compared[column] if row.compared and report.is_comparable else None
     change = figures.change(row, column) if report.is_comparable else None
@@ -130,20 +122,20 @@ def _events_tile(tile: Tile, report: ReportResult) -> TileValue:
 
 def _visits_tile(tile: Tile, report: ReportResult) -> TileValue:
     value = _events_tile(tile, report)
-    row = report.overall if report.overall and report.unattributed else report.total
+    row = get_total_row(report)
     rate = row.figures[FigureColumn(Measure.CONVERSION_RATE)]
     return replace(value, note="" if rate is None else f"{figures.percent(rate)} convert")
 
 
 def _spend_tile(tile: Tile, costs: CostReport) -> TileValue:
-    value: Figure = getattr(pick_costs(tile, costs), tile.figure)
+    totals = pick_totals(tile.figure, costs)
+    value: Figure = getattr(totals, tile.figure)
+    note = "" if value is not None else tile.missing
     if costs.comparable is None:
-        return TileValue(tile, value, None, None, "" if value is not None else tile.missing)
-    before = pick_costs(tile, costs.comparable)
-    change = figures.written_change(pick_costs(tile, costs).change(tile.figure, before))
-    return TileValue(
-        tile, value, getattr(before, tile.figure), change, "" if value is not None else tile.missing
-    )
+        return TileValue(tile, value, None, None, note)
+    before = pick_totals(tile.figure, costs.comparable)
+    change = figures.written_change(totals.change(tile.figure, before))
+    return TileValue(tile, value, getattr(before, tile.figure), change, note)
 
 
 def _unseen_tile(tile: Tile, report: ReportResult) -> TileValue:

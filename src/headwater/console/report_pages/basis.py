@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from headwater.console.report_pages.view import ANY, SALES, ReportView
 from headwater.reports.engine.chosen_events import NoCredit
+from headwater.reports.engine.report import ReportResult, ReportRow
 from headwater.reports.query import VISIT_GROUPS, FigureColumn, Measure
 from headwater.spaces.models import Space
 
@@ -163,3 +164,13 @@ def title_columns(space: Space, view: ReportView) -> dict[Measure, str]:
     conversions = conversions_title(space, view.conversion)
     counted = (Measure.CONVERSIONS, Measure.CREDITED_CONVERSIONS)
     return {**_TITLES, **dict.fromkeys(counted, conversions)}
+
+
+def get_total_row(report: ReportResult) -> ReportRow:
+    """Count only credited events with touchpoint filters."""
+    return report.total if report.overall is None or report.unattributed is None else report.overall
+
+
+def is_space_empty(report: ReportResult) -> bool:
+    """Return whether the Space has no event of any time."""
+    return not (report.event_counts or report.first_event or report.last_event)

@@ -14,7 +14,15 @@ from starlette.routing import Route
 from headwater.console.pages import redirect
 from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title, read_bar
-from headwater.console.report_pages.basis import MADE_OF, Basis, HeadlineMeasure, choose_basis, title_columns
+from headwater.console.report_pages.basis import (
+    MADE_OF,
+    Basis,
+    HeadlineMeasure,
+    choose_basis,
+    get_total_row,
+    is_space_empty,
+    title_columns,
+)
 from headwater.console.report_pages.breakdown import LEVELS, OPEN, Breakdown, BreakdownRow
 from headwater.console.report_pages.charts.chart_notes import LONGEST, ChartNotes, read_chart_notes
 from headwater.console.report_pages.completeness import load_note
@@ -24,7 +32,7 @@ from headwater.console.report_pages.report_page import REFUSED, ReportPage, open
 from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import HOME
 from headwater.reports.engine.measures import Figure
-from headwater.reports.engine.report import ReportResult, ReportRow, query_reports
+from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import CREDITED, OF_VISITS, FigureColumn, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
@@ -58,11 +66,6 @@ class ChannelContent:
     def whole_credit(self) -> str:
         """The kind of event list behind the headlines."""
         return "credited" if self.of_some_touches else "all"
-
-    @property
-    def is_space_empty(self) -> bool:
-        report = self.report
-        return not (report.event_counts or report.first_event or report.last_event)
 
     @property
     def other_days(self) -> tuple[date, date] | None:
@@ -112,11 +115,6 @@ def select_columns(measures: Sequence[Measure], report: ReportResult) -> tuple[M
     """Omit visits if there are none."""
     has_visits = get_total_row(report).figures.get(FigureColumn(Measure.VISITS))
     return tuple(measure for measure in measures if has_visits or measure not in OF_VISITS)
-
-
-def get_total_row(report: ReportResult) -> ReportRow:
-    """Count only credited events with touchpoint filters."""
-    return report.total if report.overall is None or report.unattributed is None else report.overall
 
 
 class ChannelReports:
@@ -199,7 +197,7 @@ async def render_channels(page: ReportPage) -> Response:
     except REFUSED as error:
         problem = error
     chooses = page.shared is not None or bool(page.request.url.query)
-    if content is not None and content.is_space_empty and not chooses:
+    if content is not None and is_space_empty(content.report) and not chooses:
         return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
@@ -216,7 +214,7 @@ async def render_channels(page: ReportPage) -> Response:
         model=model_title(view.attribution_model).lower(),
         longest_note=LONGEST,
         completeness=note,
-        incomplete_from=content.course.find_position(note.first_day) if content and note else None,
+        incomplete_from=content.course.time.find_position(note.first_day) if content and note else None,
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
+from functools import cached_property
 
+from headwater.console.report_pages.charts.charts import WIDTH
 from headwater.console.report_pages.view import ReportView
-from headwater.reports.engine.time_buckets import cut
-from headwater.reports.query import DateTimeSpan, Group
+from headwater.reports.engine.measures import Figure
+from headwater.reports.engine.time_buckets import compared_span, cut
+from headwater.reports.query import MOST_ROWS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.spaces.models import Space
 
 
@@ -17,14 +21,27 @@ class TimeSteps:
     group: Group
     space: Space
 
-    @property
-    def keys(self) -> list[str]:
-        return self.list_keys(self.span)
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        return self._list_keys(self.span)
 
-    def list_keys(self, span: DateTimeSpan) -> list[str]:
+    def _list_keys(self, span: DateTimeSpan) -> tuple[str, ...]:
         if self.group is Group.HOUR:
-            return [f"{hour:02}" for hour in range(24)]
-        return [day.isoformat() for day in cut(span, self.group, self.space.zone).days]
+            return tuple(f"{hour:02}" for hour in range(24))
+        return tuple(day.isoformat() for day in cut(span, self.group, self.space.zone).days)
+
+    def align(self, values: Mapping[str, Figure], span: DateTimeSpan, empty: Figure) -> dict[str, Figure]:
+        """Return another span's values by the keys of these steps, aligned from the start."""
+        return {
+            key: values.get(other, empty)
+            for key, other in zip(self.keys, self._list_keys(span), strict=False)
+        }
+
+    def find_position(self, day: date) -> float | None:
+        """Return where a day begins in a chart; None unless the steps are days."""
+        if self.group is not Group.DAY or str(day) not in self.keys:
+            return None
+        return round(WIDTH * self.keys.index(str(day)) / len(self.keys), 1)
 
     def narrow(self, view: ReportView, key: str) -> ReportView:
         """Return the view of one step."""
@@ -32,7 +49,7 @@ class TimeSteps:
             return view.narrowed(f"{Group.HOUR}:{key}")
         first = date.fromisoformat(key)
         start = max(datetime.combine(first, time()), self.span.start)
-        end = min(datetime.combine(_end_of_bucket(first, self.group), time(23, 59, 59)), self.span.end)
+        end = min(datetime.combine(end_of_bucket(first, self.group), time(23, 59, 59)), self.span.end)
         return view.changed(period="", start_date=str(start), end_date=str(end))
 
     def title(self, key: str) -> str:
@@ -42,6 +59,25 @@ class TimeSteps:
         if self.group is Group.MONTH:
             return f"{day:%b %Y}"
         return f"week of {day.day} {day:%b}" if self.group is Group.WEEK else f"{day:%a} {day.day} {day:%b}"
+
+
+def list_chart_queries(
+    query: ReportQuery,
+    group: Group,
+    measures: tuple[Measure, ...],
+    credited: Measure,
+    compared: tuple[Measure, ...],
+) -> list[ReportQuery]:
+    """Return a report's measures by step, a credited one by step and channel, and with a comparison the
+    `compared` ones of the compared period.
+    """
+    plain = replace(query, compare=Comparison.NONE, order_by=None, limit=MOST_ROWS)
+    by_step = replace(plain, group_by=(group,), measures=measures)
+    by_channel = replace(plain, group_by=(group, Group.CHANNEL), measures=(credited,))
+    if query.compare is Comparison.NONE:
+        return [by_step, by_channel]
+    span = compared_span(replace(plain, compare=query.compare))
+    return [by_step, by_channel, replace(by_step, start=span.start, end=span.end, measures=compared)]
 
 
 def choose_step(span: DateTimeSpan, most_days: int, most_weeks: int) -> Group:
@@ -54,7 +90,8 @@ def choose_step(span: DateTimeSpan, most_days: int, most_weeks: int) -> Group:
     return Group.WEEK if days <= 7 * most_weeks else Group.MONTH
 
 
-def _end_of_bucket(first: date, group: Group) -> date:
+def end_of_bucket(first: date, group: Group) -> date:
+    """Return the last day of the day, week or month that begins with `first`."""
     if group is Group.MONTH:
         return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
     return first + timedelta(days=6 if group is Group.WEEK else 0)
