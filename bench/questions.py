@@ -35,7 +35,7 @@ class Question:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the request, but for the dates."""
+        """The parameters of the request, without the dates."""
         more = dict(self.more)
         model = {} if "attribution_models" in more else {"attribution_model": self.model}
         return {
@@ -58,7 +58,7 @@ COMPARABLE = tuple(
 ANOTHER = _ask("linear", 14, "source")
 """None of the questions."""
 WITHOUT_TRAINING = tuple(name for name, model in MODELS.items() if not model.needs_training)
-"""The models that go by a rule alone."""
+"""The models that follow a rule and need no training."""
 QUESTIONS = (
     *COMPARABLE,
     _ask("time_decay", 90, "source"),

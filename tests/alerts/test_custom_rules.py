@@ -55,7 +55,7 @@ def looker(database_url: str, space_id: int) -> Looker:
 
 
 class Rules:
-    """The rules of a Space, as its members handle them."""
+    """The rules of a Space, used through the console."""
 
     def __init__(self, database_url: str, space_id: int) -> None:
         self._accounts, self._space_id = Accounts(database_url), space_id

@@ -85,7 +85,7 @@ def make_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 
 class _Pages(BaseHTTPRequestHandler):
-    """Serves whatever was put under a path, whatever host and query it is asked for by."""
+    """Serves what was put under a path, for any host and query."""
 
     protocol_version = "HTTP/1.1"
 

@@ -49,7 +49,7 @@ def console(
 
 @pytest.fixture
 def worker(database_url: str, space_id: int) -> Iterator[None]:
-    """Processes what comes in, as the worker does."""
+    """Processes what comes in like the worker."""
     stop = threading.Event()
 
     def work() -> None:
@@ -66,7 +66,7 @@ def worker(database_url: str, space_id: int) -> Iterator[None]:
 
 @dataclass
 class Walk:
-    """Whoever tests, on the page of the test."""
+    """The tester, on the page of the test."""
 
     visit: Visit
     shop: FaultyShop

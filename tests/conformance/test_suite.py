@@ -24,7 +24,7 @@ EXPECTED: dict[str, dict[str, dict[str, list[str]]]] = tomllib.loads(
     Path(__file__).with_name("expected.toml").read_text()
 )
 SCENARIOS = {"2025-11-25": 33, "2026-07-28": 50}
-"""How many there are, so that a run in which the suite did nothing is none."""
+"""The number of checks, so that an idle suite does not pass."""
 
 
 @contextmanager

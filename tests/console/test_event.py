@@ -38,7 +38,7 @@ def show(owner: Person, space_id: int) -> Callable[..., str]:
 
 
 def plain(html: str) -> str:
-    """The words of a page, those of different blocks apart."""
+    """The words of a page; blocks are kept apart."""
     inline = re.sub(r"</?(?:a|bdi|code|data|q|span|strong|time)\b[^>]*>", "", html)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
 

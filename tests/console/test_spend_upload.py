@@ -66,7 +66,7 @@ def test_every_format_is_recognised(desk: Desk, connection: psycopg.Connection, 
 
 
 def test_what_a_file_lacks_is_asked_for(desk: Desk, connection: psycopg.Connection) -> None:
-    """A table that nobody knows, without currency and platform."""
+    """An unknown table, without currency and platform."""
     here = desk.begin("When;Costs\n13.05.2026;1.234,50\n14.05.2026;x\nTotal;9\n", kind="spend")
     page = desk.browser.get(here).text
     assert "format is unknown" in page

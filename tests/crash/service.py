@@ -128,7 +128,7 @@ class Service:
         return self.wait()
 
     def end(self) -> None:
-        """Leave nothing behind, whatever state it is in."""
+        """Leave nothing behind, from any state."""
         if not self.running:
             return
         family = self.family()

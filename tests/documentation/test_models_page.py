@@ -1,4 +1,4 @@
-"""The drawn examples of models are what the models give."""
+"""The drawn examples equal the results of the models."""
 
 from __future__ import annotations
 

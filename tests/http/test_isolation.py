@@ -194,7 +194,7 @@ def cursor_of(side: Side, operation: Target, row: Row) -> str:
 
 
 def without_snapshot(content: bytes) -> bytes:
-    """An answer without the moment at which it was read."""
+    """An answer without the moment of its reading."""
     return re.sub(rb'"(snapshot|taken_at)":"[^"]*"', b"", content)
 
 

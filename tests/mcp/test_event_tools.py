@@ -1,4 +1,4 @@
-"""Tools about events tell and do what the API does."""
+"""Tools for events answer and act like the API."""
 
 from __future__ import annotations
 

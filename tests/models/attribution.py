@@ -110,7 +110,7 @@ def shares_of_sources(amount: Decimal | None, credited: list[tuple[Touch, Fracti
 
 
 def in_units(amount: Decimal | None, count: int, share: Callable[[int], list[int]]) -> list[Decimal | None]:
-    """So many parts of an amount, of which the shares of its whole units are known."""
+    """The parts of an amount whose shares of whole units are known."""
     if amount is None:
         return [None] * count
     exponent = amount.normalize().as_tuple().exponent

@@ -1,4 +1,4 @@
-"""The page on which a person decides: what it tells, and whose answer counts, once."""
+"""The consent page: its text, who may answer, and that one answer counts."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_damage_is_noticed(number: int) -> None:
 
 
 def many_events(touches: dict[str, int], events: int) -> PathData:
-    """Events of which the last so many have a touch of each source, all at one moment."""
+    """Events of one moment; the last `count` ones have a touch of each source."""
     sources = [SOURCE_IDS[name] for name in touches]
     rows = [[nth >= events - count for count in touches.values()] for nth in range(events)]
     lengths = [sum(row) for row in rows]

@@ -117,7 +117,7 @@ def _model_row(row: model.Row) -> dict[str, Any]:
 
 
 def differences(told: dict[str, Any], right: dict[str, Any]) -> list[str]:
-    """Every member in which two answers differ."""
+    """Every member that differs between two answers."""
     return [
         f"{path}: {_shown(one)} is not {_shown(other)}" for path, one, other in _differing("", told, right)
     ]

@@ -32,7 +32,7 @@ from tests.support.report_model.facts import Facts
 from tests.support.report_model.question import TOUCH_GROUPS, read_question
 
 DAYS = (date(2026, 12, 31), date(2026, 12, 31), date(2026, 10, 31), date(2026, 4, 15))
-"""The day on which the question is asked."""
+"""The day of the question."""
 _ONLY = {name: KEYS_OF_TOUCHES[name] for name in ("source", "channel", "campaign", "adset")}
 
 

@@ -35,9 +35,7 @@ TRAINED_MODELS = (
     ("one", "purchase", {"google_ads": 600, "email": 300, "direct": 99, "referral": 1}),
     ("two", "sign_up", {"google_ads": 1, "facebook_ads": 1, "ai_chat_gpt": 1}),
 )
-"""The trained models of every Space: their names, of which events, and the weights by markov, of which only
-the proportions matter.
-"""
+"""The trained models of every Space: names, event names and weights by markov; only proportions matter."""
 
 Work = Callable[[AsyncConnection], Awaitable[Any]]
 Between = Callable[["World", Step], None]
@@ -46,7 +44,7 @@ Between = Callable[["World", Step], None]
 
 @dataclass
 class World:
-    """A Space in which a history happens."""
+    """The Space of a history."""
 
     connection: psycopg.Connection
     stage: Stage

@@ -144,7 +144,7 @@ def expected(figures: dict[str, Any], events: str, amount: str) -> CreditTotals:
 
 
 def of_nobody(figures: Figures) -> CreditTotals:
-    """What is credited to nobody is all of its events."""
+    """Events without credit are complete."""
     words = in_words(figures)
     assert words["credited_events"] == words["events"]
     assert words["credited_revenue"] == words["revenue"]

@@ -128,7 +128,7 @@ def test_a_merge_and_its_undoing(api: Api, shop: Stage, database_url: str) -> No
 
 
 def undo(database_url: str, space_id: int, contact_id: int) -> None:
-    """Undo the merge of a contact, as the console does."""
+    """Undo the merge of a contact like the console."""
 
     async def run() -> None:
         async with await psycopg.AsyncConnection.connect(database_url) as connection:

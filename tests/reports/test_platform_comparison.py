@@ -161,7 +161,7 @@ def test_reported_money_is_converted_at_its_day(api: Api) -> None:
 
 
 def test_steps_add_up_in_random_spaces(stage: Stage, api: Api) -> None:
-    """Also our figure is that of GET /reports, and the platform's count that of plain Python."""
+    """Our figure equals GET /reports, and the platform's count equals plain Python."""
     for number in range(COMPARISONS):
         dice = Random(number)
         in_euros = bool(number // OF_A_WORLD % 3)

@@ -1,4 +1,4 @@
-"""A world in which the weights of sources are known: journeys drawn from a chain that is told."""
+"""Journeys drawn from a known chain, so that the weights of sources are known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAIN: dict[int, dict[Step, float]] = {
 
 
 def drawn(dice: Random, contacts: int) -> list[Journey]:
-    """Journeys of so many contacts, one in four of whom has two."""
+    """Journeys of contacts; one contact in four has two."""
     journeys: list[Journey] = []
     for contact_id in range(contacts):
         for _ in range(1 + (dice.random() < 0.25)):

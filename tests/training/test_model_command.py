@@ -1,4 +1,4 @@
-"""`headwater model`: snapshots of weights, made of a Space's journeys."""
+"""`headwater model`: snapshots of weights from a Space's journeys."""
 
 from __future__ import annotations
 

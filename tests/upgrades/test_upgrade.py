@@ -138,7 +138,7 @@ def test_a_data_directory_that_is_none_or_newer(
 def test_a_failure_leaves_the_cluster_as_it_was(
     shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever was begun is removed."""
+    """What a test began is removed."""
     root = shell(16)
 
     def fail(old: Embedded, _: object) -> None:

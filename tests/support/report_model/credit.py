@@ -38,7 +38,7 @@ class Credit:
     part: Fraction
     """Of the event itself; the parts of all its touches are 1."""
     amount: Fraction
-    """Of its amount; 0 where it has none."""
+    """Of its amount; 0 without one."""
     converts: bool = False
     """True for a part of a conversion."""
 
@@ -57,7 +57,7 @@ class Conversion:
     kind: str | None = None
     """Of the event, as the question has it: order, conversion, upsell, refund, or none of these."""
     takes_back: bool = False
-    """True where money went back, whatever the event's name."""
+    """True where money went back, under any event name."""
 
     @property
     def converts(self) -> bool:
@@ -170,8 +170,8 @@ def shares_of(
 
 
 def by_source(units: int, sources: Sequence[S], worth: Mapping[S, Fraction]) -> list[int]:
-    """The share of each touch of a path in whole units: first those of its distinct sources, in the
-    order in which they were met, by what they are worth; then those of the touches of each.
+    """Share whole units first among a path's distinct sources, in order of appearance and by their worth,
+    then among the touches of each source.
     """
     met = [source for source in dict.fromkeys(sources) if worth[source]]
     total = sum(worth[source] for source in met)

@@ -130,7 +130,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """Weights of sources, made of the journeys to some events."""
+    """Weights of sources, from the journeys to some events."""
 
     event_name: str
     is_current: bool

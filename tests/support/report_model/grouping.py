@@ -31,7 +31,7 @@ class Sums:
     without_visit: Figure = None
     """The share of conversions, by the first model, that no page view is credited with."""
     nothing: Figures = field(default_factory=dict[str, Figure])
-    """The figures of a group in which there is nothing."""
+    """The figures of an empty group."""
 
 
 def sums_of(facts: Facts, question: Question, period: Period) -> Sums:
@@ -140,20 +140,20 @@ def _names(total: Group) -> dict[str, int]:
 
 
 def _without(conversions: Iterable[Conversion], model: str) -> list[Conversion]:
-    """Events for which a model credits nobody."""
+    """Events without credit under a model."""
     return [each for each in conversions if not each.credits[model]]
 
 
 def describe_error(conversion: Conversion) -> str:
-    """Why an event is credited to nobody."""
+    """Why an event has no credit."""
     if not conversion.path:
         return "no_touch"
     return "not_counted" if conversion.window else "outside_window"
 
 
 def _of_nobody(left: dict[str, list[Conversion]], question: Question, facts: Facts, base: Figures) -> Figures:
-    """Figures of the events that each model leaves. Of several models only those of credit have a
-    meaning, as every other would be about different events.
+    """Figures of the events without credit under each model. With several models only figures of credit
+    are comparable, because the models leave different events.
     """
     figures: Figures = {}
     for number, conversions in enumerate(left.values()):

@@ -36,7 +36,7 @@ def _source_names(read: Read) -> dict[int, str]:
 
 
 def load(connection: psycopg.Connection[Any], space_id: int) -> Facts:
-    """Everything of a Space that a report is made of, as it is now."""
+    """Everything in a Space that reports read, at this moment."""
 
     def read(query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query, {"space_id": space_id}).fetchall()

@@ -56,17 +56,17 @@ class Question:
     sources: tuple[str, ...] = ()
     campaign: str | None = None
     only: tuple[tuple[str, str | None], ...] = ()
-    """Groups and the keys of them that count; None is of what has none."""
+    """Groups and the keys that count; None stands for a missing key."""
     by_touch_date: bool = False
     compare: str = "none"
     limit: int = 50
     order_by: str | None = None
     trained_model: str | None = None
-    """The name of the trained model that markov goes by; None is a current one."""
+    """The name of the trained model for markov; None is a current one."""
     sells: bool | None = None
     """Whether the Space sells; None is to be seen from its events."""
     converts_all: bool = False
-    """True where every event counts, whatever its name, as in lists."""
+    """True where events of every name count: lists do that."""
     now: datetime | None = None
     """The present moment: a period that it is in is compared as far as it has passed."""
 

@@ -38,7 +38,7 @@ LISTED = 5
 class RuleFinding:
     is_broken: bool
     figure: Decimal | None
-    """None if the report has none."""
+    """None if the report lacks it."""
     note: str
     """What to know about the figure, or why it is missing; empty if there is nothing to add."""
     is_final: bool = True

@@ -46,7 +46,7 @@ BASES = {DateBasis.CONVERSION: "on the date of the order", DateBasis.TOUCH: "on 
 _CREDIT_HINTS = {
     "attribution_window": "How long before the order a visit counts.",
     "query_mode": "Whose visits count for an order.",
-    "date_basis": "The day on which an order's credit is shown.",
+    "date_basis": "The day that shows an order's credit.",
 }
 SHAREABLE = {"/channels": "Channels", "/models": "Models", "/paths": "Journeys"}
 """Pages that can be shared, by path: those without personal data."""

@@ -112,7 +112,7 @@ class ChannelContent:
 
 
 def select_columns(measures: Sequence[Measure], report: ReportResult) -> tuple[Measure, ...]:
-    """Omit visits if there are none."""
+    """Leave visits out of a report without visits."""
     has_visits = get_total_row(report).figures.get(FigureColumn(Measure.VISITS))
     return tuple(measure for measure in measures if has_visits or measure not in OF_VISITS)
 

@@ -96,7 +96,7 @@ CREATE TABLE spaces (
     -- is not set.
     cost_rate numeric(5, 2) CHECK (cost_rate BETWEEN 0 AND 100),
     half_life_days smallint NOT NULL DEFAULT 7 CHECK (half_life_days BETWEEN 1 AND 365),
-    -- Days after which page views are deleted; NULL keeps them.
+    -- Age in days at which page views are deleted; NULL keeps them.
     page_view_days integer
         CONSTRAINT spaces_page_view_days CHECK (page_view_days BETWEEN 30 AND 3650)
 );
@@ -683,7 +683,7 @@ CREATE TABLE tag_sets (
     keyword text,
     -- The touchpoint's address, without query and fragment.
     landing_page text,
-    -- Whether page views have it, and no other touchpoint: reports tell by it which touches are of a visit.
+    -- True if only page views have it: reports find the touches of visits by it.
     by_hit boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id),
     UNIQUE (space_id, digest)
@@ -741,7 +741,7 @@ CREATE TABLE ad_names (
     id text NOT NULL,
     name text NOT NULL,
     platform text,
-    -- The order in which ids were first named; lists use it.
+    -- The order of first naming, which lists use.
     number bigint GENERATED ALWAYS AS IDENTITY,
     updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space_id, kind, id)
@@ -1008,7 +1008,7 @@ RETURN CASE WHEN touches < 3 THEN linear_units(units, place, touches) ELSE
 END;
 
 -- Time decay: a touch has half the credit of one that is a half-life younger. Weights are whole numbers,
--- equal to those of attribution/decay.py.
+-- and the same as in attribution/decay.py.
 CREATE FUNCTION whole_seconds(moment timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN floor(extract(epoch FROM moment))::bigint;

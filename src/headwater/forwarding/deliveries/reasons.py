@@ -19,7 +19,7 @@ STATUSES = {
 class SkipMeaning(NamedTuple):
     meaning: str
     remedy: str | None
-    """None if there is none to offer."""
+    """None without one to offer."""
 
 
 REASONS = {

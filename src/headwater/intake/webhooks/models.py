@@ -11,7 +11,7 @@ from headwater.events.refunds.reports import AcceptedRefund
 
 @dataclass(frozen=True)
 class WebhookSettings:
-    """A webhook's own settings, in addition to those of its type."""
+    """A webhook's own settings, added to the settings of its type."""
 
     signature_header: str | None = None
     """In lower case; only for generic webhooks."""

@@ -136,7 +136,7 @@ class _Credit:
     total: Credit
     by_key: CreditByKeys
     by_platform: CreditByKeys
-    """By group key, unless the group is of touches, and platform."""
+    """By group key and platform; groups of touches need no key."""
     paid_customers: CustomersByKeys | None = None
     """Each new customer of platforms with spend, once. None if equal to the sum over platforms, and for a
     cause's part.
@@ -340,7 +340,7 @@ class _Side:
 
     @classmethod
     def of(cls, spent: LedgerByKey, credit: _Credit, platforms: Collection[Key] | None) -> _Side:
-        """Join both; `platforms` is None for a cause's part."""
+        """Join credit and spend; leave `platforms` out for a cause's part."""
         paid: dict[tuple[Key, ...], Credit] = {}
         for keys, value in credit.by_platform.items():
             if keys[-1] in (platforms or ()):

@@ -196,7 +196,7 @@ async def plan_observation(
     reader: ReportReader, query: ReportQuery, acquired: DateTimeSpan
 ) -> ObservationPlan:
     (planned,) = await PlanLoader(reader, [query]).plans(query)
-    # Only events that bring revenue are observed, whatever their names.
+    # Only events that bring revenue are observed; names don't matter.
     scope = replace(planned.plan.scope, kinds=EVERY_NAME)
     planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
     customers = Customers(query.by_company)

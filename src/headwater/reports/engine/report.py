@@ -109,7 +109,7 @@ class ReportResult:
 @dataclass(frozen=True)
 class CountedVisits:
     bot_views: int
-    """Page views by bots, which are of no visit."""
+    """Page views by bots, which belong to no visit."""
     unvisited_share: Decimal | None
     """The share of conversions, by the first model, whose credited touch is of no visit. None without
     conversions or conversion rate.

@@ -1,4 +1,4 @@
-"""Count visits by their own sources, as sums to join with those of a report's events."""
+"""Count visits by their own sources, in sums that join the sums of a report's events."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class CostFigures:
     spent: Figures = NOTHING
     credit: Credit = NO_CREDIT
     paid: Credit | None = None
-    """The credit used in ratios: that of platforms with spend. None means all, as in a row of touches."""
+    """The credit used in ratios, from platforms with spend. None uses all credit, as rows of sources do."""
     cost_rate: Decimal | None = None
     """In per cent of revenue."""
     has_ratios: bool = True

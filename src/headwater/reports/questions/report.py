@@ -205,7 +205,7 @@ class IncompleteDay(Struct, frozen=True):
 
 
 class ReportCompleteness(Struct, frozen=True):
-    """Completeness of recent days, as of the last midnight."""
+    """Completeness of recent days at the last midnight."""
 
     as_of: str
     horizon_days: int

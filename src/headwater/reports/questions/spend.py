@@ -103,7 +103,7 @@ class CostReport:
     rows: tuple[CostRow, ...]
     left_out: int
     total: CostFigures
-    """Its ratios equal those of `with_spend`."""
+    """Its ratios equal the ratios of `with_spend`."""
     with_spend: CostFigures
     """All spend, with its platforms' credit. The same for every grouping."""
     without_place: CostFigures
