@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from headwater.http.inputs.suggestions import Names
 from headwater.reports.query import Group
 from headwater.sources.ad_platforms import LISTED_PLATFORMS, platform_title
 from headwater.sources.catalogue import CHANNELS, SOURCES
@@ -15,6 +14,7 @@ _TITLES: dict[str, dict[str, str]] = {
     Group.CHANNEL: {key: format_title(key) for key in CHANNELS},
 }
 _KEYS = {group: {title.lower(): key for key, title in titles.items()} for group, titles in _TITLES.items()}
+_SIMILAR = {group: Names([*titles, *titles.values()]) for group, titles in _TITLES.items()}
 NAMES = tuple(sorted({title for titles in _TITLES.values() for title in titles.values()}))
 """Names to suggest while typing."""
 
@@ -29,5 +29,5 @@ def suggest_key(group: str, key: str) -> str | None:
     titles = _TITLES.get(group, {})
     if not key or not titles or key in titles:
         return None
-    close = get_close_matches(key.lower(), [*titles, *_KEYS[group]], 1, 0.7)
-    return _KEYS[group].get(close[0], close[0]) if close else None
+    near = _SIMILAR[group].nearest(key)
+    return _KEYS[group].get(near[0].lower(), near[0]) if near else None
