@@ -682,6 +682,7 @@ export type TrainedModelCitation = {
   end_at: string;
   /** In days. */
   attribution_window: number;
+  /** Conversions with a touchpoint; at least 300. */
   conversions: number;
   /** SHA-256 of everything the weights are made from. */
   digest: string;
@@ -1767,12 +1768,12 @@ export type TrainedModel = {
   attribution_window: number;
   /** Conversions with a touchpoint; at least 300. */
   conversions: number;
+  /** SHA-256 of everything the weights are made from. */
+  digest: string;
   /** Contacts with touchpoints and no such conversion. */
   lost: number;
   /** Conversions without a touchpoint, left out. */
   untouched: number;
-  /** SHA-256 of everything the weights are made from. */
-  digest: string;
   made_at: string;
   /** True when credit uses it, unless a request names another. */
   current: boolean;

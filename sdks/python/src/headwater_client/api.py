@@ -913,6 +913,7 @@ class TrainedModelCitation(TypedDict):
     attribution_window: int
     """In days."""
     conversions: int
+    """Conversions with a touchpoint; at least 300."""
     digest: str
     """SHA-256 of everything the weights are made from."""
 
@@ -2099,12 +2100,12 @@ class TrainedModel(TypedDict):
     """In days."""
     conversions: int
     """Conversions with a touchpoint; at least 300."""
+    digest: str
+    """SHA-256 of everything the weights are made from."""
     lost: int
     """Contacts with touchpoints and no such conversion."""
     untouched: int
     """Conversions without a touchpoint, left out."""
-    digest: str
-    """SHA-256 of everything the weights are made from."""
     made_at: str
     current: bool
     """True when credit uses it, unless a request names another."""

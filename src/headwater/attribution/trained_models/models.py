@@ -36,8 +36,8 @@ class TrainedWeight:
 
 
 @dataclass(frozen=True)
-class TrainedModel:
-    """Counted journeys of a period, and the sources' weights by model."""
+class ModelIdentity:
+    """The name of a trained model, and the data it was trained on."""
 
     id: int
     name: str
@@ -48,6 +48,14 @@ class TrainedModel:
     window_days: int
     conversions: int
     """With a touchpoint."""
+    digest: str
+    """The hexadecimal SHA-256 of the request and the counts."""
+
+
+@dataclass(frozen=True)
+class TrainedModel(ModelIdentity):
+    """Counted journeys of a period, and the sources' weights by model."""
+
     lost: int
     """Contacts with touchpoints and no conversion."""
     untouched: int
@@ -56,8 +64,6 @@ class TrainedModel:
     """The basis of all weights: `transitions` from a source or `start` to a source, `conversion` or `null`,
     with counts; `source_sets`, the distinct sources before conversions, with counts.
     """
-    digest: str
-    """The hexadecimal SHA-256 of the request and the counts."""
     made_at: datetime
     is_current: bool
     """True if its event name's default."""
