@@ -1918,20 +1918,23 @@ CREATE TABLE scheduled_reports (
     -- The part of the page's address after the `?`.
     query text NOT NULL CHECK (length(query) <= 2000),
     cadence text NOT NULL CHECK (cadence IN ('daily', 'weekly', 'monthly')),
-    -- 0 is Monday; of a monthly one the day of the month.
-    day int NOT NULL CHECK (day BETWEEN 0 AND 31),
-    hour int NOT NULL CHECK (hour BETWEEN 0 AND 23),
+    -- Of a weekly one, 0 is Monday. Monthly ones are sent on the first.
+    weekdays smallint[] NOT NULL CHECK (weekdays <@ '{0,1,2,3,4,5,6}'),
+    -- On the Space's clock.
+    send_at time NOT NULL,
     with_csv boolean NOT NULL,
     channel_ids bigint[] NOT NULL,
     made_by bigint REFERENCES users ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    next_at timestamptz NOT NULL,
+    -- Null if paused.
+    next_at timestamptz,
     lease uuid,
     leased_until timestamptz,
     attempts int NOT NULL DEFAULT 0,
     last_at timestamptz,
     error text,
-    PRIMARY KEY (space_id, id)
+    PRIMARY KEY (space_id, id),
+    CHECK ((cadence = 'weekly') = (cardinality(weekdays) > 0))
 );
 CREATE INDEX scheduled_reports_due ON scheduled_reports (next_at);
 CREATE INDEX scheduled_reports_made_by ON scheduled_reports (made_by);
