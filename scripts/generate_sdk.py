@@ -56,8 +56,8 @@ class Api:
 
 
 def main() -> None:
-    GENERATED.write_text(generate(describe_api("")))
-    TYPESCRIPT.write_text(sdk_typescript.generate(describe_api("")))
+    GENERATED.write_text(generate(describe_api()))
+    TYPESCRIPT.write_text(sdk_typescript.generate(describe_api()))
 
 
 def generate(document: dict[str, Any]) -> str:

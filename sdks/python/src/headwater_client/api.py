@@ -2178,7 +2178,7 @@ class Api:
             self.call(
                 "POST",
                 "/ads/imports",
-                {"name": name, "columns[]": columns, "separator": separator, "encoding": encoding},
+                {"name": name, "columns": columns, "separator": separator, "encoding": encoding},
                 file,
             ),
         )
@@ -2382,7 +2382,7 @@ class Api:
                 "/contacts/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "decimals": decimals,
                     "dates": dates,
                     "separator": separator,
@@ -2602,12 +2602,12 @@ class Api:
                     "start_date": start_date,
                     "end_date": end_date,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "trained_model": trained_model,
-                    "fields[]": fields,
+                    "fields": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "order_by": order_by,
@@ -2643,12 +2643,12 @@ class Api:
                 "start_date": start_date,
                 "end_date": end_date,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "trained_model": trained_model,
-                "fields[]": fields,
+                "fields": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "order_by": order_by,
@@ -2658,7 +2658,7 @@ class Api:
         )
 
     def create_events(self, body: Batch) -> BatchAccepted:
-        """Create up to 1,000 events"""
+        """Accept valid events although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", self.call("POST", "/events/batch", {}, body))
 
     def create_event_export(self, body: CreateEventExportBody) -> QueuedExport:
@@ -2693,7 +2693,7 @@ class Api:
                 "/events/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "event_name": event_name,
                     "timezone": timezone,
                     "decimals": decimals,
@@ -2712,7 +2712,7 @@ class Api:
         return cast("Import", self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {}))
 
     def create_event(self, body: TrackPayload) -> Accepted:
-        """Create Event"""
+        """Accept one event. The answer names a receipt, which tells when the event is stored."""
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
     def get_event(self, event_id: str) -> Event:
@@ -2839,19 +2839,19 @@ class Api:
                 "GET",
                 "/reports",
                 {
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2902,19 +2902,19 @@ class Api:
                 {
                     "since": since,
                     "until": until,
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2960,8 +2960,8 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "currency": currency,
                     "limit": limit,
                     "trained_model": trained_model,
@@ -3008,15 +3008,15 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
                     "acquired": acquired,
-                    "acquired_by[]": acquired_by,
+                    "acquired_by": acquired_by,
                     "credit": credit,
                     "trained_model": trained_model,
                     "per_page": per_page,
@@ -3059,15 +3059,15 @@ class Api:
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "campaign": campaign,
-                "only[]": only,
+                "only": only,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "date_basis": date_basis,
                 "acquired": acquired,
-                "acquired_by[]": acquired_by,
+                "acquired_by": acquired_by,
                 "credit": credit,
                 "trained_model": trained_model,
                 "per_page": per_page,
@@ -3106,8 +3106,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "limit": limit,
@@ -3143,13 +3143,13 @@ class Api:
                 {
                     "platform": platform,
                     "click_window": click_window,
-                    "only[]": only,
+                    "only": only,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
+                    "event_names": event_names,
                     "date_basis": date_basis,
                     "currency": currency,
                     "trained_model": trained_model,
@@ -3187,8 +3187,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "compare": compare,
                     "currency": currency,
@@ -3233,8 +3233,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
@@ -3371,7 +3371,7 @@ class Api:
                 "/spend/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "platform": platform,
                     "currency": currency,
                     "timezone": timezone,
@@ -3391,7 +3391,7 @@ class Api:
         return cast("Import", self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {}))
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
-        """Create up to 1,000 touchpoints"""
+        """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", self.call("POST", "/touchpoints/batch", {}, body))
 
     def create_touchpoint_import(
@@ -3416,7 +3416,7 @@ class Api:
                 "/touchpoints/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "timezone": timezone,
                     "dates": dates,
                     "separator": separator,
