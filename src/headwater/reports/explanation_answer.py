@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, TrainedModelCitation, cite
-from headwater.events.parameters import QUERY_MODE
+from headwater.events.filters import QUERY_MODE
 from headwater.http.answers import Moment
 from headwater.http.inputs.parameters import Input
 from headwater.people.identity.senders import Sender

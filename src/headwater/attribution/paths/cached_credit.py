@@ -55,7 +55,7 @@ class CreditedEvents:
 def read_all_postings(
     postings: Iterable[tuple[int, date, int, bytes]], model: str, window_days: int
 ) -> dict[int, CreditedEvents]:
-    """Group credited events by segment version, the first value of a posting. Raises DamagedPostings."""
+    """Group credited events by segment version, the first value of a posting. Raises DamagedSegment."""
     events_by_part: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
         ids, seconds, count = read_postings(data, source, model, window_days)

@@ -18,7 +18,7 @@ from psycopg.rows import TupleRow
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
-from headwater.attribution.paths.cache import Key
+from headwater.attribution.paths.cache import Key, fetch_source
 from headwater.attribution.paths.cached_credit import (
     NO_CREDIT,
     CachedCredit,
@@ -29,12 +29,9 @@ from headwater.attribution.paths.cached_credit import (
     remember,
 )
 from headwater.attribution.paths.credit_range import CreditRange
-from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.packed_columns import DamagedColumn
-from headwater.attribution.paths.path_data import IntArray
-from headwater.attribution.paths.path_source import fetch_source
-from headwater.attribution.paths.postings import POSTING_OCTETS, DamagedPostings, count_credited, list_columns
+from headwater.attribution.paths.path_data import IntArray, read_numbers
+from headwater.attribution.paths.postings import POSTING_OCTETS, count_credited, list_columns
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
@@ -192,7 +189,7 @@ class CreditScan:
             return
         try:
             credited = await self._read_credited(days_range)
-        except (DamagedPostings, DamagedColumn, DamagedSegment):
+        except DamagedSegment:
             days = f"{days_range.first_day} to {days_range.last_day}"
             log.warning("damaged path segment", space_id=self._space_id, day=days)
             self._stop_before_days()
@@ -233,7 +230,7 @@ class CreditScan:
 
     async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:
         """Return the credited events in a range's segments, repeated for each source, and their Unix seconds.
-        Raises DamagedPostings, DamagedColumn or DamagedSegment.
+        Raises DamagedSegment.
         """
         credit = self._credit
         events_by_part = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)

@@ -8,8 +8,9 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
+from headwater.attribution.models import DATA_DRIVEN_MODELS
 from headwater.attribution.trained_models.choice import TrainedModelCitation, cite, moment_text
-from headwater.attribution.trained_models.models import DATA_DRIVEN_MODELS, TrainedModel, TrainedWeight
+from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight
 from headwater.http.answers import DataList, Moment
 
 

@@ -14,8 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
-from headwater.attribution.models import MODELS
-from headwater.attribution.trained_models.models import BILLION, FEWEST_CONVERSIONS, MARKOV, ModelIdentity
+from headwater.attribution.models import BILLION, FEWEST_CONVERSIONS, MARKOV, MODELS
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
@@ -83,6 +82,23 @@ class TrainedModelCitation(Struct, frozen=True):
         int, Meta(description=f"Conversions with a touchpoint; at least {FEWEST_CONVERSIONS}.")
     ]
     digest: Annotated[str, Meta(description="SHA-256 of everything the weights are made from.")]
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """The name of a trained model, and the data it was trained on."""
+
+    id: int
+    name: str
+    event_name: str
+    start_at: datetime
+    end_at: datetime
+    """Exclusive."""
+    window_days: int
+    conversions: int
+    """With a touchpoint."""
+    digest: str
+    """The hexadecimal SHA-256 of the request and the counts."""
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from headwater.attribution.trained_models.choice import ModelIdentity
 from headwater.http.inputs.timerange import TimeRange
-
-BILLION = 10**9
-MARKOV, SHAPLEY = "markov", "shapley_distinct"
-DATA_DRIVEN_MODELS = (MARKOV, SHAPLEY)
-FEWEST_CONVERSIONS = 300
-"""With a touchpoint. With fewer, intervals are too wide for weights to be meaningful."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +28,6 @@ class TrainedWeight:
     """From 0 to 1; the weights of a model add up to 1."""
     low: Decimal
     high: Decimal
-
-
-@dataclass(frozen=True)
-class ModelIdentity:
-    """The name of a trained model, and the data it was trained on."""
-
-    id: int
-    name: str
-    event_name: str
-    start_at: datetime
-    end_at: datetime
-    """Exclusive."""
-    window_days: int
-    conversions: int
-    """With a touchpoint."""
-    digest: str
-    """The hexadecimal SHA-256 of the request and the counts."""
 
 
 @dataclass(frozen=True)
