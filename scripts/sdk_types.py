@@ -6,21 +6,47 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 Schema = Mapping[str, Any]
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 IMPORTED = {
-    "Any", "Api", "FileContent", "IO", "Iterator", "Literal", "Mapping", "NotRequired", "Sequence",
-    "TypedDict",
+    "Any", "Api", "Decimal", "FileContent", "IO", "Iterator", "Literal", "Mapping", "NotRequired", "Sequence",
+    "TypedDict", "date", "datetime",
 }  # fmt: skip
+NAMES = {
+    "Import.kind": "ImportKind",
+    "Import.status": "ImportStatus",
+    "DeliveryAttempt.status": "DeliveryStatus",
+    "DeliveryDetail.status": "DeliveryStatus",
+    "list_deliveries.status": "DeliveryStatus",
+    "list_deliveries.reason": "DeliveryReason",
+    "ReplayDeliveriesBody.reason": "ReplayReason",
+    "CreateDestinationBody.platform": "DestinationPlatform",
+    "list_events.fields": "EventFields",
+    "CreateEventExportBody.fields": "EventFields",
+    "ComparisonStep.step": "ComparisonStepName",
+    "list_credits.credit": "CreditState",
+    "get_report.group_by": "ReportGroupBy",
+    "get_cohorts.group_by": "CohortGroupBy",
+    "get_spend_report.group_by": "SpendGroupBy",
+    "PutAdsBody.ads": "AdInputs",
+    "PutRatesBody.rates": "RateInputs",
+    "PutSpendBody.spend": "SpendInput",
+}
+"""Type names in the Python client for the fields and parameters whose own names are ambiguous."""
 FEW = 4
 """Literals with more values get a name."""
 
 
 class TypeTable:
     """The types of a document, declared once each."""
+
+    is_input = False
+    """Whether the types are of a request body, where decimals and times are accepted as Python values."""
 
     def __init__(self, components: Mapping[str, Schema]) -> None:
         self._components = components
@@ -58,12 +84,13 @@ class TypeTable:
             values = schema.get("additionalProperties")
             inner = self.expression(values, name) if isinstance(values, Mapping) else "Any"
             return f"dict[str, {inner}]"
-        return PLAIN.get(str(kind), "Any")
+        plain = PLAIN.get(str(kind), "Any")
+        return _widen(plain, schema) if self.is_input else plain
 
     def _enumeration(self, values: list[Any], name: str) -> str:
         plain = [getattr(value, "value", value) for value in values if value is not None]
         text = f"Literal[{', '.join(map(repr, plain))}]"
-        kind = text if len(plain) <= FEW else self._declare(name, f"= {text}", text)
+        kind = text if len(plain) <= FEW else self._declare(name, f"= {text}", repr(sorted(map(repr, plain))))
         return f"{kind} | None" if None in values else kind
 
     def _object(self, schema: Schema, name: str) -> str:
@@ -73,7 +100,8 @@ class TypeTable:
             assert field.isidentifier()
             assert not keyword.iskeyword(field)
             row = f"{name.removesuffix('Answer')}Row"
-            kind = self.expression(inner, row if field == "data" else camel(field))
+            type_name = NAMES.get(f"{name}.{field}", row if field == "data" else camel(field))
+            kind = self.expression(inner, type_name)
             fields.append(f"{field}: {kind if field in required else f'NotRequired[{kind}]'}")
             if text := inner.get("description"):
                 fields.append(_docstring(text))
@@ -120,8 +148,22 @@ def _docstring(text: str) -> str:
     return f'"""{plain}"""'
 
 
+def _widen(plain: str, schema: Schema) -> str:
+    """Add the Python types that the client converts: of numbers, times and days."""
+    if plain == "float":
+        return "float | Decimal"
+    if plain == "str" and (pattern := schema.get("pattern")):
+        moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+        if re.search(pattern, moment.isoformat()) and not re.search(pattern, "text"):
+            return "str | datetime"
+        if schema.get("format") == "date":
+            return "str | date"
+    return plain
+
+
 def _union(parts: Iterable[str]) -> str:
-    several = list(dict.fromkeys(parts))
+    split = [kind for part in parts for kind in ([part] if "[" in part else part.split(" | "))]
+    several = list(dict.fromkeys(split))
     plain = dict.fromkeys(part.removesuffix(" | None") for part in several if part != "None")
     empty = any(part == "None" or part.endswith(" | None") for part in several)
     return " | ".join([*plain, *(["None"] if empty else [])])

@@ -138,8 +138,9 @@ def _describe(types: TypeTable, method: str, path: str, operation: dict[str, Any
     members = types.resolve(schema).get("properties", {})
     if "next_cursor" in members:
         row = types.expression(members["data"]["items"], f"{title}Row")
+        listed = name.removeprefix("list_").removeprefix("get_")
         yield f"""  /** Yields every row of `{_lower(title)}`, asking for one page after another. */
-  iterate{camel(name.removeprefix("list_"))}({arguments}): AsyncGenerator<{row}, void, undefined> {{
+  iterate{camel(listed)}({arguments}): AsyncGenerator<{row}, void, undefined> {{
     return this.pages<{row}>({place}, {asked});
   }}
 """

@@ -57,6 +57,8 @@ ELSEWHERE = {
     ("docs/webhooks.md", "{"): "tests/webhooks/test_webhook_docs.py",
     ("docs/privacy.md", "SELECT "): "tests/documentation/test_snippets.py",
     ("sdks/python/README.md", "from "): "tests/sdks/test_python_client.py",
+    ("sdks/python/README.md", "import asyncio"): "tests/sdks/test_python_client.py",
+    ("sdks/python/README.md", "patient = "): "tests/sdks/test_python_client.py",
 }
 """Blocks that a test of its own runs, by page and beginning."""
 

@@ -52,7 +52,7 @@ def make_query(example: Example) -> dict[str, Any]:
 @contextmanager
 def python(url: str, key: str) -> Iterator[Call]:
     """Calls by the Python client."""
-    client = Client(url, key, sleep=lambda _: None, attempts=30)
+    client = Client(url, key, backoff=0, retries=30, timeout=60)
 
     def call(name: str, example: Example) -> Any:
         body = {} if example.body is None else {"body": example.body}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from headwater_client import BufferFullError, BufferInUseError, Client, EventBuffer, Rejection
+from headwater_client import BufferFileError, BufferFullError, Client, EventBuffer, Rejection
 from headwater_client.api import TrackPayload
 
 from tests.conftest import Running
@@ -37,10 +38,12 @@ def network(server: Running) -> Iterator[FailingNetwork]:
 
 
 @pytest.fixture
-def connect(network: FailingNetwork, stage: Stage, make_key: Callable[..., str]) -> Callable[[], Client]:
+def connect(
+    network: FailingNetwork, stage: Stage, make_key: Callable[..., str], open_client: Callable[..., Client]
+) -> Callable[[], Client]:
     """Clients that go by the failing network, and never wait."""
     key = make_key(stage.space_id)
-    return lambda: Client(network.url, key, sleep=lambda _: None)
+    return lambda: open_client(network.url, key, backoff=0)
 
 
 def test_it_works(
@@ -66,7 +69,7 @@ def test_it_works(
 
 def test_it_is_bounded(connect: Callable[[], Client], network: FailingNetwork) -> None:
     network.down = True
-    buffer = EventBuffer(connect(), most=3, retry_seconds=0.01)
+    buffer = EventBuffer(connect(), most=3, seconds=0.01, retry_seconds=0.01)
     for number in range(3):
         buffer.add(event(number))
     with pytest.raises(BufferFullError):
@@ -91,9 +94,10 @@ def test_what_is_refused_is_told_and_does_not_stand_in_the_way(
     assert stored(stage) == ["order-0", "order-2"]
 
 
-def test_a_wrong_key_loses_nothing(network: FailingNetwork) -> None:
-    client = Client(network.url, "trk_sk_wrong", sleep=lambda _: None)
-    buffer = EventBuffer(client, seconds=0.01, retry_seconds=0.01)
+def test_a_wrong_key_loses_nothing(network: FailingNetwork, open_client: Callable[..., Client]) -> None:
+    buffer = EventBuffer(
+        open_client(network.url, "trk_sk_wrong", backoff=0), seconds=0.01, retry_seconds=0.01
+    )
     buffer.add(event(0))
     wait_until(lambda: buffer.failure)
     assert len(buffer) == 1
@@ -102,11 +106,15 @@ def test_a_wrong_key_loses_nothing(network: FailingNetwork) -> None:
 
 @pytest.mark.parametrize("answer", STRANGERS.values(), ids=STRANGERS)
 def test_a_stranger_s_answer_loses_nothing(
-    answer: bytes, server: Running, stage: Stage, make_key: Callable[..., str]
+    answer: bytes,
+    server: Running,
+    stage: Stage,
+    make_key: Callable[..., str],
+    open_client: Callable[..., Client],
 ) -> None:
     refused: list[Rejection] = []
     with failing_network(server.base_url, first=answer) as network:
-        client = Client(network.url, make_key(stage.space_id), sleep=lambda _: None)
+        client = open_client(network.url, make_key(stage.space_id), backoff=0)
         options: dict[str, Any] = {"seconds": 0.01, "retry_seconds": 0.01}
         with EventBuffer(client, **options, on_rejection=refused.append) as buffer:
             for number in range(3):
@@ -116,7 +124,53 @@ def test_a_stranger_s_answer_loses_nothing(
     assert stored(stage) == ["order-0", "order-1", "order-2"]
 
 
-def test_a_file_is_one_buffers(connect: Callable[[], Client], tmp_path: Path) -> None:
+def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path: Path) -> None:
+    """One buffer sends at a time, what both have added."""
     file = tmp_path / "events.db"
-    with EventBuffer(connect(), file=file), pytest.raises(BufferInUseError, match="locked"):
+    with EventBuffer(connect(), file=file, seconds=60) as first, EventBuffer(connect(), file=file) as second:
+        first.add(event(0))
+        second.add(event(1))
+        assert len(first) == len(second) == 2
+        assert first.flush(PATIENCE_SECONDS)
+        assert len(second) == 0
+    assert stored(stage) == ["order-0", "order-1"]
+
+
+def test_an_unusable_file_is_refused(connect: Callable[[], Client], tmp_path: Path) -> None:
+    file = tmp_path / "events.db"
+    file.write_text("no database " * 100)
+    with pytest.raises(BufferFileError, match=r"events\.db"):
         EventBuffer(connect(), file=file)
+    with pytest.raises(BufferFileError):
+        EventBuffer(connect(), file=tmp_path / "missing" / "events.db")
+
+
+def test_a_callback_that_raises_stops_nothing(
+    connect: Callable[[], Client], stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(rejection: Rejection) -> None:
+        raise RuntimeError(rejection.event.get("email"))
+
+    wrong: Any = {**event(1), "amount": "x"}
+    with EventBuffer(connect(), seconds=0.01, on_rejection=refuse) as buffer:
+        buffer.add(wrong)
+        assert buffer.flush(PATIENCE_SECONDS)
+        buffer.add(event(2))
+        assert buffer.flush(PATIENCE_SECONDS)
+    assert stored(stage) == ["order-2"]
+    assert "on_rejection raised RuntimeError" in caplog.text
+    assert "anna@example.com" not in caplog.text
+
+
+def test_an_event_without_a_json_form_is_refused_when_added(connect: Callable[[], Client]) -> None:
+    circular: Any = event(0)
+    circular["self"] = circular
+    wrong: list[Any] = [circular, {**event(0), "url": object()}, {**event(0), "amount": float("nan")},
+             {**event(0), "event_time": datetime(2026, 1, 1)}]  # fmt: skip  # noqa: DTZ001
+    with EventBuffer(connect()) as buffer:
+        for each in wrong:
+            with pytest.raises((ValueError, TypeError)):
+                buffer.add(each)
+            with pytest.raises((ValueError, TypeError)):
+                connect().track(each)
+        assert len(buffer) == 0

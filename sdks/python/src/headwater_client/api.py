@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 from urllib.parse import quote
 
@@ -29,7 +31,7 @@ class AdNamePage(TypedDict):
     prev_page_url: str | None
 
 
-class Ad(TypedDict):
+class AdInput(TypedDict):
     kind: Literal["campaign", "adset", "ad", "account"]
     id: str | int
     """The platform's id, like in touchpoints."""
@@ -39,7 +41,7 @@ class Ad(TypedDict):
 
 
 class PutAdsBody(TypedDict):
-    ads: list[Ad]
+    ads: list[AdInput]
     """All ads are stored, or none. If an id is repeated, the last one wins."""
 
 
@@ -80,9 +82,9 @@ class QueuedImport(TypedDict):
     reading: FileReading
 
 
-Kind: TypeAlias = Literal["events", "touchpoints", "contacts", "ads", "spend"]
+ImportKind: TypeAlias = Literal["events", "touchpoints", "contacts", "ads", "spend"]
 
-Status: TypeAlias = Literal[
+ImportStatus: TypeAlias = Literal[
     "uploaded", "checking", "checked", "queued", "running", "finished", "failed", "cancelled"
 ]
 
@@ -97,9 +99,9 @@ class RefusedImportRow(TypedDict):
 
 class Import(TypedDict):
     import_id: int
-    kind: Kind
+    kind: ImportKind
     name: str
-    status: Status
+    status: ImportStatus
     created_at: str
     ended_at: str | None
     rows_done: int
@@ -259,21 +261,21 @@ class CustomFields(TypedDict):
     profile_field_13: NotRequired[str | None]
     profile_field_14: NotRequired[str | None]
     profile_field_15: NotRequired[str | None]
-    profile_field_16: NotRequired[float | str | None]
-    profile_field_17: NotRequired[float | str | None]
-    profile_field_18: NotRequired[float | str | None]
-    profile_field_19: NotRequired[float | str | None]
-    profile_field_20: NotRequired[float | str | None]
-    profile_field_21: NotRequired[float | str | None]
-    profile_field_22: NotRequired[float | str | None]
-    profile_field_23: NotRequired[float | str | None]
-    profile_field_24: NotRequired[float | str | None]
-    profile_field_25: NotRequired[float | str | None]
-    profile_field_26: NotRequired[str | None]
-    profile_field_27: NotRequired[str | None]
-    profile_field_28: NotRequired[str | None]
-    profile_field_29: NotRequired[str | None]
-    profile_field_30: NotRequired[str | None]
+    profile_field_16: NotRequired[float | Decimal | str | None]
+    profile_field_17: NotRequired[float | Decimal | str | None]
+    profile_field_18: NotRequired[float | Decimal | str | None]
+    profile_field_19: NotRequired[float | Decimal | str | None]
+    profile_field_20: NotRequired[float | Decimal | str | None]
+    profile_field_21: NotRequired[float | Decimal | str | None]
+    profile_field_22: NotRequired[float | Decimal | str | None]
+    profile_field_23: NotRequired[float | Decimal | str | None]
+    profile_field_24: NotRequired[float | Decimal | str | None]
+    profile_field_25: NotRequired[float | Decimal | str | None]
+    profile_field_26: NotRequired[str | datetime | None]
+    profile_field_27: NotRequired[str | datetime | None]
+    profile_field_28: NotRequired[str | datetime | None]
+    profile_field_29: NotRequired[str | datetime | None]
+    profile_field_30: NotRequired[str | datetime | None]
 
 
 class CreateContactBody(TypedDict):
@@ -444,7 +446,7 @@ class JourneyPage(TypedDict):
     prev_page_url: str | None
 
 
-Status2: TypeAlias = Literal["delivered", "expired", "failed", "queued", "retrying", "skipped"]
+DeliveryStatus: TypeAlias = Literal["delivered", "expired", "failed", "queued", "retrying", "skipped"]
 
 
 class DeliveryAttempt(TypedDict):
@@ -463,7 +465,7 @@ class DeliveryDetail(TypedDict):
     """Null once the event is deleted."""
     dedup_id: str
     """The id that the platform deduplicates by."""
-    status: Status2
+    status: DeliveryStatus
     reason: str | None
     """Why it was skipped."""
     attempts: int
@@ -535,13 +537,13 @@ class DestinationList(TypedDict):
     data: list[Destination]
 
 
-Platform2: TypeAlias = Literal[
+DestinationPlatform: TypeAlias = Literal[
     "meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft"
 ]
 
 
 class CreateDestinationBody(TypedDict):
-    platform: Platform2
+    platform: DestinationPlatform
     name: NotRequired[str]
     """Its name; by default the platform's title."""
     settings: NotRequired[dict[str, Any]]
@@ -567,9 +569,7 @@ class UpdateDestinationBody(TypedDict):
     """Whether to also send events without a credited touchpoint of the platform."""
 
 
-Status3: TypeAlias = Literal["queued", "retrying", "delivered", "failed", "expired", "skipped"]
-
-Reason: TypeAlias = Literal[
+DeliveryReason: TypeAlias = Literal[
     "do_not_capi",
     "not_attributed",
     "no_mapping",
@@ -595,7 +595,7 @@ class Delivery(TypedDict):
     """Null once the event is deleted."""
     dedup_id: str
     """The id that the platform deduplicates by."""
-    status: Status2
+    status: DeliveryStatus
     reason: str | None
     """Why it was skipped."""
     attempts: int
@@ -621,7 +621,7 @@ class DeliveryPage(TypedDict):
     prev_page_url: str | None
 
 
-Reason2: TypeAlias = Literal[
+ReplayReason: TypeAlias = Literal[
     "not_attributed",
     "no_mapping",
     "no_identifier",
@@ -638,7 +638,7 @@ Reason2: TypeAlias = Literal[
 class ReplayDeliveriesBody(TypedDict):
     status: NotRequired[list[Literal["failed", "expired", "skipped"]]]
     """Deliveries of these statuses."""
-    reason: NotRequired[list[Reason2]]
+    reason: NotRequired[list[ReplayReason]]
     """Of the skipped ones, those with these reasons only."""
     delivery_ids: NotRequired[list[int]]
     """Of all these, the deliveries with these ids only."""
@@ -745,7 +745,7 @@ AttributionModel: TypeAlias = Literal[
 
 AttributionWindow: TypeAlias = Literal[0, 1, 7, 14, 30, 60, 90]
 
-Field: TypeAlias = Literal[
+EventField: TypeAlias = Literal[
     "id",
     "profile_id",
     "company_id",
@@ -913,7 +913,6 @@ class TrainedModelCitation(TypedDict):
     attribution_window: int
     """In days."""
     conversions: int
-    """Conversions with a touchpoint; at least 300."""
     digest: str
     """SHA-256 of everything the weights are made from."""
 
@@ -931,75 +930,6 @@ class EventPage(TypedDict):
     """The trained model used for credit; only with markov."""
 
 
-EventName2: TypeAlias = Literal[
-    "add_payment_info",
-    "add_to_cart",
-    "complete_registration",
-    "contact",
-    "custom_event_1",
-    "custom_event_10",
-    "custom_event_11",
-    "custom_event_12",
-    "custom_event_13",
-    "custom_event_14",
-    "custom_event_15",
-    "custom_event_16",
-    "custom_event_17",
-    "custom_event_18",
-    "custom_event_19",
-    "custom_event_2",
-    "custom_event_20",
-    "custom_event_21",
-    "custom_event_22",
-    "custom_event_23",
-    "custom_event_24",
-    "custom_event_25",
-    "custom_event_26",
-    "custom_event_27",
-    "custom_event_28",
-    "custom_event_29",
-    "custom_event_3",
-    "custom_event_30",
-    "custom_event_31",
-    "custom_event_32",
-    "custom_event_33",
-    "custom_event_34",
-    "custom_event_35",
-    "custom_event_36",
-    "custom_event_37",
-    "custom_event_38",
-    "custom_event_39",
-    "custom_event_4",
-    "custom_event_40",
-    "custom_event_41",
-    "custom_event_42",
-    "custom_event_43",
-    "custom_event_44",
-    "custom_event_45",
-    "custom_event_46",
-    "custom_event_47",
-    "custom_event_48",
-    "custom_event_49",
-    "custom_event_5",
-    "custom_event_50",
-    "custom_event_6",
-    "custom_event_7",
-    "custom_event_8",
-    "custom_event_9",
-    "initiate_checkout",
-    "lead_generated",
-    "purchase",
-    "schedule",
-    "sign_up",
-    "start_trial",
-    "submit_application",
-    "subscribe",
-    "upsell_purchase",
-    "view_content",
-    "webinar_registration",
-]
-
-
 class Consent(TypedDict):
     ad_user_data: NotRequired[bool | None]
     ad_personalization: NotRequired[bool | None]
@@ -1013,7 +943,7 @@ class TrackPayload(TypedDict):
     ip: NotRequired[str | None]
     """An IPv4 or IPv6 address. Only together with fingerprint."""
     tracking_id: NotRequired[str | None]
-    event_name: EventName2
+    event_name: EventName
     company_external_id: NotRequired[str | int | None]
     """Your id for the company, up to 190 characters."""
     company_name: NotRequired[str | int | None]
@@ -1023,10 +953,10 @@ class TrackPayload(TypedDict):
     last_name: NotRequired[str | None]
     phone: NotRequired[str | None]
     user_agent: NotRequired[str | None]
-    event_time: NotRequired[str | float | None]
+    event_time: NotRequired[str | datetime | float | Decimal | None]
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now. The time of receipt if absent."""
     url: NotRequired[str | None]
-    amount: NotRequired[float | None]
+    amount: NotRequired[float | Decimal | None]
     """Rounded half-even to 4 decimals; negative is a refund."""
     order_id: NotRequired[str | None]
     order_name: NotRequired[str | None]
@@ -1067,35 +997,35 @@ class TrackPayload(TypedDict):
     profile_field_13: NotRequired[str | None]
     profile_field_14: NotRequired[str | None]
     profile_field_15: NotRequired[str | None]
-    profile_field_16: NotRequired[float | str | None]
+    profile_field_16: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_17: NotRequired[float | str | None]
+    profile_field_17: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_18: NotRequired[float | str | None]
+    profile_field_18: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_19: NotRequired[float | str | None]
+    profile_field_19: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_20: NotRequired[float | str | None]
+    profile_field_20: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_21: NotRequired[float | str | None]
+    profile_field_21: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_22: NotRequired[float | str | None]
+    profile_field_22: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_23: NotRequired[float | str | None]
+    profile_field_23: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_24: NotRequired[float | str | None]
+    profile_field_24: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_25: NotRequired[float | str | None]
+    profile_field_25: NotRequired[float | Decimal | str | None]
     """A number, or text holding one, between -1e24 and 1e24."""
-    profile_field_26: NotRequired[float | str | None]
+    profile_field_26: NotRequired[float | Decimal | str | datetime | None]
     """A date, an ISO 8601 date-time, or Unix seconds."""
-    profile_field_27: NotRequired[float | str | None]
+    profile_field_27: NotRequired[float | Decimal | str | datetime | None]
     """A date, an ISO 8601 date-time, or Unix seconds."""
-    profile_field_28: NotRequired[float | str | None]
+    profile_field_28: NotRequired[float | Decimal | str | datetime | None]
     """A date, an ISO 8601 date-time, or Unix seconds."""
-    profile_field_29: NotRequired[float | str | None]
+    profile_field_29: NotRequired[float | Decimal | str | datetime | None]
     """A date, an ISO 8601 date-time, or Unix seconds."""
-    profile_field_30: NotRequired[float | str | None]
+    profile_field_30: NotRequired[float | Decimal | str | datetime | None]
     """A date, an ISO 8601 date-time, or Unix seconds."""
 
 
@@ -1138,7 +1068,7 @@ class CreateEventExportBody(TypedDict):
     """How many days before the event to look for touchpoints; 0 for no limit."""
     trained_model: NotRequired[str | None]
     """The trained model for markov, by name; default the current one."""
-    fields: NotRequired[list[Field] | None]
+    fields: NotRequired[list[EventField] | None]
     """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     whole_range: NotRequired[bool | None]
     """In place of dates: everything from the first on, until now."""
@@ -1176,7 +1106,7 @@ class Event(TypedDict):
 
 
 class UpdateEventBody(TypedDict):
-    amount: float | str | None
+    amount: float | Decimal | str | None
     """From 0 to 1e14; numeric strings are accepted; null clears it."""
 
 
@@ -1310,7 +1240,7 @@ class CreateExportScheduleBody(TypedDict):
     """How many days before the event to look for touchpoints; 0 for no limit."""
     trained_model: NotRequired[str | None]
     """The trained model for markov, by name; default the current one."""
-    fields: NotRequired[list[Field] | None]
+    fields: NotRequired[list[EventField] | None]
     """Fields of each row. `id` and `event_time_utc` are always included; ad hierarchy fields, `touchpoint_id` and `source` require `sources`."""
     include_trk_tokens: NotRequired[bool | None]
     """Whether lines have `trk_tokens`, the last five, most recent first."""
@@ -1391,17 +1321,17 @@ class RatePage(TypedDict):
     prev_page_url: str | None
 
 
-class Rate2(TypedDict):
-    date: str
+class RateInput(TypedDict):
+    date: str | date
     base: str
     """The currency that is priced."""
     currency: str
-    rate: float | str
+    rate: float | Decimal | str
     """Units of `currency` per unit of `base`."""
 
 
 class PutRatesBody(TypedDict):
-    rates: list[Rate2]
+    rates: list[RateInput]
     """All rates are stored, or none."""
 
 
@@ -1439,7 +1369,7 @@ Measure: TypeAlias = Literal[
     "share",
 ]
 
-GroupBy: TypeAlias = Literal[
+ReportGroupBy: TypeAlias = Literal[
     "source",
     "platform",
     "channel",
@@ -1624,7 +1554,7 @@ class ReportChanges(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-GroupBy2: TypeAlias = Literal[
+CohortGroupBy: TypeAlias = Literal[
     "source", "platform", "channel", "campaign", "adset", "ad", "keyword", "landing_page", "none"
 ]
 
@@ -1700,7 +1630,7 @@ class CohortReport(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-Credit: TypeAlias = Literal[
+CreditState: TypeAlias = Literal[
     "all", "credited", "unattributed", "no_touch", "outside_window", "not_counted", "touched"
 ]
 
@@ -1766,7 +1696,7 @@ class CreditPage(TypedDict):
     prev_page_url: str | None
     totals: CreditSums
     """Over all pages."""
-    credit: Credit
+    credit: CreditState
     period: ReportDates
     timezone: str
     currency: str
@@ -1820,11 +1750,13 @@ class PlatformCount(TypedDict):
     revenue: float
 
 
-Step: TypeAlias = Literal["remainder", "attribution_window", "date_basis", "refunds", "other_sources"]
+ComparisonStepName: TypeAlias = Literal[
+    "remainder", "attribution_window", "date_basis", "refunds", "other_sources"
+]
 
 
 class ComparisonStep(TypedDict):
-    step: Step
+    step: ComparisonStepName
     conversions: float
     revenue: float
 
@@ -1862,7 +1794,7 @@ class PlatformComparison(TypedDict):
     hints: NotRequired[list[Hint]]
 
 
-GroupBy3: TypeAlias = Literal[
+SpendGroupBy: TypeAlias = Literal[
     "platform", "source", "channel", "campaign", "adset", "ad", "country", "day", "week", "month", "none"
 ]
 
@@ -2001,8 +1933,8 @@ class SpendPage(TypedDict):
     prev_page_url: str | None
 
 
-class Spend(TypedDict):
-    date: str
+class SpendInput(TypedDict):
+    date: str | date
     """The day in the ad account's time zone."""
     platform: str
     """google, meta, tiktok, microsoft, … or a network you added."""
@@ -2017,23 +1949,23 @@ class Spend(TypedDict):
     ad_name: NotRequired[str | None]
     country: NotRequired[str | None]
     """Two letters; omit for all countries."""
-    amount: float | str
+    amount: float | Decimal | str
     """Up to six decimals."""
     currency: str
     impressions: NotRequired[int | None]
     clicks: NotRequired[int | None]
-    platform_conversions: NotRequired[float | str | None]
+    platform_conversions: NotRequired[float | Decimal | str | None]
     """As counted by the platform."""
-    platform_revenue: NotRequired[float | str | None]
+    platform_revenue: NotRequired[float | Decimal | str | None]
     """As counted by the platform, in the row's currency."""
     timezone: NotRequired[str | None]
     """The ad account's time zone."""
 
 
 class PutSpendBody(TypedDict):
-    spend: list[Spend]
+    spend: list[SpendInput]
     """All rows are stored, or none. If a key is repeated, the last row wins."""
-    as_of: NotRequired[str | None]
+    as_of: NotRequired[str | datetime | None]
     """When the platforms reported these figures; defaults to now. The latest report of a key wins, regardless of the order of arrival."""
 
 
@@ -2052,7 +1984,7 @@ class TouchpointPayload(TypedDict):
     ip: NotRequired[str | None]
     """An IPv4 or IPv6 address. Only together with fingerprint."""
     tracking_id: NotRequired[str | None]
-    occurred_at: str | float
+    occurred_at: str | datetime | float | Decimal
     """ISO 8601 (without an offset it is UTC) or Unix seconds, from 2000-01-01 to 24 hours from now."""
     source: NotRequired[str | None]
     """Where the person came from. By default, derived from `url` and `referrer`."""
@@ -2100,12 +2032,12 @@ class TrainedModel(TypedDict):
     """In days."""
     conversions: int
     """Conversions with a touchpoint; at least 300."""
-    digest: str
-    """SHA-256 of everything the weights are made from."""
     lost: int
     """Contacts with touchpoints and no such conversion."""
     untouched: int
     """Conversions without a touchpoint, left out."""
+    digest: str
+    """SHA-256 of everything the weights are made from."""
     made_at: str
     current: bool
     """True when credit uses it, unless a request names another."""
@@ -2122,14 +2054,22 @@ class CreateTrainedModelBody(TypedDict):
     """Unique in the Space."""
     event_name: str
     """The events that are conversions."""
-    start_date: str
+    start_date: str | date
     """The first day, on the Space's clock."""
-    end_date: str
+    end_date: str | date
     """The last day."""
     attribution_window: NotRequired[AttributionWindow]
     """Days before a conversion that touchpoints count; 30 by default."""
     current: NotRequired[bool]
     """True to use it from now on; the first trained model of an event name is current anyway."""
+
+
+def quote_segment(value: object) -> str:
+    """Return a value as one segment of a path. Raises ValueError for an empty or relative one."""
+    text = str(value)
+    if text in {"", ".", ".."}:
+        raise ValueError(f"an id or name must not be {text!r}")
+    return quote(text, safe="")
 
 
 class Api:
@@ -2178,16 +2118,16 @@ class Api:
             self.call(
                 "POST",
                 "/ads/imports",
-                {"name": name, "columns": columns, "separator": separator, "encoding": encoding},
+                {"name": name, "columns[]": columns, "separator": separator, "encoding": encoding},
                 file,
             ),
         )
 
-    def get_ad_import(self, import_id: int) -> Import:
+    def get_ad_import(self, import_id: int | str) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast("Import", self.call("GET", f"/ads/imports/{quote(str(import_id), safe='')}", {}))
+        return cast("Import", self.call("GET", f"/ads/imports/{quote_segment(import_id)}", {}))
 
     def list_companies(
         self,
@@ -2219,17 +2159,17 @@ class Api:
         """Create a file of companies, in the background."""
         return cast("QueuedExport", self.call("POST", "/companies/exports", {}, body))
 
-    def get_company_export(self, export_id: int) -> Export:
+    def get_company_export(self, export_id: int | str) -> Export:
         """Return the progress of an export and, once it is completed, the address of its file."""
-        return cast("Export", self.call("GET", f"/companies/exports/{quote(str(export_id), safe='')}", {}))
+        return cast("Export", self.call("GET", f"/companies/exports/{quote_segment(export_id)}", {}))
 
-    def get_company(self, id: int) -> Company:
+    def get_company(self, id: int | str) -> Company:
         """Get a company."""
-        return cast("Company", self.call("GET", f"/companies/{quote(str(id), safe='')}", {}))
+        return cast("Company", self.call("GET", f"/companies/{quote_segment(id)}", {}))
 
-    def update_company(self, id: int, body: UpdateCompanyBody) -> Company:
+    def update_company(self, id: int | str, body: UpdateCompanyBody) -> Company:
         """Change a company's domain, external id or name; null releases a domain or an external id."""
-        return cast("Company", self.call("PUT", f"/companies/{quote(str(id), safe='')}", {}, body))
+        return cast("Company", self.call("PUT", f"/companies/{quote_segment(id)}", {}, body))
 
     def list_contacts(
         self,
@@ -2341,7 +2281,7 @@ class Api:
             "Contact",
             self.call(
                 "GET",
-                f"/contacts/by-email/{quote(str(email), safe='')}",
+                f"/contacts/by-email/{quote_segment(email)}",
                 {
                     "include_trk_tokens": include_trk_tokens,
                     "include_events": include_events,
@@ -2356,9 +2296,9 @@ class Api:
         """Create a file of contacts, in the background."""
         return cast("QueuedExport", self.call("POST", "/contacts/exports", {}, body))
 
-    def get_contact_export(self, export_id: int) -> Export:
+    def get_contact_export(self, export_id: int | str) -> Export:
         """Return the progress of an export and, once it is completed, the address of its file."""
-        return cast("Export", self.call("GET", f"/contacts/exports/{quote(str(export_id), safe='')}", {}))
+        return cast("Export", self.call("GET", f"/contacts/exports/{quote_segment(export_id)}", {}))
 
     def create_contact_import(
         self,
@@ -2382,7 +2322,7 @@ class Api:
                 "/contacts/imports",
                 {
                     "name": name,
-                    "columns": columns,
+                    "columns[]": columns,
                     "decimals": decimals,
                     "dates": dates,
                     "separator": separator,
@@ -2392,11 +2332,11 @@ class Api:
             ),
         )
 
-    def get_contact_import(self, import_id: int) -> Import:
+    def get_contact_import(self, import_id: int | str) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast("Import", self.call("GET", f"/contacts/imports/{quote(str(import_id), safe='')}", {}))
+        return cast("Import", self.call("GET", f"/contacts/imports/{quote_segment(import_id)}", {}))
 
     def delete_contact_pii_by_email(self, email: str) -> Erasure:
         """Permanently erase the personal data of the only contact that has or had an address."""
@@ -2404,7 +2344,7 @@ class Api:
 
     def get_contact(
         self,
-        id: int,
+        id: int | str,
         *,
         include_trk_tokens: Literal[0, 1] | None = None,
         include_events: Literal[0, 1] | None = None,
@@ -2417,7 +2357,7 @@ class Api:
             "Contact",
             self.call(
                 "GET",
-                f"/contacts/{quote(str(id), safe='')}",
+                f"/contacts/{quote_segment(id)}",
                 {
                     "include_trk_tokens": include_trk_tokens,
                     "include_events": include_events,
@@ -2428,23 +2368,21 @@ class Api:
             ),
         )
 
-    def update_contact(self, id: int, body: UpdateContactBody) -> UpdatedContact:
+    def update_contact(self, id: int | str, body: UpdateContactBody) -> UpdatedContact:
         """Replace a contact's collections or all its custom fields; missing members stay unchanged."""
-        return cast("UpdatedContact", self.call("PUT", f"/contacts/{quote(str(id), safe='')}", {}, body))
+        return cast("UpdatedContact", self.call("PUT", f"/contacts/{quote_segment(id)}", {}, body))
 
-    def attach_contact_company(self, id: int, body: AttachContactCompanyBody) -> ContactCompany:
+    def attach_contact_company(self, id: int | str, body: AttachContactCompanyBody) -> ContactCompany:
         """Add the contact to a company, with all its events, touchpoints and visits."""
-        return cast(
-            "ContactCompany", self.call("PUT", f"/contacts/{quote(str(id), safe='')}/company", {}, body)
-        )
+        return cast("ContactCompany", self.call("PUT", f"/contacts/{quote_segment(id)}/company", {}, body))
 
-    def detach_contact_company(self, id: int) -> ContactCompany:
+    def detach_contact_company(self, id: int | str) -> ContactCompany:
         """Remove the contact from its company, if any, with all its activity."""
-        return cast("ContactCompany", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/company", {}))
+        return cast("ContactCompany", self.call("DELETE", f"/contacts/{quote_segment(id)}/company", {}))
 
     def get_contact_journey(
         self,
-        id: int,
+        id: int | str,
         *,
         hide_direct_touchpoints: Literal[0, 1] | None = None,
         per_page: int | None = None,
@@ -2455,27 +2393,31 @@ class Api:
             "JourneyPage",
             self.call(
                 "GET",
-                f"/contacts/{quote(str(id), safe='')}/journey",
+                f"/contacts/{quote_segment(id)}/journey",
                 {"hide_direct_touchpoints": hide_direct_touchpoints, "per_page": per_page, "cursor": cursor},
             ),
         )
 
-    def iterate_get_contact_journey(
-        self, id: int, *, hide_direct_touchpoints: Literal[0, 1] | None = None, per_page: int | None = None
+    def iterate_contact_journey(
+        self,
+        id: int | str,
+        *,
+        hide_direct_touchpoints: Literal[0, 1] | None = None,
+        per_page: int | None = None,
     ) -> Iterator[JourneyConversion | Touchpoint]:
         """Yield every row of `get_contact_journey`, page by page."""
         return self.pages(
-            f"/contacts/{quote(str(id), safe='')}/journey",
+            f"/contacts/{quote_segment(id)}/journey",
             {"hide_direct_touchpoints": hide_direct_touchpoints, "per_page": per_page},
         )
 
-    def delete_contact_pii(self, id: int) -> Erasure:
+    def delete_contact_pii(self, id: int | str) -> Erasure:
         """Permanently erase a contact's personal data. Its events and its id remain."""
-        return cast("Erasure", self.call("DELETE", f"/contacts/{quote(str(id), safe='')}/pii", {}))
+        return cast("Erasure", self.call("DELETE", f"/contacts/{quote_segment(id)}/pii", {}))
 
-    def get_delivery(self, delivery_id: str) -> DeliveryDetail:
+    def get_delivery(self, delivery_id: int | str) -> DeliveryDetail:
         """Get a delivery with its attempts, requests and responses."""
-        return cast("DeliveryDetail", self.call("GET", f"/deliveries/{quote(str(delivery_id), safe='')}", {}))
+        return cast("DeliveryDetail", self.call("GET", f"/deliveries/{quote_segment(delivery_id)}", {}))
 
     def list_destinations(self) -> DestinationList:
         """List the Space's destinations, oldest first."""
@@ -2485,32 +2427,28 @@ class Api:
         """Start forwarding events to an ad platform account."""
         return cast("Destination", self.call("POST", "/destinations", {}, body))
 
-    def get_destination(self, destination_id: str) -> Destination:
+    def get_destination(self, destination_id: int | str) -> Destination:
         """Get a destination."""
-        return cast(
-            "Destination", self.call("GET", f"/destinations/{quote(str(destination_id), safe='')}", {})
-        )
+        return cast("Destination", self.call("GET", f"/destinations/{quote_segment(destination_id)}", {}))
 
-    def update_destination(self, destination_id: str, body: UpdateDestinationBody) -> Destination:
+    def update_destination(self, destination_id: int | str, body: UpdateDestinationBody) -> Destination:
         """Change a destination. `settings` and `event_names` are replaced as a whole, secrets one by
         one.
         """
         return cast(
-            "Destination", self.call("PUT", f"/destinations/{quote(str(destination_id), safe='')}", {}, body)
+            "Destination", self.call("PUT", f"/destinations/{quote_segment(destination_id)}", {}, body)
         )
 
-    def delete_destination(self, destination_id: str) -> Message:
+    def delete_destination(self, destination_id: int | str) -> Message:
         """Remove a destination and its secrets. Queued events are skipped."""
-        return cast(
-            "Message", self.call("DELETE", f"/destinations/{quote(str(destination_id), safe='')}", {})
-        )
+        return cast("Message", self.call("DELETE", f"/destinations/{quote_segment(destination_id)}", {}))
 
     def list_deliveries(
         self,
-        destination_id: str,
+        destination_id: int | str,
         *,
-        status: Status3 | None = None,
-        reason: Reason | None = None,
+        status: DeliveryStatus | None = None,
+        reason: DeliveryReason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
@@ -2520,7 +2458,7 @@ class Api:
             "DeliveryPage",
             self.call(
                 "GET",
-                f"/destinations/{quote(str(destination_id), safe='')}/deliveries",
+                f"/destinations/{quote_segment(destination_id)}/deliveries",
                 {
                     "status": status,
                     "reason": reason,
@@ -2533,44 +2471,42 @@ class Api:
 
     def iterate_deliveries(
         self,
-        destination_id: str,
+        destination_id: int | str,
         *,
-        status: Status3 | None = None,
-        reason: Reason | None = None,
+        status: DeliveryStatus | None = None,
+        reason: DeliveryReason | None = None,
         event_id: int | None = None,
         per_page: int | None = None,
     ) -> Iterator[Delivery]:
         """Yield every row of `list_deliveries`, page by page."""
         return self.pages(
-            f"/destinations/{quote(str(destination_id), safe='')}/deliveries",
+            f"/destinations/{quote_segment(destination_id)}/deliveries",
             {"status": status, "reason": reason, "event_id": event_id, "per_page": per_page},
         )
 
-    def pause_destination(self, destination_id: str) -> Destination:
+    def pause_destination(self, destination_id: int | str) -> Destination:
         """Stop sending. New events are skipped; queued deliveries wait."""
         return cast(
-            "Destination", self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/pause", {})
+            "Destination", self.call("POST", f"/destinations/{quote_segment(destination_id)}/pause", {})
         )
 
-    def replay_deliveries(self, destination_id: str, body: ReplayDeliveriesBody) -> ReplayResult:
+    def replay_deliveries(self, destination_id: int | str, body: ReplayDeliveriesBody) -> ReplayResult:
         """Queue finished deliveries again, under the ids that the platform knows."""
         return cast(
             "ReplayResult",
-            self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/replay", {}, body),
+            self.call("POST", f"/destinations/{quote_segment(destination_id)}/replay", {}, body),
         )
 
-    def resume_destination(self, destination_id: str) -> Destination:
+    def resume_destination(self, destination_id: int | str) -> Destination:
         """Send again, whether people had paused it or the platform had refused its credentials."""
         return cast(
-            "Destination",
-            self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/resume", {}),
+            "Destination", self.call("POST", f"/destinations/{quote_segment(destination_id)}/resume", {})
         )
 
-    def test_destination(self, destination_id: str) -> DestinationCheck:
+    def test_destination(self, destination_id: int | str) -> DestinationCheck:
         """Send a test event in the platform's test mode, where it doesn't count."""
         return cast(
-            "DestinationCheck",
-            self.call("POST", f"/destinations/{quote(str(destination_id), safe='')}/test", {}),
+            "DestinationCheck", self.call("POST", f"/destinations/{quote_segment(destination_id)}/test", {})
         )
 
     def list_events(
@@ -2584,7 +2520,7 @@ class Api:
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         trained_model: str | None = None,
-        fields: Sequence[Field] | None = None,
+        fields: Sequence[EventField] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
         order_by: Literal["event_time", "amount"] | None = None,
@@ -2602,12 +2538,12 @@ class Api:
                     "start_date": start_date,
                     "end_date": end_date,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "sources": sources,
+                    "event_names[]": event_names,
+                    "sources[]": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "trained_model": trained_model,
-                    "fields": fields,
+                    "fields[]": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "order_by": order_by,
@@ -2629,7 +2565,7 @@ class Api:
         attribution_model: AttributionModel | None = None,
         attribution_window: AttributionWindow | None = None,
         trained_model: str | None = None,
-        fields: Sequence[Field] | None = None,
+        fields: Sequence[EventField] | None = None,
         amount_min: float | str | None = None,
         amount_max: float | str | None = None,
         order_by: Literal["event_time", "amount"] | None = None,
@@ -2643,12 +2579,12 @@ class Api:
                 "start_date": start_date,
                 "end_date": end_date,
                 "query_mode": query_mode,
-                "event_names": event_names,
-                "sources": sources,
+                "event_names[]": event_names,
+                "sources[]": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "trained_model": trained_model,
-                "fields": fields,
+                "fields[]": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "order_by": order_by,
@@ -2658,16 +2594,16 @@ class Api:
         )
 
     def create_events(self, body: Batch) -> BatchAccepted:
-        """Accept valid events although others are invalid; the answer lists the refused ones."""
+        """Create up to 1,000 events"""
         return cast("BatchAccepted", self.call("POST", "/events/batch", {}, body))
 
     def create_event_export(self, body: CreateEventExportBody) -> QueuedExport:
         """Create a file of events, in the background."""
         return cast("QueuedExport", self.call("POST", "/events/exports", {}, body))
 
-    def get_event_export(self, export_id: int) -> Export:
+    def get_event_export(self, export_id: int | str) -> Export:
         """Return the progress of an export and, once it is completed, the address of its file."""
-        return cast("Export", self.call("GET", f"/events/exports/{quote(str(export_id), safe='')}", {}))
+        return cast("Export", self.call("GET", f"/events/exports/{quote_segment(export_id)}", {}))
 
     def create_event_import(
         self,
@@ -2693,7 +2629,7 @@ class Api:
                 "/events/imports",
                 {
                     "name": name,
-                    "columns": columns,
+                    "columns[]": columns,
                     "event_name": event_name,
                     "timezone": timezone,
                     "decimals": decimals,
@@ -2705,31 +2641,31 @@ class Api:
             ),
         )
 
-    def get_event_import(self, import_id: int) -> Import:
+    def get_event_import(self, import_id: int | str) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast("Import", self.call("GET", f"/events/imports/{quote(str(import_id), safe='')}", {}))
+        return cast("Import", self.call("GET", f"/events/imports/{quote_segment(import_id)}", {}))
 
     def create_event(self, body: TrackPayload) -> Accepted:
-        """Accept one event. The answer names a receipt, which tells when the event is stored."""
+        """Create Event"""
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
-    def get_event(self, event_id: str) -> Event:
+    def get_event(self, event_id: int | str) -> Event:
         """Get an event."""
-        return cast("Event", self.call("GET", f"/events/{quote(str(event_id), safe='')}", {}))
+        return cast("Event", self.call("GET", f"/events/{quote_segment(event_id)}", {}))
 
-    def update_event(self, event_id: int, body: UpdateEventBody) -> Message:
+    def update_event(self, event_id: int | str, body: UpdateEventBody) -> Message:
         """Change or clear an event's amount."""
-        return cast("Message", self.call("PUT", f"/events/{quote(str(event_id), safe='')}", {}, body))
+        return cast("Message", self.call("PUT", f"/events/{quote_segment(event_id)}", {}, body))
 
-    def delete_event(self, event_id: str) -> EventDeleted:
+    def delete_event(self, event_id: int | str) -> EventDeleted:
         """Permanently delete an event. An unknown id gets the same answer."""
-        return cast("EventDeleted", self.call("DELETE", f"/events/{quote(str(event_id), safe='')}", {}))
+        return cast("EventDeleted", self.call("DELETE", f"/events/{quote_segment(event_id)}", {}))
 
     def get_event_attribution(
         self,
-        event_id: str,
+        event_id: int | str,
         *,
         attribution_window: AttributionWindow | None = None,
         query_mode: Literal["profile", "company"] | None = None,
@@ -2742,7 +2678,7 @@ class Api:
             "AttributionExplanation",
             self.call(
                 "GET",
-                f"/events/{quote(str(event_id), safe='')}/attribution",
+                f"/events/{quote_segment(event_id)}/attribution",
                 {
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
@@ -2751,11 +2687,9 @@ class Api:
             ),
         )
 
-    def list_event_deliveries(self, event_id: str) -> DeliveryList:
+    def list_event_deliveries(self, event_id: int | str) -> DeliveryList:
         """List an event's deliveries to all destinations, even if the event is deleted."""
-        return cast(
-            "DeliveryList", self.call("GET", f"/events/{quote(str(event_id), safe='')}/deliveries", {})
-        )
+        return cast("DeliveryList", self.call("GET", f"/events/{quote_segment(event_id)}/deliveries", {}))
 
     def list_export_schedules(self) -> ExportScheduleList:
         """List the Space's scheduled exports by name, with the state of their files."""
@@ -2765,24 +2699,20 @@ class Api:
         """Start writing files of a table to the object store, hourly or daily."""
         return cast("ExportSchedule", self.call("POST", "/exports/schedules", {}, body))
 
-    def delete_export_schedule(self, schedule_id: int) -> Message:
+    def delete_export_schedule(self, schedule_id: int | str) -> Message:
         """Remove a scheduled export. Its files remain."""
-        return cast(
-            "Message", self.call("DELETE", f"/exports/schedules/{quote(str(schedule_id), safe='')}", {})
-        )
+        return cast("Message", self.call("DELETE", f"/exports/schedules/{quote_segment(schedule_id)}", {}))
 
-    def list_export_runs(self, schedule_id: int) -> ExportRunList:
+    def list_export_runs(self, schedule_id: int | str) -> ExportRunList:
         """List a scheduled export's folders of the last 400 days, with their state."""
         return cast(
-            "ExportRunList",
-            self.call("GET", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}),
+            "ExportRunList", self.call("GET", f"/exports/schedules/{quote_segment(schedule_id)}/runs", {})
         )
 
-    def create_export_runs(self, schedule_id: int, body: CreateExportRunsBody) -> Message:
+    def create_export_runs(self, schedule_id: int | str, body: CreateExportRunsBody) -> Message:
         """Write days of a scheduled export again, to include later changes."""
         return cast(
-            "Message",
-            self.call("POST", f"/exports/schedules/{quote(str(schedule_id), safe='')}/runs", {}, body),
+            "Message", self.call("POST", f"/exports/schedules/{quote_segment(schedule_id)}/runs", {}, body)
         )
 
     def list_platforms(self) -> PlatformList:
@@ -2801,15 +2731,15 @@ class Api:
         """Store exchange rates for the Space, which take precedence over the operator's."""
         return cast("Message", self.call("PUT", "/rates", {}, body))
 
-    def get_receipt(self, receipt_id: str) -> Receipt:
+    def get_receipt(self, receipt_id: int | str) -> Receipt:
         """Get the state of an accepted event: queued, stored, duplicate or rejected."""
-        return cast("Receipt", self.call("GET", f"/receipts/{quote(str(receipt_id), safe='')}", {}))
+        return cast("Receipt", self.call("GET", f"/receipts/{quote_segment(receipt_id)}", {}))
 
     def get_report(
         self,
         *,
         measures: Sequence[Measure] | None = None,
-        group_by: Sequence[GroupBy] | None = None,
+        group_by: Sequence[ReportGroupBy] | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
@@ -2839,19 +2769,19 @@ class Api:
                 "GET",
                 "/reports",
                 {
-                    "measures": measures,
-                    "group_by": group_by,
+                    "measures[]": measures,
+                    "group_by[]": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models": attribution_models,
+                    "attribution_models[]": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "sources": sources,
+                    "event_names[]": event_names,
+                    "sources[]": sources,
                     "campaign": campaign,
-                    "only": only,
+                    "only[]": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2872,7 +2802,7 @@ class Api:
         *,
         until: str | None = None,
         measures: Sequence[Measure] | None = None,
-        group_by: Sequence[GroupBy] | None = None,
+        group_by: Sequence[ReportGroupBy] | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
@@ -2902,19 +2832,19 @@ class Api:
                 {
                     "since": since,
                     "until": until,
-                    "measures": measures,
-                    "group_by": group_by,
+                    "measures[]": measures,
+                    "group_by[]": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models": attribution_models,
+                    "attribution_models[]": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "sources": sources,
+                    "event_names[]": event_names,
+                    "sources[]": sources,
                     "campaign": campaign,
-                    "only": only,
+                    "only[]": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2930,7 +2860,7 @@ class Api:
     def get_cohorts(
         self,
         *,
-        group_by: GroupBy2 | None = None,
+        group_by: CohortGroupBy | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
@@ -2960,8 +2890,8 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "only": only,
+                    "event_names[]": event_names,
+                    "only[]": only,
                     "currency": currency,
                     "limit": limit,
                     "trained_model": trained_model,
@@ -2987,7 +2917,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
-        credit: Credit | None = None,
+        credit: CreditState | None = None,
         trained_model: str | None = None,
         per_page: int | None = None,
         cursor: str | None = None,
@@ -3008,15 +2938,15 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "sources": sources,
+                    "event_names[]": event_names,
+                    "sources[]": sources,
                     "campaign": campaign,
-                    "only": only,
+                    "only[]": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
                     "acquired": acquired,
-                    "acquired_by": acquired_by,
+                    "acquired_by[]": acquired_by,
                     "credit": credit,
                     "trained_model": trained_model,
                     "per_page": per_page,
@@ -3044,7 +2974,7 @@ class Api:
         date_basis: Literal["conversion", "touch"] | None = None,
         acquired: str | None = None,
         acquired_by: Sequence[str] | None = None,
-        credit: Credit | None = None,
+        credit: CreditState | None = None,
         trained_model: str | None = None,
         per_page: int | None = None,
         custom_field_filters: Sequence[Mapping[str, str]] | None = None,
@@ -3059,15 +2989,15 @@ class Api:
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "query_mode": query_mode,
-                "event_names": event_names,
-                "sources": sources,
+                "event_names[]": event_names,
+                "sources[]": sources,
                 "campaign": campaign,
-                "only": only,
+                "only[]": only,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "date_basis": date_basis,
                 "acquired": acquired,
-                "acquired_by": acquired_by,
+                "acquired_by[]": acquired_by,
                 "credit": credit,
                 "trained_model": trained_model,
                 "per_page": per_page,
@@ -3106,8 +3036,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names": event_names,
-                    "only": only,
+                    "event_names[]": event_names,
+                    "only[]": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "limit": limit,
@@ -3143,13 +3073,13 @@ class Api:
                 {
                     "platform": platform,
                     "click_window": click_window,
-                    "only": only,
+                    "only[]": only,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names": event_names,
+                    "event_names[]": event_names,
                     "date_basis": date_basis,
                     "currency": currency,
                     "trained_model": trained_model,
@@ -3160,7 +3090,7 @@ class Api:
     def get_spend_report(
         self,
         *,
-        group_by: GroupBy3 | None = None,
+        group_by: SpendGroupBy | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
@@ -3187,8 +3117,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names": event_names,
-                    "only": only,
+                    "event_names[]": event_names,
+                    "only[]": only,
                     "date_basis": date_basis,
                     "compare": compare,
                     "currency": currency,
@@ -3203,7 +3133,7 @@ class Api:
         since: str,
         *,
         until: str | None = None,
-        group_by: GroupBy3 | None = None,
+        group_by: SpendGroupBy | None = None,
         period: str | None = None,
         start_date: str | None = None,
         end_date: str | None = None,
@@ -3233,8 +3163,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names": event_names,
-                    "only": only,
+                    "event_names[]": event_names,
+                    "only[]": only,
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
@@ -3255,7 +3185,7 @@ class Api:
 
     def delete_network(self, name: str) -> Message:
         """Remove a paid network. Stored visits are reclassified in the background."""
-        return cast("Message", self.call("DELETE", f"/sources/networks/{quote(str(name), safe='')}", {}))
+        return cast("Message", self.call("DELETE", f"/sources/networks/{quote_segment(name)}", {}))
 
     def list_spend(
         self,
@@ -3371,7 +3301,7 @@ class Api:
                 "/spend/imports",
                 {
                     "name": name,
-                    "columns": columns,
+                    "columns[]": columns,
                     "platform": platform,
                     "currency": currency,
                     "timezone": timezone,
@@ -3384,14 +3314,14 @@ class Api:
             ),
         )
 
-    def get_spend_import(self, import_id: int) -> Import:
+    def get_spend_import(self, import_id: int | str) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast("Import", self.call("GET", f"/spend/imports/{quote(str(import_id), safe='')}", {}))
+        return cast("Import", self.call("GET", f"/spend/imports/{quote_segment(import_id)}", {}))
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
-        """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""
+        """Create up to 1,000 touchpoints"""
         return cast("BatchAccepted", self.call("POST", "/touchpoints/batch", {}, body))
 
     def create_touchpoint_import(
@@ -3416,7 +3346,7 @@ class Api:
                 "/touchpoints/imports",
                 {
                     "name": name,
-                    "columns": columns,
+                    "columns[]": columns,
                     "timezone": timezone,
                     "dates": dates,
                     "separator": separator,
@@ -3426,11 +3356,11 @@ class Api:
             ),
         )
 
-    def get_touchpoint_import(self, import_id: int) -> Import:
+    def get_touchpoint_import(self, import_id: int | str) -> Import:
         """Return the progress of an import and its refused rows, whether it was made over the API or
         in the console.
         """
-        return cast("Import", self.call("GET", f"/touchpoints/imports/{quote(str(import_id), safe='')}", {}))
+        return cast("Import", self.call("GET", f"/touchpoints/imports/{quote_segment(import_id)}", {}))
 
     def list_trained_models(self) -> TrainedModelList:
         """List the Space's trained models without their weights, newest first."""
@@ -3442,15 +3372,14 @@ class Api:
         """
         return cast("TrainedModel", self.call("POST", "/trained-models", {}, body))
 
-    def get_trained_model(self, trained_model_id: int) -> TrainedModel:
+    def get_trained_model(self, trained_model_id: int | str) -> TrainedModel:
         """Get a trained model, with each source's weight and interval."""
         return cast(
-            "TrainedModel", self.call("GET", f"/trained-models/{quote(str(trained_model_id), safe='')}", {})
+            "TrainedModel", self.call("GET", f"/trained-models/{quote_segment(trained_model_id)}", {})
         )
 
-    def choose_trained_model(self, trained_model_id: int) -> TrainedModel:
+    def choose_trained_model(self, trained_model_id: int | str) -> TrainedModel:
         """Make a trained model the current one of its event name."""
         return cast(
-            "TrainedModel",
-            self.call("POST", f"/trained-models/{quote(str(trained_model_id), safe='')}/choose", {}),
+            "TrainedModel", self.call("POST", f"/trained-models/{quote_segment(trained_model_id)}/choose", {})
         )

@@ -2,34 +2,36 @@
 thread.
 
 An event gets its `idempotency_key` and `event_time` when added, so that retries are stored once and with the
-original time.
+original time. The thread starts with the first event. A forked process starts its own thread, and leaves
+the events in memory to its parent. When the interpreter exits, waiting events are sent for a short time.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self
 
-from headwater_client.api import TrackPayload
-from headwater_client.client import Client, with_key
-from headwater_client.errors import ApiError, ConnectionFailedError, HeadwaterError
+from headwater_client import processes
+from headwater_client.api import ItemResult, TrackPayload
+from headwater_client.client import Client
+from headwater_client.errors import ApiError
+from headwater_client.options import LOGGER
+from headwater_client.requests import encode
+from headwater_client.store import BufferFileError, BufferFullError, Store
+from headwater_client.tracking import add_key
+
+__all__ = ["BufferFileError", "BufferFullError", "EventBuffer", "Rejection"]
 
 FINAL = frozenset({413, 422})
 """Statuses that mean invalid events. Any other, such as a proxy's 404 during an outage, may be temporary."""
-
-
-class BufferInUseError(HeadwaterError):
-    """The file belongs to another buffer, or can't be used."""
-
-
-class BufferFullError(HeadwaterError):
-    """The buffer is full."""
+OTHER_SENDER_SECONDS = 0.05
+"""The pause while another process sends the events of a file."""
 
 
 @dataclass(frozen=True)
@@ -55,26 +57,32 @@ class EventBuffer:
         retry_seconds: float = 10.0,
         on_rejection: Callable[[Rejection], object] = lambda _: None,
     ) -> None:
-        """Without a `file`, events are in memory and lost with the process. A file belongs to one buffer at a
-        time: raises BufferInUseError. `most` is the capacity, `batch` the number of events sent together,
+        """Without a `file`, events are in memory and lost if the process is killed. Processes may share a
+        file; raises BufferFileError. `most` is the capacity, `batch` the number of events sent together,
         `seconds` the time an event waits for others, and `retry_seconds` the pause while the service can't be
         reached or refuses all events, for example because of a wrong key.
         """
-        self._client, self._batch = client, batch
-        self._most, self._seconds, self._retry_seconds = most, seconds, retry_seconds
+        self._client = client
+        self._batch, self._most = batch, most
+        self._seconds, self._retry_seconds = seconds, retry_seconds
         self._on_rejection = on_rejection
         self._changed = threading.Condition()
-        self._database = _open(file)
-        ((self._count,),) = self._database.execute("SELECT count(*) FROM events")
-        self._closing = self._flushing = False
-        self.failure: HeadwaterError | None = None
+        self._is_closing = self._is_stopped = False
+        self._flushes = 0
+        self._flushing = 0
+        self._thread: threading.Thread | None = None
+        self.failure: Exception | None = None
         """The reason if the latest batch could not be sent, or None."""
-        self._thread = threading.Thread(target=self._run, name="headwater-buffer", daemon=True)
-        self._thread.start()
+        self._store = Store(file)
+        processes.register(self)
+        with self._changed:
+            if self._store.count():
+                self._start()
 
     def __len__(self) -> int:
-        """Return the number of waiting events."""
-        return self._count
+        """Return the number of waiting events, of all processes that share the file."""
+        with self._changed:
+            return self._store.count()
 
     def __enter__(self) -> Self:
         return self
@@ -83,76 +91,125 @@ class EventBuffer:
         self.close()
 
     def add(self, event: TrackPayload) -> None:
-        """Add an event; with a file, it is on disk on return. Raises BufferFullError."""
-        kept = with_key(event)
-        if not kept.get("event_time"):
-            kept = {**kept, "event_time": datetime.now(UTC).isoformat()}
+        """Add an event; with a file, it is on disk on return. Raises BufferFullError, BufferFileError, and
+        ValueError or TypeError for an event without a JSON form.
+        """
+        body = add_key(event)
+        if not body.get("event_time"):
+            body = {**body, "event_time": datetime.now(UTC).isoformat()}
+        text = encode(body)
         with self._changed:
-            if self._closing or self._count >= self._most:
-                raise BufferFullError(f"{self._count} events are waiting")
-            self._database.execute("INSERT INTO events (body) VALUES (?)", (json.dumps(kept),))
-            self._count += 1
-            if self._count == 1 or self._count >= self._batch:
-                self._changed.notify_all()
+            if self._is_closing:
+                raise BufferFullError("the buffer is closed")
+            self._store.add(text, self._most)
+            self._start()
+            self._changed.notify_all()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Send waiting events immediately. Return whether none are left after `timeout` seconds."""
+        """Send waiting events immediately. Return whether none of them is left after `timeout` seconds."""
         with self._changed:
-            self._flushing = True
+            last = self._store.last_id()
+            if last and not self._is_stopped:
+                self._start()
+            deadline = None if timeout is None else time.monotonic() + timeout
+            self._flushes += 1
+            self._flushing += 1
             self._changed.notify_all()
             try:
-                return self._changed.wait_for(lambda: not self._count, timeout)
+                while not self._store.is_sent(last):
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if self._is_stopped or (left is not None and left <= 0):
+                        return False
+                    # Another process may send the events of a file.
+                    pause = OTHER_SENDER_SECONDS if self._store.is_shared else left
+                    self._changed.wait(pause if left is None else min(left, pause or left))
             finally:
-                self._flushing = False
+                self._flushing -= 1
+        return True
 
     def close(self, timeout: float = 10.0) -> bool:
         """Send waiting events for at most `timeout` seconds, and stop. Return whether none are left. Others
         stay in the file for the next buffer.
         """
+        end = time.monotonic() + timeout
         with self._changed:
-            self._closing = True
-        done = self.flush(timeout)
+            if self._is_stopped:
+                return not len(self)
+            self._is_closing = True
+        if self._is_running():  # otherwise what is in the file belongs to other processes
+            self.flush(timeout)
         with self._changed:
-            self._most = 0
+            left = self._store.count()
+            self._is_stopped = True
             self._changed.notify_all()
-        self._thread.join(timeout)
-        return done
+        if left and not self._store.is_shared:
+            LOGGER.warning("%d events were not sent before the buffer was closed", left)
+        if self._thread is not None:
+            self._thread.join(max(0.0, end - time.monotonic()))
+        if not self._is_running():
+            self._store.close_file()
+        return not left
+
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _start(self) -> None:
+        """Start the thread unless it runs. The caller holds the lock."""
+        if self._is_running():
+            return
+        processes.close_at_end_of_worker()
+        self._thread = threading.Thread(target=self._run, name="headwater-buffer", daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
-        try:
-            self._send_all()
-        finally:
-            self._client.close()  # this thread's connection
-            with self._changed:
-                self._closing = True
-                self._database.close()
-
-    def _send_all(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._count or not self._most)
-                self._changed.wait_for(self._is_due, self._seconds)
-                if not self._most:
-                    return
-                rows = self._database.execute(
-                    "SELECT id, body FROM events ORDER BY id LIMIT ?", (self._batch,)
-                ).fetchall()
+        while not self._is_stopped:
+            seen = self._flushes
             try:
-                self._send(rows)
-            except (ApiError, ConnectionFailedError) as error:
-                with self._changed:
-                    self.failure = error
-                    self._changed.wait_for(lambda: not self._most, self._retry_seconds)
+                pause = self._send_next() if self._wait_for_batch() else 0.0
+            except Exception as error:  # noqa: BLE001 # the thread must survive anything
+                self.failure = error
+                pause = max(self._retry_seconds, getattr(error, "retry_after", 0.0))
+                LOGGER.warning("events could not be sent (%s); next attempt in %.0f s", _name(error), pause)
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_stopped or self._flushes > seen, pause)  # noqa: B023
+        with self._changed:
+            self._store.close_file()
 
-    def _is_due(self) -> bool:
-        return self._count >= self._batch or self._flushing or not self._most
+    def _wait_for_batch(self) -> bool:
+        """Wait until a batch is due. Return False after the end."""
+        due: float | None = None
+        with self._changed:
+            while not self._is_stopped:
+                count, now = self._store.count(), time.monotonic()
+                if count:
+                    due = now + self._seconds if due is None else due
+                    if self._flushing or count >= self._batch or now >= due:
+                        return True
+                    self._changed.wait(due - now)
+                else:
+                    due = None
+                    self._changed.wait(self._seconds if self._store.is_shared else None)
+        return False
+
+    def _send_next(self) -> float:
+        """Send a batch, unless another process does. Return the pause before the next one."""
+        with self._changed:
+            if not self._store.acquire_sender():
+                return OTHER_SENDER_SECONDS
+            rows = self._store.read(self._batch)
+        try:
+            if rows:
+                self._send(rows)
+        finally:
+            with self._changed:
+                self._store.release_sender()
+        return 0.0
 
     def _send(self, rows: list[tuple[int, str]]) -> None:
         """Send a batch, and remove accepted and invalid events. Raises ApiError, ConnectionFailedError."""
         events: list[TrackPayload] = [json.loads(body) for _, body in rows]
-        results: list[dict[str, Any]]
         try:
-            results = list(self._client.track_many(events))
+            results: list[ItemResult] = self._client.track_many(events)
         except ApiError as error:
             if error.status not in FINAL:
                 raise
@@ -163,28 +220,37 @@ class EventBuffer:
             results = [{"index": 0, "status": "invalid", "errors": {"": [error.message]}}]
         for result in results:
             if result["status"] == "invalid":
-                errors = cast("dict[str, list[str]]", result["errors"])
-                number: int = result["index"]
-                self._on_rejection(Rejection(events[number], errors))
+                self._reject(Rejection(events[result["index"]], result.get("errors", {})))
         with self._changed:
-            self._database.executemany("DELETE FROM events WHERE id = ?", [(each,) for each, _ in rows])
-            self._count -= len(rows)
+            self._store.remove(rows[0][0], rows[-1][0])
             self.failure = None
             self._changed.notify_all()
 
+    def _reject(self, rejection: Rejection) -> None:
+        try:
+            self._on_rejection(rejection)
+        except Exception as error:  # noqa: BLE001 # the thread must survive the callback
+            # The message of the error may contain personal data.
+            LOGGER.error("on_rejection raised %s", _name(error))
 
-def _open(file: Path | None) -> sqlite3.Connection:
-    """Open the database for exclusive use. Raises BufferInUseError."""
-    database = sqlite3.connect(file or ":memory:", check_same_thread=False, isolation_level=None, timeout=0)
-    try:
-        database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute("BEGIN EXCLUSIVE")
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT)"
-        )
-        database.execute("COMMIT")
-    except sqlite3.Error as error:
-        database.close()
-        raise BufferInUseError(f"{file}: {error}") from None
-    return database
+    def before_fork(self) -> None:
+        """Hold the buffer while the process forks; the package calls this and the next two by itself."""
+        self._changed.acquire()
+        self._store.close_file()
+
+    def after_fork_in_parent(self) -> None:
+        """Continue."""
+        self._changed.release()
+
+    def after_fork_in_child(self) -> None:
+        """Begin without the parent's thread and without its events in memory."""
+        self._changed = threading.Condition()
+        self._thread = None
+        self._flushing = 0
+        self._store.forget_memory()
+
+
+def _name(error: BaseException) -> str:
+    """Return an error's type, and the status of a response."""
+    status = f" {error.status}" if isinstance(error, ApiError) else ""
+    return type(error).__name__ + status

@@ -1,237 +1,137 @@
-"""The client, with one connection per thread and retries.
-
-Requests are retried only if that is safe: reads, PUT and DELETE; events with an `idempotency_key`, which
-`track` adds; touchpoints and imports, whose repetitions store nothing; and anything refused with 429. A
-retried DELETE that finds nothing counts as done, because an earlier attempt did it.
-"""
+"""The client for ordinary code. Threads may share it, and a forked process uses its own connections."""
 
 from __future__ import annotations
 
-import http.client
-import json
-import random
-import threading
+import copy
+import os
+import ssl
 import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
 
-from headwater_client.api import Accepted, Api, Batch, FileContent, TrackPayload
-from headwater_client.errors import ApiError, ConnectionFailedError
+import httpx2
 
-PREFIX = "/public-api/v1"
-GONE = {"status": 200, "message": "Deleted by an earlier attempt whose response was lost."}
-BROKEN = (OSError, http.client.HTTPException)
-"""Connection errors."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    retry_after: float
-    body: bytes
+from headwater_client.api import Accepted, Api, ItemResult, TrackPayload
+from headwater_client.attempts import BROKEN, Attempts
+from headwater_client.errors import ApiError
+from headwater_client.options import Options
+from headwater_client.requests import Request, Response, make_request, read_response
+from headwater_client.tracking import add_key, make_batches
 
 
 class Client(Api):
-    """An API key's access to its Space. Threads may share it."""
+    """An API key's access to its Space. `with` closes its connections."""
 
-    def __init__(  # all have defaults
+    def __init__(  # noqa: PLR0913 # the first two are required
         self,
         base_url: str,
         key: str,
         *,
-        timeout: float = 30.0,
-        attempts: int = 6,
-        longest_wait: float = 60.0,
-        sleep: Callable[[float], object] = time.sleep,
+        timeout: float = 15.0,
+        retries: int = 2,
+        backoff: float = 0.5,
+        proxy: str | None = None,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        """`base_url` is the origin of the installation. `timeout` is per attempt, in seconds. Pauses between
-        attempts follow the response's Retry-After or grow, up to `longest_wait`.
+        """`base_url` is the origin of the installation. `timeout` limits a call in seconds, all attempts and
+        pauses included; for an upload, the time without progress. Pauses last as long as the response
+        requests, or start at `backoff` seconds and double. Without a `proxy`, the environment's is used.
+        Raises ValueError.
         """
-        self._origin = urlsplit(base_url)
-        self._headers = {"Authorization": f"Bearer {key}", "Accept": "application/json"}
-        self._timeout = timeout
-        self._attempts = attempts
-        self._longest_wait = longest_wait
-        self._sleep = sleep
-        self._kept = threading.local()
+        self._options = Options(base_url, key, timeout, retries, backoff, proxy, ssl_context)
+        self._pool = _Pool(self._options)
+
+    def with_options(self, *, timeout: float | None = None, retries: int | None = None) -> Self:
+        """Return a client with other limits that shares the connections of this one."""
+        limited = copy.copy(self)
+        limited._options = replace(  # noqa: SLF001 # of the same class
+            self._options,
+            timeout=self._options.timeout if timeout is None else timeout,
+            retries=self._options.retries if retries is None else retries,
+        )
+        return limited
 
     def track(self, event: TrackPayload) -> Accepted:
         """Send an event, with retries. It is stored once, because it gets an idempotency key unless it has
-        one. Raises ApiError, ConnectionFailedError.
+        one. Raises ApiError, ConnectionFailedError; ValueError or TypeError for an event without a JSON form.
         """
-        return self.create_event(with_key(event))
+        return self.create_event(add_key(event))
 
-    def track_many(self, events: Sequence[TrackPayload]) -> Iterator[dict[str, Any]]:
-        """Send events in batches of 1,000, and yield the results in order. Raises ApiError,
-        ConnectionFailedError.
-        """
-        for start in range(0, len(events), 1000):
-            batch: Batch = {"events": [with_key(each) for each in events[start : start + 1000]]}
+    def track_many(self, events: Sequence[TrackPayload]) -> list[ItemResult]:
+        """Send events in batches of 1,000, and return the results in order. Raises like `track`."""
+        results: list[ItemResult] = []
+        for batch in make_batches(events):
             try:
-                answer = self.create_events(batch)
+                results += batch.read_results(self.create_events(batch.body))
             except ApiError as error:
-                if error.status != 422:  # no valid event
-                    raise
-                results = _refusals(error, len(batch["events"]))
-            else:
-                results = _results(cast("dict[str, Any]", answer), len(batch["events"]))
-            for result in results:
-                yield {**result, "index": start + result["index"]}
+                results += batch.read_refusals(error)
+        return results
 
-    def call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
+    def call(self, method: str, path: str, query: Any, body: Any = None) -> Any:
         """Send a request with retries, and return the response. Raises ApiError, ConnectionFailedError."""
-        target = f"{self._origin.path.rstrip('/')}{PREFIX}{path}"
-        if parameters := list(flatten(query)):
-            target += "?" + urlencode(parameters)
-        harmless = method != "POST" or _may_repeat(path, body)
-        begin = body.tell() if hasattr(body, "read") else 0
-        lost = False
-        for attempt in range(1, self._attempts + 1):
-            last = attempt == self._attempts
-            wait = random.uniform(0.5, 1.0) * 0.25 * 2**attempt  # noqa: S311 # no secret
-            if attempt > 1 and hasattr(body, "read"):
-                body.seek(begin)
+        request = make_request(self._options.base_url, method, path, query, body)
+        attempts = Attempts(request, self._options)
+        while True:
             try:
-                answer = self._send(method, target, body, fresh=not harmless)
+                response = self._send(request, attempts)
             except BROKEN as error:
-                self.close()
-                lost = True
-                if last or not harmless:
-                    raise ConnectionFailedError(f"{method} {path}: {error!r}") from error
+                pause = attempts.pause_after_failure(error)
             else:
-                if answer.status < 400:
-                    return json.loads(answer.body)
-                if lost and method == "DELETE" and answer.status == 404:
-                    return dict(GONE)
-                lost = lost or answer.status >= 500
-                repeated = answer.status == 429 or (answer.status >= 500 and harmless)
-                if last or not repeated:
-                    raise _error(answer)
-                wait = max(wait, answer.retry_after)
-            self._sleep(min(wait, self._longest_wait))
-        raise AssertionError  # the last attempt returns or raises
+                following = attempts.pause_after_response(response)
+                if following is None:
+                    return attempts.read_result(response)
+                pause = following
+            time.sleep(pause)
 
     def close(self) -> None:
-        """Close this thread's connection; the next request opens another."""
-        connection: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._kept.connection = None
+        """Close the connections; the next request opens others."""
+        self._pool.close()
 
-    def _send(self, method: str, target: str, body: Any, *, fresh: bool) -> _Answer:
-        """Make one attempt. A `fresh` connection can't have been closed by the server."""
-        if fresh:
-            self.close()
-        connection = self._connection()
-        kind, content = _content(body)
-        headers = self._headers | ({} if content is None else {"Content-Type": kind})
-        connection.request(method, target, content, headers)
-        response = connection.getresponse()
-        is_bounded = response.chunked or response.length is not None
-        answered = response.read()
-        if not (is_bounded and response.status >= 400) and not _is_json(answered):
-            # The headers are truncated, or a proxy responded.
-            raise OSError(f"status {response.status} without a complete response")
-        if response.will_close:
-            self.close()
-        return _Answer(response.status, _seconds(response.getheader("Retry-After")), answered)
+    def __enter__(self) -> Self:
+        return self
 
-    def _connection(self) -> http.client.HTTPConnection:
-        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
-        if kept is None:
-            secure = self._origin.scheme == "https"
-            kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-            kept = kind(self._origin.hostname or "", self._origin.port, timeout=self._timeout)
-            self._kept.connection = kept
-        return kept
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _send(self, request: Request, attempts: Attempts) -> Response:
+        if request.is_repeatable:
+            return _exchange(self._pool.get(), request, attempts)
+        # The server can't have closed a new connection.
+        with httpx2.Client(**self._options.connection_settings(is_reused=False)) as single:
+            return _exchange(single, request, attempts)
 
 
-def with_key(event: TrackPayload) -> TrackPayload:
-    """Return the event with an idempotency key."""
-    if event.get("idempotency_key"):
-        return event
-    return {**event, "idempotency_key": str(uuid.uuid4())}
+def _exchange(http: httpx2.Client, request: Request, attempts: Attempts) -> Response:
+    """Make one attempt."""
+    content = request.body if request.file is None else request.read_chunks()
+    body = bytearray()
+    with http.stream(
+        request.method, request.url, content=content, headers=request.headers, timeout=attempts.timeout()
+    ) as response:
+        for chunk in response.iter_bytes():
+            body += chunk
+            if attempts.is_late():
+                raise httpx2.ReadTimeout("the response took too long")
+    return read_response(response.status_code, response.headers, bytes(body))
 
 
-def flatten(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield parameters in the API's form: list items one by one, a condition as `name[0][field]`."""
-    for name, value in query.items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            yield name, "true" if value else "false"
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            for number, each in enumerate(cast("Sequence[Any]", value)):
-                if isinstance(each, Mapping):
-                    for part, text in cast("Mapping[str, Any]", each).items():
-                        yield f"{name}[{number}][{part}]", str(text)
-                else:
-                    yield name, str(each)
-        else:
-            yield name, str(value)
+class _Pool:
+    """Open connections. A forked process gets new ones."""
 
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._http: httpx2.Client | None = None
+        self._process = 0
 
-def _content(body: Any) -> tuple[str, FileContent | None]:
-    """Return the content type and body: a file unchanged, anything else as JSON."""
-    if isinstance(body, bytes) or hasattr(body, "read"):
-        return "text/csv", cast("FileContent", body)
-    return "application/json", None if body is None else json.dumps(body).encode()
+    def get(self) -> httpx2.Client:
+        http = self._http
+        if http is None or self._process != os.getpid():
+            http = httpx2.Client(**self._options.connection_settings(is_reused=True))
+            self._http, self._process = http, os.getpid()
+        return http
 
-
-def _may_repeat(path: str, body: Any) -> bool:
-    """Return whether repeating a POST has no further effect."""
-    if path == "/events/track":
-        return bool(body.get("idempotency_key"))
-    if path == "/events/batch":
-        return all(event.get("idempotency_key") for event in body["events"])
-    return path == "/touchpoints/batch" or path.endswith("/imports")
-
-
-def _is_json(body: bytes) -> bool:
-    """Return whether a body is complete JSON, not truncated or a proxy's."""
-    try:
-        json.loads(body)
-    except ValueError:
-        return False
-    return True
-
-
-def _seconds(text: str | None) -> float:
-    try:
-        return max(0.0, float(text or 0))
-    except ValueError:
-        return 0.0
-
-
-def _error(answer: _Answer) -> ApiError:
-    try:
-        content: dict[str, Any] = json.loads(answer.body)
-        return ApiError(answer.status, content["message"], content.get("errors"))
-    except (ValueError, TypeError, KeyError):  # a proxy's answer
-        return ApiError(answer.status, answer.body[:200].decode(errors="replace"))
-
-
-def _results(answer: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return a batch's results, one per event. A response without them isn't Headwater's."""
-    results = cast("list[dict[str, Any]]", answer.get("results", []))
-    if len(results) != count:
-        raise ConnectionFailedError(f"received {len(results)} results for {count} events")
-    return results
-
-
-def _refusals(error: ApiError, count: int) -> list[dict[str, Any]]:
-    """Return results for a batch without valid events, whose errors are at `events.<index>.<field>`."""
-    results: list[dict[str, Any]] = [
-        {"index": index, "status": "invalid", "errors": {}} for index in range(count)
-    ]
-    if not error.errors:  # the answer of a proxy
-        raise error
-    for place, rules in error.errors.items():
-        parts = place.split(".", 2)
-        if len(parts) < 2 or not parts[1].isdigit():
-            raise error
-        results[int(parts[1])]["errors"][parts[2] if len(parts) > 2 else ""] = rules
-    return results
+    def close(self) -> None:
+        http, self._http = self._http, None
+        if http is not None and self._process == os.getpid():
+            http.close()

@@ -7,8 +7,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from headwater.attribution.trained_models.choice import ModelIdentity
 from headwater.http.inputs.timerange import TimeRange
+
+BILLION = 10**9
+MARKOV, SHAPLEY = "markov", "shapley_distinct"
+DATA_DRIVEN_MODELS = (MARKOV, SHAPLEY)
+FEWEST_CONVERSIONS = 300
+"""With a touchpoint. With fewer, intervals are too wide for weights to be meaningful."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +36,18 @@ class TrainedWeight:
 
 
 @dataclass(frozen=True)
-class TrainedModel(ModelIdentity):
+class TrainedModel:
     """Counted journeys of a period, and the sources' weights by model."""
 
+    id: int
+    name: str
+    event_name: str
+    start_at: datetime
+    end_at: datetime
+    """Exclusive."""
+    window_days: int
+    conversions: int
+    """With a touchpoint."""
     lost: int
     """Contacts with touchpoints and no conversion."""
     untouched: int
@@ -42,6 +56,8 @@ class TrainedModel(ModelIdentity):
     """The basis of all weights: `transitions` from a source or `start` to a source, `conversion` or `null`,
     with counts; `source_sets`, the distinct sources before conversions, with counts.
     """
+    digest: str
+    """The hexadecimal SHA-256 of the request and the counts."""
     made_at: datetime
     is_current: bool
     """True if its event name's default."""

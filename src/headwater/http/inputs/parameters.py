@@ -247,7 +247,7 @@ class ListParameter(Generic[T]):
     def openapi(self) -> dict[str, Any]:
         default = {"default": self.default} if self.default else {}
         return {
-            "name": self.name,
+            "name": f"{self.name}[]",
             "in": "query",
             "required": False,
             "description": self.description,

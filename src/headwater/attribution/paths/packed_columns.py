@@ -1,0 +1,98 @@
+"""Columns packed into as few bytes as their range needs. Pure."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.attribution.paths.path_data import NO_AMOUNT, IntArray
+
+WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
+"""Types by bytes per number; with 0, all equal the base."""
+_WIDE = 1 << 32
+"""From here numbers are signed, because unsigned 64-bit integers don't mix with those."""
+
+
+class DamagedColumn(Exception):
+    """A packed column has changed since it was stored."""
+
+
+@dataclass(frozen=True)
+class PackedColumn:
+    """Unsigned integers of the least width, to be added to the base.
+
+    Amounts start at 1, because 0 marks a missing one.
+    """
+
+    base: int
+    data: bytes
+
+    @property
+    def checksum(self) -> int:
+        return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
+
+
+def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
+    """Raises DamagedColumn for a wrong checksum."""
+    column = PackedColumn(base, data)
+    if column.checksum != checksum:
+        raise DamagedColumn
+    return column
+
+
+def pack(values: IntArray) -> PackedColumn:
+    if not len(values):
+        return PackedColumn(0, b"")
+    base = int(values.min())
+    return PackedColumn(base, _narrow(np.subtract(values, base, dtype=np.int64)))
+
+
+def unpack(column: PackedColumn, count: int) -> IntArray:
+    """Raises DamagedColumn unless there are `count` values."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, column.base, dtype=np.int64)
+    return numbers.astype(np.int64) + column.base
+
+
+def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
+    """Use the narrowest type, unfit for calculations."""
+    numbers = _numbers(column, count)
+    base, greatest = column.base, column.base + (0 if numbers is None else int(numbers.max()))
+    if numbers is None or base < 0 or greatest >= _WIDE:
+        return unpack(column, count)
+    kind = np.min_scalar_type(greatest)
+    return numbers.astype(kind) + kind.type(base)
+
+
+def pack_amounts(amounts: IntArray) -> PackedColumn:
+    has = amounts != NO_AMOUNT
+    base = int(amounts[has].min()) - 1 if has.any() else 0
+    return PackedColumn(base, _narrow(np.where(has, amounts - base, 0)))
+
+
+def unpack_amounts(column: PackedColumn, count: int) -> IntArray:
+    """Raises DamagedColumn unless there are `count` values."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, NO_AMOUNT, dtype=np.int64)
+    wide = numbers.astype(np.int64)
+    return np.where(wide > 0, wide + column.base, NO_AMOUNT)
+
+
+def _narrow(numbers: IntArray) -> bytes:
+    largest = int(numbers.max()) if len(numbers) else 0
+    width = next(width for width in WIDTHS if largest < 1 << (8 * width))
+    return numbers.astype(f"<u{width}").tobytes() if width else b""
+
+
+def _numbers(column: PackedColumn, count: int) -> IntArray | None:
+    """Return None if no numbers are stored."""
+    width, remainder = divmod(len(column.data), count) if count else (0, len(column.data))
+    if remainder or width not in WIDTHS:
+        raise DamagedColumn
+    kind = WIDTHS[width]
+    return None if kind is None else np.frombuffer(column.data, dtype=kind)
