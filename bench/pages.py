@@ -15,7 +15,7 @@ from statistics import median
 import httpx
 import psycopg
 
-from bench.listing import fill
+from bench.listing import TOUCHES_PER_EVENT, fill
 from bench.load import Result
 from bench.reports import build_segments, note_pending
 from bench.stage import Stage
@@ -23,25 +23,41 @@ from bench.stage import Stage
 REPEATS = 5
 EMAIL, PASSWORD = "bench@example.com", "correct horse battery"
 PAGES = (
-    "", "?period=today", "?period=yesterday", "?period=last+7+days", "?period=this+month",
-    "?period=last+month", "?period=last+90+days", "?period=this+year", "?compare=previous_year",
-    "?compare=none", "?attribution_model=linear", "?attribution_model=u_shaped",
-    "?attribution_window=0", "?date_basis=touch", "?conversion=any",
-    "?only=channel%3Apaid", "?open=paid", "?open=paid&open=paid%2Fgoogle_ads",
+    "", "?tile=spend", "?period=last+90+days", "?period=this+year", "?compare=none",
+    "/channels", "/channels?period=today", "/channels?period=yesterday",
+    "/channels?period=last+7+days", "/channels?period=this+month", "/channels?period=last+month",
+    "/channels?period=last+90+days", "/channels?period=this+year",
+    "/channels?compare=previous_year", "/channels?compare=none",
+    "/channels?attribution_model=linear", "/channels?attribution_model=u_shaped",
+    "/channels?attribution_window=0", "/channels?date_basis=touch", "/channels?conversion=any",
+    "/channels?only=channel%3Apaid", "/channels?open=paid",
+    "/channels?open=paid&open=paid%2Fgoogle_ads", "/campaigns", "/campaigns?open=google",
+    "/campaigns?period=last+90+days", "/ads/comparison", "/spend", "/changes",
     "/models", "/models?group=source", "/models?group=campaign",
     "/models?models=last_touch&models=linear", "/events", "/events?only=channel%3Apaid",
     "/events?only=source%3Ayelp", "/events?credit=unattributed", "/people", "/setup",
     "/data-quality", "/keys", "/paths", "/paths?steps=channel&period=this+year",
-    "/campaigns", "/cohorts", "/completeness", "/self-reported", "/live", "/sites",
-    "/sources", "/orders", "/platforms", "/links", "/share-links", "/notes",
+    "/cohorts", "/completeness", "/self-reported", "/live", "/sites", "/sources", "/orders",
+    "/platforms", "/links", "/alerts", "/alerts/rules", "/alerts/reports", "/settings", "/members",
+    "/rates", "/trained-models", "/share-links", "/notes",
 )  # fmt: skip
-"""Every kind of page, and the first with every choice that makes it another report."""
+"""Every kind of page, and the first ones with every choice that makes them another report."""
+VISITS_PER_EVENT = 5
+VISITS = """
+INSERT INTO visits (space_id, id, contact_id, started_at, last_hit_at, device, tag_set_id, source_id)
+SELECT t.space_id, t.id, t.contact_id, t.occurred_at, t.occurred_at,
+       md5(t.contact_id::text)::uuid, t.tag_set_id, t.source_id
+FROM touchpoints t
+WHERE t.space_id = %(space_id)s AND t.id %% %(touches)s < %(visits)s
+"""
+"""The first page view of a part of the touchpoints."""
 
 
 def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> None:
     """Print the part of the table on pages."""
     for size, (space_id, _) in zip(sizes, stage.spaces(len(sizes)), strict=True):
         fill(stage.url, space_id, size)
+        _add_visits(stage.url, space_id)
         with psycopg.connect(stage.url, autocommit=True) as connection:
             stage.pause_worker()  # which would build what is to be pending
             build_segments(connection, space_id)
@@ -53,7 +69,7 @@ def measure(stage: Stage, say: Callable[..., None], sizes: tuple[int, ...]) -> N
 
 def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None:
     """Print what every page takes, and all of them together."""
-    say("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "page")
+    say("first ms", "p50 ms", "max ms", "KB", "KB gzipped", "requests", "page")
     client, firsts, again = _visitor(stage, space_id), Result(), Result()
     for page in PAGES:
         path = f"/console/spaces/{space_id}{page}"
@@ -64,11 +80,20 @@ def measure_pages(stage: Stage, say: Callable[..., None], space_id: int) -> None
         size, gzipped = len(answer.content), len(gzip.compress(answer.content, 6))
         times = (first, median(taken), max(taken))
         say(*(f"{1000 * seconds:.0f}" for seconds in times),
-            *(f"{octets / 1024:.1f}" for octets in (size, gzipped)), page or "Revenue")  # fmt: skip
+            *(f"{octets / 1024:.1f}" for octets in (size, gzipped)),
+            1 + len(set(re.findall(r'(?:src|href)="(/console/static/[^"]+)"', answer.text))),
+            page or "Overview")  # fmt: skip
     say(f"All {len(PAGES)}, opened for the first time, and {REPEATS} times again")
     say("", "p50 ms", "p95 ms", "max ms")
     for name, opened in (("first", firsts), ("again", again)):
         say(name, *(f"{opened.percentile(share):.0f}" for share in (0.5, 0.95, 1)))
+
+
+def _add_visits(url: str, space_id: int) -> None:
+    values = {"space_id": space_id, "touches": TOUCHES_PER_EVENT, "visits": VISITS_PER_EVENT}
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(VISITS, values)
+        connection.execute("VACUUM (ANALYZE) visits")
 
 
 def _open(client: httpx.Client, path: str) -> tuple[float, httpx.Response]:

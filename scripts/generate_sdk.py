@@ -115,7 +115,7 @@ class Method:
 
 
 def main() -> None:
-    document = describe_api("")
+    document = describe_api()
     for path, text in generate(document).items():
         path.write_text(text)
     TYPESCRIPT.write_text(sdk_typescript.generate(document))

@@ -253,7 +253,7 @@ def _description_routes(shared: Services) -> list[Route]:
 
     @lru_cache
     def document() -> dict[str, Any]:
-        described = describe_api(f"{shared.settings.brand} {__version__}")
+        described = describe_api(f"{shared.settings.brand} {__version__}", shared.base_url)
         add_tags(described)
         add_examples(described)
         return described

@@ -14,7 +14,7 @@ from headwater.alerts import watches
 from headwater.alerts.backlog_watch import make_backlog_duty
 from headwater.alerts.notifications import messages
 from headwater.assistants.oauth.cleanup import make_cleanup_duty
-from headwater.attribution.history.former_rows import make_forgetting_duty
+from headwater.attribution.history.revisions import make_forgetting_duty
 from headwater.attribution.paths.builder import make_paths_duty
 from headwater.attribution.trained_models import nightly_runs
 from headwater.base.settings import Settings

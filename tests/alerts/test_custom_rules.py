@@ -31,7 +31,7 @@ from headwater.sources.source_names import SHIPPED_ALONE
 from headwater.spaces.spaces import fetch_space
 from headwater.spend.inputs import read_spend
 from headwater.spend.ledger import put_report
-from tests.alerts.test_evaluation import HOUR, NOW, Looker, noon, steps, visit
+from tests.alerts.test_evaluation import NOW, Looker, noon, steps
 from tests.support.accounts import Accounts
 from tests.support.factories import Stage
 
@@ -166,12 +166,62 @@ def test_each_period_has_its_own_days(looker: Looker, stage: Stage, rules: Rules
     assert [rule.figure for rule in rules.run(list_rules)] == [1, 21, 4321]
 
 
-def test_visits(looker: Looker, stage: Stage, rules: Rules) -> None:
-    visit(stage, NOW - 2 * DAY, NOW - 2 * DAY + HOUR, hourly=3)
-    rules.create(RuleTerms("visits", RuleCondition.ABOVE, Decimal(2), "EUR", 7, "", "", None))
+def browse(stage: Stage, source: str, visits: int, orders: int = 0, days: float = 2) -> None:
+    """Visits from a source to one page, the first ones with an order a minute later."""
+    page, moment = "https://shop.example/shoes", NOW - days * DAY
+    tags = {"source_id": stage.source_id(source), "tag_set_id": stage.tag_set(page)}
+    stage.connection.execute("UPDATE tag_sets SET by_hit = true WHERE space_id = %s", (stage.space_id,))
+    for number in range(visits):
+        contact = stage.contact()
+        stage.visit(contact, started_at=moment, last_hit_at=moment, **tags)
+        stage.touchpoint(contact, source, occurred_at=moment, url=page)
+        if number < orders:
+            ordered = moment + timedelta(minutes=1)
+            stage.event(contact, event_time=ordered, received_at=ordered, amount="10")
+
+
+RATE = RuleTerms("conversion_rate", RuleCondition.BELOW, Decimal(3), "EUR", 7, "", "", None)
+
+
+@pytest.mark.parametrize(
+    ("filter_text", "name", "number"),
+    [("", "", 43), ("source:google_ads", "Google Ads", 40), ("source:google_organic", "Google organic", 3),
+     ("platform:meta", "Meta Ads", 0)],
+)  # fmt: skip
+def test_visits(looker: Looker, stage: Stage, rules: Rules, filter_text: str, name: str, number: int) -> None:
+    browse(stage, "google_ads", 40)
+    browse(stage, "google_organic", 3)
+    browse(stage, "google_ads", 500, days=8)
+    terms = replace(RATE, measure="visits", filter=filter_text, filter_name=name)
+    for condition in (RuleCondition.ABOVE, RuleCondition.BELOW):
+        rules.create(replace(terms, condition=condition, threshold=Decimal(number)))
+    rules.create(replace(terms, threshold=Decimal(number + 1)))
     looker.look(noon(0.1))
-    assert steps(looker.told) == [(Rule.CUSTOM, "opened")]
-    assert rules.only().figure == 3
+    of_filter = f" of {name}" if name else ""
+    assert [step.title for step in looker.told] == [f"Visits{of_filter} is below {number + 1}"]
+    assert {rule.figure for rule in rules.run(list_rules)} == {number}
+
+
+def test_the_conversion_rate(looker: Looker, stage: Stage, rules: Rules) -> None:
+    """In per cent, of everything and of one source; it ends when orders arrive."""
+    browse(stage, "google_ads", 80, orders=2)
+    browse(stage, "google_organic", 20, orders=2)
+    order(stage, None, "10")
+    for threshold, filter_text, name in (
+        ("4", "", ""), ("4.0001", "", ""), ("2.5", "source:google_ads", "Google Ads"),
+        ("2.6", "source:google_ads", "Google Ads"), ("10", "platform:meta", "Meta Ads"),
+    ):  # fmt: skip
+        rules.create(replace(RATE, threshold=Decimal(threshold), filter=filter_text, filter_name=name))
+    looker.look(noon(0.1))
+    assert [(step.title, step.cause) for step in looker.told] == [
+        ("Conversion rate is below 4 %", "4 %, 06 May to 12 May 2026."),
+        ("Conversion rate of Google Ads is below 2.6 %", "2.5 %, 06 May to 12 May 2026."),
+    ]
+    *_, of_meta = rules.run(list_rules)
+    assert (of_meta.figure, of_meta.note) == (None, "Nothing to divide by in this period.")
+    browse(stage, "google_ads", 10, orders=10)
+    looker.look(noon(1.1), noon(2.1))
+    assert steps(looker.told)[2:] == [(Rule.CUSTOM, "ended"), (Rule.CUSTOM, "ended")]
 
 
 def test_spend_without_orders(looker: Looker, stage: Stage, rules: Rules) -> None:

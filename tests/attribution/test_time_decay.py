@@ -10,8 +10,7 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.attribution.credits import Crediting, TouchAges, TouchSlices
-from headwater.attribution.decay import LATEST_WEIGHT, STEPS, weigh
+from headwater.attribution.credits import LATEST_WEIGHT, STEPS, Crediting, TouchAges, TouchSlices, weigh
 from headwater.attribution.models import MODELS
 from headwater.attribution.paths.builder import build_next
 from tests.support.decay import decayed_fractions, weight

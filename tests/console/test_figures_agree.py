@@ -9,7 +9,7 @@ import asyncio
 import csv
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -82,11 +82,11 @@ def assistant(server: Running, connection: psycopg.Connection, space_id: int) ->
 
 def mailed_periods() -> dict[str, Schedule]:
     """The periods that scheduled reports have, as a page knows them."""
-    weekly = Schedule(Cadence.WEEKLY, 0, 8)
+    weekly = Schedule(Cadence.WEEKLY, (0,), time(8))
     return {
-        "yesterday": Schedule(Cadence.DAILY, 0, 8),
+        "yesterday": Schedule(Cadence.DAILY, (), time(8)),
         weekly.period_words(datetime.now(UTC).date()): weekly,
-        "last month": Schedule(Cadence.MONTHLY, 1, 8),
+        "last month": Schedule(Cadence.MONTHLY, (), time(8)),
     }
 
 
@@ -164,8 +164,8 @@ def test_page_csv_api_assistant_and_mail(
 def mailed(database_url: str, space_id: int, query: str, schedule: Schedule) -> Notice:
     """The message of a scheduled report of a page."""
     scheduled = ScheduledReport(
-        id=1, name="Weekly", page="/channels", query=query, cadence=schedule.cadence, day=schedule.day,
-        hour=schedule.hour, with_csv=True,
+        id=1, name="Weekly", page="/channels", query=query, cadence=schedule.cadence,
+        weekdays=[*schedule.weekdays], send_at=schedule.send_at, with_csv=True,
         channel_ids=[], made_by=None, next_at=NOON, last_at=None, error=None,
     )  # fmt: skip
 

@@ -158,8 +158,8 @@ def filled(connection: psycopg.Connection, space_id: int) -> Callable[[str], str
 def scheduled_report(stage: Stage) -> int:
     """The id of a scheduled report."""
     row = stage.connection.execute(
-        "INSERT INTO scheduled_reports (space_id, name, page, query, cadence, day, hour, with_csv,"
-        " channel_ids, next_at) VALUES (%s, 'Daily', '', '', 'daily', 0, 8, false, '{}', 'infinity')"
+        "INSERT INTO scheduled_reports (space_id, name, page, query, cadence, weekdays, send_at,"
+        " with_csv, channel_ids) VALUES (%s, 'Daily', '', '', 'daily', '{}', '08:00', false, '{}')"
         " RETURNING id", (stage.space_id,),
     ).fetchone()  # fmt: skip
     assert row is not None

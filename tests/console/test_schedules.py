@@ -1,8 +1,8 @@
-"""When reports are due: once for each day that they are to be, whatever a clock does."""
+"""When reports are due: once on each of their days, through every change of the clock."""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,33 +16,93 @@ ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe",
     "Pacific/Apia", "America/Sao_Paulo", "Africa/Casablanca", "Asia/Beirut",
 )  # fmt: skip
-SCHEDULES = st.builds(Schedule, st.sampled_from(Cadence), st.integers(1, 6), st.integers(0, 23)) | st.builds(
-    Schedule, st.just(Cadence.MONTHLY), st.just(1), st.integers(0, 23)
+CHANGES = {
+    "Europe/Berlin": (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC)),
+    "America/New_York": (datetime(2026, 3, 8, 7, tzinfo=UTC), datetime(2026, 11, 1, 6, tzinfo=UTC)),
+    "Australia/Lord_Howe": (datetime(2026, 10, 3, 15, 30, tzinfo=UTC), datetime(2026, 4, 4, 15, tzinfo=UTC)),
+    "Asia/Beirut": (datetime(2026, 3, 28, 22, tzinfo=UTC), datetime(2026, 10, 24, 21, tzinfo=UTC)),
+    "Pacific/Apia": (datetime(2011, 12, 30, 10, tzinfo=UTC),),
+}
+"""Moments at which a clock is set forward or back; Apia skipped a whole day, Beirut skips midnight."""
+MINUTES = st.integers(0, 24 * 60 - 1) | st.integers(0, 4 * 60)
+CLOCKS = MINUTES.map(lambda minutes: time(minutes // 60, minutes % 60))
+WEEKDAYS = st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days)))
+SCHEDULES = st.builds(Schedule, st.just(Cadence.WEEKLY), WEEKDAYS, CLOCKS) | st.builds(
+    Schedule, st.sampled_from((Cadence.DAILY, Cadence.MONTHLY)), st.just(()), CLOCKS
 )
-MOMENTS = st.integers(1_300_000_000, 2_100_000_000).map(lambda s: datetime.fromtimestamp(s, UTC))
+SECONDS = st.integers(1_300_000_000, 2_100_000_000)
+MOMENTS = SECONDS.map(lambda second: datetime.fromtimestamp(second, UTC))
+
+
+@st.composite
+def near_changes(draw: st.DrawFn) -> tuple[str, datetime]:
+    """A zone and a moment within two days of a change of its clock."""
+    name = draw(st.sampled_from([*CHANGES]))
+    minutes = draw(st.integers(-2 * 24 * 60, 24 * 60))
+    return name, draw(st.sampled_from(CHANGES[name])) + timedelta(minutes=minutes)
+
+
+QUARTER = timedelta(minutes=15)
+
+
+def search_instant(local: datetime, zone: ZoneInfo) -> datetime:
+    """The instant of a local time, found on a clock that is read every quarter of an hour: of a repeated
+    time the first, and of a skipped one as long after the change as the time is after its beginning.
+    """
+    start = local.replace(minute=0, tzinfo=UTC) - timedelta(hours=16)
+    readings = [start + number * QUARTER for number in range(4 * 32)]
+    clocks = [reading.astimezone(zone).replace(tzinfo=None) for reading in readings]
+    for reading, clock, previous in zip(readings[1:], clocks[1:], clocks, strict=False):
+        if clock <= local < clock + QUARTER:
+            return reading + (local - clock)
+        if previous + QUARTER <= local < clock:
+            return reading + (local - previous - QUARTER)
+    raise AssertionError(local)
+
+
+def search_next(schedule: Schedule, moment: datetime, zone: ZoneInfo) -> datetime:
+    """The oracle of `next_after`: the earliest of all later instants."""
+    today = moment.astimezone(zone).date()
+    days = [today + timedelta(days=number) for number in range(-2, 40)]
+    if schedule.cadence is Cadence.WEEKLY:
+        days = [day for day in days if day.isoweekday() - 1 in schedule.weekdays]
+    if schedule.cadence is Cadence.MONTHLY:
+        days = [day for day in days if day.day == 1]
+    instants = (search_instant(datetime.combine(day, schedule.send_at), zone) for day in days)
+    return min(instant for instant in instants if instant > moment)
 
 
 def test_it_works() -> None:
     zone = ZoneInfo("Europe/Berlin")
-    weekly = Schedule(Cadence.WEEKLY, 0, 7)
+    weekly = Schedule(Cadence.WEEKLY, (0,), time(7))
     due = weekly.next_after(datetime(2026, 10, 23, 12, tzinfo=UTC), zone)
     assert due == datetime(2026, 10, 26, 6, tzinfo=UTC), "in winter, an hour later"
     assert weekly.words() == "every Monday at 07:00"
 
 
+def test_several_weekdays_and_any_minute() -> None:
+    schedule = Schedule(Cadence.WEEKLY, (0, 2, 4), time(16, 45))
+    moment, sent = datetime(2026, 1, 5, 12, tzinfo=UTC), list[datetime]()
+    while len(sent) < 4:
+        moment = schedule.next_after(moment, ZoneInfo("UTC"))
+        sent.append(moment)
+    assert sent == [datetime(2026, 1, day, 16, 45, tzinfo=UTC) for day in (5, 7, 9, 12)]
+    assert schedule.words() == "every Monday, Wednesday and Friday at 16:45"
+
+
 @pytest.mark.parametrize(
     ("moment", "expected"),
-    [(datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 3, 29, 1, tzinfo=UTC)),
-     (datetime(2026, 10, 24, 12, tzinfo=UTC), datetime(2026, 10, 25, 0, tzinfo=UTC)),
-     (datetime(2026, 10, 25, 0, tzinfo=UTC), datetime(2026, 10, 26, 1, tzinfo=UTC))],
+    [(datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 3, 29, 1, 30, tzinfo=UTC)),
+     (datetime(2026, 10, 24, 12, tzinfo=UTC), datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+     (datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 26, 1, 30, tzinfo=UTC))],
 )  # fmt: skip
 def test_an_hour_that_is_skipped_or_comes_twice(moment: datetime, expected: datetime) -> None:
-    daily = Schedule(Cadence.DAILY, 0, 2)
+    daily = Schedule(Cadence.DAILY, (), time(2, 30))
     assert daily.next_after(moment, ZoneInfo("Europe/Berlin")) == expected
 
 
 def test_the_first_of_each_month() -> None:
-    monthly = Schedule(Cadence.MONTHLY, 1, 8)
+    monthly = Schedule(Cadence.MONTHLY, (), time(8))
     due = monthly.next_after(datetime(2026, 1, 1, 8, tzinfo=UTC), ZoneInfo("UTC"))
     assert due == datetime(2026, 2, 1, 8, tzinfo=UTC)
     assert monthly.words() == "on the first of each month at 08:00"
@@ -56,24 +116,17 @@ def test_the_first_of_each_month() -> None:
 )  # fmt: skip
 def test_the_period_follows_the_cadence(cadence: Cadence, words: str, days: tuple[date, date]) -> None:
     today = date(2026, 3, 1)
-    assert Schedule(cadence, 0, 8).period_words(today) == words
+    assert Schedule(cadence, (0,), time(8)).period_words(today) == words
     span = read_dates(words, today)
     assert (span.first, span.last) == days
 
 
 @settings(deadline=None, max_examples=200)
-@given(SCHEDULES, MOMENTS, st.sampled_from(ZONES))
-def test_each_day_has_its_turn_once(schedule: Schedule, moment: datetime, name: str) -> None:
-    zone = ZoneInfo(name)
-    first = schedule.next_after(moment, zone)
-    second = schedule.next_after(first, zone)
-    assert moment < first < second
-    assert schedule.next_after(first - timedelta(seconds=1), zone) == first
-    longest = {Cadence.DAILY: 2, Cadence.WEEKLY: 8, Cadence.MONTHLY: 32}[schedule.cadence]
-    assert second - first <= timedelta(days=longest, hours=1)
-    for due in (first, second):
-        local = due.astimezone(zone)
-        day = local.date() if local.hour >= schedule.hour else local.date() - timedelta(days=1)
-        assert schedule.is_on(day)
-        skipped = local.hour != schedule.hour or local.minute
-        assert not skipped or local.utcoffset() != (due - timedelta(hours=3)).astimezone(zone).utcoffset()
+@given(SCHEDULES, near_changes() | st.tuples(st.sampled_from(ZONES), MOMENTS))
+def test_the_next_time_equals_a_search_of_the_clock(schedule: Schedule, at: tuple[str, datetime]) -> None:
+    zone, moment = ZoneInfo(at[0]), at[1]
+    for _ in range(3):
+        expected = search_next(schedule, moment, zone)
+        assert schedule.next_after(moment, zone) == expected
+        assert schedule.next_after(expected - timedelta(seconds=1), zone) == expected
+        moment = expected

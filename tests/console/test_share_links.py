@@ -11,7 +11,10 @@ import httpx
 import psycopg
 import pytest
 
+from headwater.console.overview_page.overview import STACK
+from headwater.console.overview_page.tiles import TILE
 from headwater.console.report_pages import models, paths, share_links
+from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.report_pages.breakdown import OPEN
 from headwater.console.report_pages.view import NEW_FILTER, NEW_KEY, ReportView
 from headwater.reports.questions import paths as path_question
@@ -82,14 +85,16 @@ def test_it_works(owner: Person, stage: Stage, space_id: int, guest: Callable[[s
 def every_parameter() -> list[str]:
     """Those above, and one of each name that pages and reports have, new ones among them."""
     of_models = (models._MODELS, models._BASE, models._GROUP, models._ORDER)
+    of_tables = {"columns", "order", "unpaid", "figure", TILE, STACK}
     of_reports = (*report.PARAMETERS, *path_question.PARAMETERS)
     names = {field.name for field in view_fields(ReportView)} | {NEW_FILTER, NEW_KEY, OPEN}
     names |= {each.name for each in (*of_models, paths._STEPS, *of_reports)}
+    names |= of_tables
     assert len(names) > 25
     return [*PARAMETERS, *(f"{name}=1" for name in sorted(names))]
 
 
-@pytest.mark.parametrize("page", ["/channels", "/models", "/paths"])
+@pytest.mark.parametrize("page", [*SHAREABLE])
 def test_no_parameter_changes_it(
     owner: Person, stage: Stage, space_id: int, guest: Callable[[str], httpx.Response], page: str
 ) -> None:

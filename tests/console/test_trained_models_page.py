@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models import store
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS
 from headwater.spaces.accounts.roles import Role
 from tests.console.conftest import Person
 from tests.console.tables import PageTables

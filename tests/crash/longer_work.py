@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from headwater.exports.jobs import EXHAUSTED
+from headwater.privacy.scrub import WITHDRAWN
 from tests.crash.capabilities import RETRY_SECONDS, Client
 from tests.crash.load import API, Account
 from tests.crash.service import Service
@@ -21,7 +23,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 ROWS_OF_A_FILE = 40
 ENDED = ("completed", "failed")
-FAIR_REASONS = ("erased since", "interrupted every time")
+FAIR_REASONS = (WITHDRAWN, EXHAUSTED)
 """Why an export may fail: it held somebody who is gone, or its process was killed at every try."""
 
 
@@ -52,7 +54,7 @@ class Exports(Client):
                     break
                 shown = self.ask("GET", path) or {}
                 time.sleep(RETRY_SECONDS)
-            if any(reason in shown.get("message", "") for reason in FAIR_REASONS):
+            if shown.get("message") in FAIR_REASONS:
                 continue
             if shown.get("status") != "completed":
                 wrong.append(f"export {export_id}: {shown}")

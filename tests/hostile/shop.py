@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import httpx
@@ -42,8 +42,8 @@ SENDERS = ("generic", "stripe", "shopify", "woocommerce")
 
 
 MAIL = ScheduledReport(
-    1, "Weekly", "/channels", "period=last+30+days&compare=previous_period", "weekly", 0, 7, True, [], None,
-    datetime(2026, 1, 1, tzinfo=UTC), None, None,
+    1, "Weekly", "/channels", "period=last+30+days&compare=previous_period", "weekly", [0], time(7),
+    True, [], None, datetime(2026, 1, 1, tzinfo=UTC), None, None,
 )  # fmt: skip
 """A report that is mailed with its CSV."""
 

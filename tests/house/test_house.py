@@ -78,7 +78,7 @@ SPANS_SPACES: dict[str, str] = {
     "spaces/rereadings.sql::spaces": "likewise where phrases of answers have changed",
     "events/browsing/old_views.sql::spaces_that_forget": "a worker looks where page views are old",
     "events/browsing/old_views.sql::looked_after": "likewise",
-    "attribution/history/former_rows.sql::outdated": "a worker looks where something is too old",
+    "attribution/history/revisions.sql::outdated": "a worker looks where something is too old",
     "attribution/history/revisions.sql::begin_era": "a restore is of the whole installation",
     "spaces/reclassifications.sql::spaces": "likewise where names of sources have changed",
     "spaces/access.sql::callers": "the key says which Space it opens: that is the question",

@@ -119,7 +119,7 @@ def other(make_side: Callable[..., Side], mine: Side) -> Side:
 
 @pytest.fixture(scope="module")
 def targets() -> dict[str, Target]:
-    document = describe_api("")
+    document = describe_api()
     found: dict[str, Target] = {}
     for each in OPERATIONS:
         told = document["paths"][PREFIX + each.path][each.method.lower()]

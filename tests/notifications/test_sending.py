@@ -205,7 +205,7 @@ def test_a_message_is_one_processs(post: Post, connection: psycopg.Connection) -
     assert post.mailbox.taken[0]["Message-ID"] == f"<{message_id}@example.com>"
 
 
-@pytest.mark.parametrize("page", ["/channels", "/models", "/paths"])
+@pytest.mark.parametrize("page", ["", "/channels", "/models", "/paths", "/campaigns", "/cohorts"])
 def test_a_report_has_the_figures_of_its_page(
     post: Post, slack: PretendSlack, connection: psycopg.Connection, page: str
 ) -> None:
@@ -229,7 +229,8 @@ def test_a_report_has_the_figures_of_its_page(
     assert mail["Subject"].startswith("[Test] Each month: ")
     (file,) = mail.iter_attachments()
     assert "1100.5" in file.get_content()
-    assert "1,100.50" in slack.taken[0]["text"]
-    link = f"{BASE}/console/spaces/{post.space_id}{page}?period={ordered:%Y-%m}|Open the report"
+    assert ("1,130.50" if page == "/cohorts" else "1,100.50") in slack.taken[0]["text"]
+    period = "" if page == "/cohorts" else f"?period={ordered:%Y-%m}"
+    link = f"{BASE}/console/spaces/{post.space_id}{page}{period}|Open the report"
     assert link in slack.taken[0]["text"]
     assert post.work(lambda database, _: ReportRunner(database).run(post.space_id, now)) == 0

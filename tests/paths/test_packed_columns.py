@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.attribution.paths.packed_columns import (
-    DamagedColumn,
+from headwater.attribution.paths.path_data import NO_AMOUNT
+from headwater.attribution.paths.segments import (
+    DamagedSegment,
     PackedColumn,
     checked,
     pack,
@@ -17,7 +18,6 @@ from headwater.attribution.paths.packed_columns import (
     unpack_amounts,
     unpack_narrow,
 )
-from headwater.attribution.paths.path_data import NO_AMOUNT
 
 AMOUNTS = st.integers(-(10**18), 10**18)
 
@@ -64,11 +64,11 @@ def test_damage_is_noticed(values: list[int], data: st.DataObject) -> None:
     if broken:
         broken[data.draw(st.integers(0, len(broken) - 1))] ^= data.draw(st.integers(1, 255))
     base = column.base if broken else column.base + 1
-    with pytest.raises(DamagedColumn):
+    with pytest.raises(DamagedSegment):
         checked(base, bytes(broken), column.checksum)
 
 
 def test_a_column_of_another_length_is_refused() -> None:
     for data, count in ((b"abc", 2), (b"abc", 1), (b"a", 0)):
-        with pytest.raises(DamagedColumn):
+        with pytest.raises(DamagedSegment):
             unpack(PackedColumn(0, data), count)

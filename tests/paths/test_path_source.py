@@ -7,7 +7,7 @@ import asyncio
 import psycopg
 from psycopg import AsyncConnection
 
-from headwater.attribution.paths.path_source import PathSource, fetch_source
+from headwater.attribution.paths.cache import PathSource, fetch_source
 
 
 def test_it_works(database_url: str, connection: psycopg.Connection) -> None:

@@ -16,13 +16,8 @@ from hypothesis import strategies as st
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths import postings as postings_module
 from headwater.attribution.paths.path_data import OLDER, Column, PathData
-from headwater.attribution.paths.postings import (
-    DamagedPostings,
-    Postings,
-    count_credited,
-    make_postings,
-    read_postings,
-)
+from headwater.attribution.paths.postings import Postings, count_credited, make_postings, read_postings
+from headwater.attribution.paths.segments import DamagedSegment
 from headwater.sources.catalogue import SOURCE_IDS, source_mask
 from tests.models.attribution import Touch, weights
 
@@ -129,7 +124,7 @@ def test_damage_is_noticed(number: int) -> None:
     assert read_postings(data, email, "linear", 0)[2] == 2
     damaged = data[:number] + bytes([data[number] ^ 1]) + data[number + 1 :]
     for wrong, source in ((damaged, email), (data[:number], email), (data, email + 1)):
-        with pytest.raises(DamagedPostings):
+        with pytest.raises(DamagedSegment):
             read_postings(wrong, source, "linear", 0)
 
 

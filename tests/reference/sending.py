@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from headwater.api.reference.examples import EXAMPLES, Example
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS
+from headwater.attribution.models import FEWEST_CONVERSIONS
 from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater

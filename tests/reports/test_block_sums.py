@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from headwater.attribution.paths import reader, scan_plan
-from headwater.attribution.paths.cache import Cache, Key, estimate_size
+from headwater.attribution.paths.cache import Cache, Key, PathSource, estimate_size
 from headwater.attribution.paths.changes import NOTE_EVENTS
-from headwater.attribution.paths.path_source import PathSource
 from headwater.attribution.paths.scan_plan import Block
 from headwater.attribution.paths.upkeep import forget_space
 from headwater.reports.engine import block_sums, report_reader

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
-from headwater.attribution.paths import cached_credit, reader
+from headwater.attribution.paths import credit_scan, reader
 from headwater.attribution.paths.cache import Cache
 from headwater.reports.engine import block_sums, report_reader
 from headwater.spaces.settings_input import read_changes
@@ -26,7 +26,7 @@ from tests.reports.playing import World, carry_out, new_world
 from tests.support.pipeline import event, person, touch
 from tests.support.trained_models import plant_trained_model
 
-MODULES = (block_sums, cached_credit, reader, report_reader)
+MODULES = (block_sums, credit_scan, reader, report_reader)
 """The modules that use the cache."""
 YEAR = {"start_date": "2026-01-01 00:00:00", "end_date": "2026-12-31 23:59:59"}
 SUMS = ("revenue", "credited_revenue", "contacts", "new_customers")

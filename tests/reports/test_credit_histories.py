@@ -16,8 +16,8 @@ from headwater.http.inputs.parameters import JsonInput
 from headwater.reports.engine.measures import Figures
 from headwater.reports.engine.report import ReportResult, query_report
 from headwater.reports.query import DateBasis, KeyCondition, ReportQuery
-from headwater.reports.questions.credit_rows import CreditFilter, EventCredit
-from headwater.reports.questions.credits import CreditList, CreditsQuery, CreditTotals, query_credits
+from headwater.reports.questions.credit_rows import CreditFilter, CreditTotals, EventCredit
+from headwater.reports.questions.credits import CreditList, CreditsQuery, query_credits
 from headwater.reports.questions.report import answer_report, read_report_query
 from headwater.spaces.spaces import fetch_space
 from tests.reports.court import Court
@@ -89,7 +89,7 @@ def check_row(world: World, dice: Random, query: ReportQuery, report: ReportResu
     key = answer.rows[report.rows.index(row)][0]
     kept = [each for each in query.filters.only if each.group is not group]
     only = (*kept, KeyCondition(group, key))
-    listed = as_list(query, filters=replace(query.filters, only=only))
+    listed = as_list(replace(query, filters=replace(query.filters, only=only)))
     figures = in_words(row.figures)
     assert totals(world, dice, listed) == expected(figures, "events", "revenue")
     touched = replace(listed, credit=CreditFilter.TOUCHED)
@@ -122,11 +122,11 @@ def check_everything(world: World, dice: Random, query: ReportQuery, report: Rep
 
 
 def as_list(query: ReportQuery, **changes: Any) -> CreditsQuery:
-    listed = CreditsQuery(
-        query.start, query.end, query.models[0], query.window_days, query.by_company,
-        query.filters, query.date_basis, trained_model=query.trained_model,
+    figure = ReportQuery(
+        query.start, query.end, query.measures, (), query.models[:1], query.window_days,
+        query.by_company, query.filters, query.date_basis, trained_model=query.trained_model,
     )  # fmt: skip
-    return replace(listed, **changes)
+    return replace(CreditsQuery(figure), **changes)
 
 
 def in_words(figures: Figures) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def check_rows(query: CreditsQuery, rows: list[EventCredit]) -> None:
             assert sum(touch.credited_revenue for touch in row.touches) == row.credited_revenue
         times = [touch.occurred_at for touch in row.touches]
         assert times == sorted(times)
-        if query.date_basis is DateBasis.CONVERSION and not query.report.of_some_touches:
+        if query.figure.date_basis is DateBasis.CONVERSION and not query.figure.of_some_touches:
             assert (row.reason is None) is (row.credited_events == 1)
 
 

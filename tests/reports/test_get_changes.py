@@ -14,8 +14,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.attribution.history.former_rows import forget
-from headwater.attribution.history.revisions import begin_era
+from headwater.attribution.history.revisions import begin_era, forget
 from headwater.intake.merging.unmerge import unmerge
 from headwater.spend.rates.store import ReferenceRate, put_reference_rates
 from tests.support.factories import Stage as SpaceStage

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headwater.attribution.history.former_rows import forget
+from headwater.attribution.history.revisions import forget
 from headwater.spend import changes as ledger_changes
 from tests.support.factories import Stage as SpaceStage
 from tests.support.pipeline import DAY, T0, Stage, event, touch

@@ -35,7 +35,7 @@ from tests.support.pipeline import Stage as Queue
 
 EVENT: TrackPayload = {"event_name": "purchase", "email": "anna@example.com", "amount": 89.5}
 YEAR = {"start_date": "2026-01-01 00:00:00", "end_date": "2027-12-31 23:59:59"}
-DOCUMENT = json.loads(json.dumps(describe_api("")))
+DOCUMENT = json.loads(json.dumps(describe_api()))
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_it_works(sdk: Client, stage: Stage) -> None:
 
 def test_it_is_what_the_document_says() -> None:
     """`make sdk` would write it anew just so."""
-    for path, text in generate(describe_api("")).items():
+    for path, text in generate(describe_api()).items():
         assert path.read_text() == text
 
 

@@ -100,7 +100,7 @@ def test_it_works(told: dict[str, Any]) -> None:
 
 def test_it_is_what_the_document_says() -> None:
     """`make sdk` would write it anew just so."""
-    assert TYPESCRIPT.read_text() == sdk_typescript.generate(describe_api(""))
+    assert TYPESCRIPT.read_text() == sdk_typescript.generate(describe_api())
 
 
 def test_every_operation_is_sent_as_it_is_described(told: dict[str, Any]) -> None:

@@ -207,7 +207,9 @@ def make_stage(
     digest = hashlib.sha256(stage.key.encode()).digest()
     columns = {"name": "test", "key_hash": digest, "hint": stage.key[-4:], "scopes": list(scopes)}
     stage._insert("api_keys", columns)
-    for bucket in RATE_LIMITS:
-        limit = {"bucket": bucket, "per_minute": 1_000_000}
-        stage._insert("space_limits", limit, returning="space_id")
+    connection.execute(
+        "INSERT INTO space_limits (space_id, bucket, per_minute)"
+        " SELECT %s, bucket, 1000000 FROM unnest(%s::text[]) bucket",
+        (space_id, list(RATE_LIMITS)),
+    )
     return stage

@@ -13,11 +13,11 @@ from random import Random
 
 import pytest
 
+from headwater.attribution.models import DATA_DRIVEN_MODELS, MARKOV, SHAPLEY
 from headwater.attribution.trained_models.counts import compute_weights, count_journeys
 from headwater.attribution.trained_models.estimation import estimate
 from headwater.attribution.trained_models.journeys import Journey, gather_journeys
 from headwater.attribution.trained_models.markov import removal_effects
-from headwater.attribution.trained_models.models import DATA_DRIVEN_MODELS, MARKOV, SHAPLEY
 from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from headwater.sources.source_names import SHIPPED_ALONE

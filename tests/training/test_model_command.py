@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS
+from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.cli import main
 from tests.support.factories import NOON, Stage, make_stage
 

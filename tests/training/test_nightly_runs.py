@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS, TrainedModel
+from headwater.attribution.models import FEWEST_CONVERSIONS
+from headwater.attribution.trained_models.models import TrainedModel
 from headwater.attribution.trained_models.nightly_runs import (
     NIGHT_HOUR,
     AutomaticTrainer,

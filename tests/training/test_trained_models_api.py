@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models import store
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS
 from tests.support.factories import NOON, Stage, make_stage
 from tests.support.reading_fixtures import RANGE, Api
 from tests.support.trained_models import plant_trained_model

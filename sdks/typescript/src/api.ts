@@ -682,6 +682,7 @@ export type TrainedModelCitation = {
   end_at: string;
   /** In days. */
   attribution_window: number;
+  /** Conversions with a touchpoint; at least 300. */
   conversions: number;
   /** SHA-256 of everything the weights are made from. */
   digest: string;
@@ -1767,12 +1768,12 @@ export type TrainedModel = {
   attribution_window: number;
   /** Conversions with a touchpoint; at least 300. */
   conversions: number;
+  /** SHA-256 of everything the weights are made from. */
+  digest: string;
   /** Contacts with touchpoints and no such conversion. */
   lost: number;
   /** Conversions without a touchpoint, left out. */
   untouched: number;
-  /** SHA-256 of everything the weights are made from. */
-  digest: string;
   made_at: string;
   /** True when credit uses it, unless a request names another. */
   current: boolean;
@@ -1839,7 +1840,7 @@ export abstract class Api {
 
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createAdImport(file: FileContent, query: { name?: string; columns?: Array<string>; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
-    return (await this.call("POST", "/ads/imports", { "name": query.name, "columns[]": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+    return (await this.call("POST", "/ads/imports", { "name": query.name, "columns": query.columns, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
@@ -1914,7 +1915,7 @@ export abstract class Api {
 
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createContactImport(file: FileContent, query: { name?: string; columns?: Array<string>; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
-    return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns[]": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+    return (await this.call("POST", "/contacts/imports", { "name": query.name, "columns": query.columns, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
@@ -2024,15 +2025,15 @@ export abstract class Api {
 
   /** List events in a time range, or with `sources` their credited sources, newest first. */
   async listEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; trained_model?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<EventPage> {
-    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
+    return (await this.call("GET", "/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as EventPage;
   }
 
   /** Yields every row of `listEvents`, asking for one page after another. */
   iterateEvents(query: { start_date: string; end_date: string; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; trained_model?: string; fields?: Array<Field>; amount_min?: number | string; amount_max?: number | string; order_by?: OrderBy; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> }): AsyncGenerator<ListedEvent, void, undefined> {
-    return this.pages<ListedEvent>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields[]": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+    return this.pages<ListedEvent>("/events", { "start_date": query.start_date, "end_date": query.end_date, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "trained_model": query.trained_model, "fields": query.fields, "amount_min": query.amount_min, "amount_max": query.amount_max, "order_by": query.order_by, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
-  /** Create up to 1,000 events */
+  /** Accept valid events although others are invalid; the answer lists the refused ones. */
   async createEvents(body: Batch): Promise<BatchAccepted> {
     return (await this.call("POST", "/events/batch", {}, body)) as BatchAccepted;
   }
@@ -2049,7 +2050,7 @@ export abstract class Api {
 
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createEventImport(file: FileContent, query: { name?: string; columns?: Array<string>; event_name?: EventName; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
-    return (await this.call("POST", "/events/imports", { "name": query.name, "columns[]": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+    return (await this.call("POST", "/events/imports", { "name": query.name, "columns": query.columns, "event_name": query.event_name, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
@@ -2057,7 +2058,7 @@ export abstract class Api {
     return (await this.call("GET", `/events/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
-  /** Create Event */
+  /** Accept one event. The answer names a receipt, which tells when the event is stored. */
   async createEvent(body: TrackPayload): Promise<Accepted> {
     return (await this.call("POST", "/events/track", {}, body)) as Accepted;
   }
@@ -2139,47 +2140,47 @@ export abstract class Api {
 
   /** Sum events and their credit by group. With `Accept: text/csv`, the columns and rows as CSV. */
   async getReport(query: { measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; order_by?: string; completeness?: IncludeTrkTokens; trained_model?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<Report> {
-    return (await this.call("GET", "/reports", { "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "completeness": query.completeness, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as Report;
+    return (await this.call("GET", "/reports", { "measures": query.measures, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "campaign": query.campaign, "only": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "completeness": query.completeness, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as Report;
   }
 
   /** Explain changes in a report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getChanges(query: { since: string; until?: string; measures?: Array<Measure>; group_by?: Array<GroupBy>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_models?: Array<AttributionModel>; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; currency?: string; limit?: number; order_by?: string; trained_model?: string; custom_field_filters?: Array<Record<string, string>> }): Promise<ReportChanges> {
-    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures[]": query.measures, "group_by[]": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models[]": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
+    return (await this.call("GET", "/reports/changes", { "since": query.since, "until": query.until, "measures": query.measures, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_models": query.attribution_models, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "campaign": query.campaign, "only": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "order_by": query.order_by, "trained_model": query.trained_model, "custom_field_filters": query.custom_field_filters })) as ReportChanges;
   }
 
   /** Follow customers from the month of their first order: their value by month, source or another group, and the payback of their cost. With `Accept: text/csv`, one line per cohort and later month. */
   async getCohorts(query: { group_by?: GroupBy2; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; currency?: string; limit?: number; trained_model?: string } = {}): Promise<CohortReport> {
-    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as CohortReport;
+    return (await this.call("GET", "/reports/cohorts", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "only": query.only, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as CohortReport;
   }
 
   /** List the events behind a report's figure with their touchpoints' credit, newest first. With `Accept: text/csv`, the page's events as CSV. */
   async listCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; trained_model?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<CreditPage> {
-    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
+    return (await this.call("GET", "/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "campaign": query.campaign, "only": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters })) as CreditPage;
   }
 
   /** Yields every row of `listCredits`, asking for one page after another. */
   iterateCredits(query: { period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; sources?: Array<string>; campaign?: string; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; date_basis?: DateBasis; acquired?: string; acquired_by?: Array<string>; credit?: Credit; trained_model?: string; per_page?: number; cursor?: string; custom_field_filters?: Array<Record<string, string>> } = {}): AsyncGenerator<CreditedEvent, void, undefined> {
-    return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "sources[]": query.sources, "campaign": query.campaign, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by[]": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
+    return this.pages<CreditedEvent>("/reports/credits", { "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "sources": query.sources, "campaign": query.campaign, "only": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "date_basis": query.date_basis, "acquired": query.acquired, "acquired_by": query.acquired_by, "credit": query.credit, "trained_model": query.trained_model, "per_page": query.per_page, "cursor": query.cursor, "custom_field_filters": query.custom_field_filters });
   }
 
   /** Count paths to events: sequences of sources or channels. With `Accept: text/csv`, the listed paths as CSV. */
   async getPaths(query: { group_by?: GroupBy3; period?: string; start_date?: string; end_date?: string; attribution_window?: AttributionWindow; query_mode?: QueryMode; event_names?: Array<EventName>; only?: Array<string>; amount_min?: number | string; amount_max?: number | string; limit?: number; custom_field_filters?: Array<Record<string, string>> } = {}): Promise<PathReport> {
-    return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names[]": query.event_names, "only[]": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as PathReport;
+    return (await this.call("GET", "/reports/paths", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_window": query.attribution_window, "query_mode": query.query_mode, "event_names": query.event_names, "only": query.only, "amount_min": query.amount_min, "amount_max": query.amount_max, "limit": query.limit, "custom_field_filters": query.custom_field_filters })) as PathReport;
   }
 
   /** Compare an ad platform's own figures with ours, step by step. With `Accept: text/csv`, one line per step as CSV. */
   async getPlatformComparison(query: { platform: string; click_window?: ClickWindow; only?: Array<string>; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; date_basis?: DateBasis; currency?: string; trained_model?: string }): Promise<PlatformComparison> {
-    return (await this.call("GET", "/reports/platform-comparison", { "platform": query.platform, "click_window": query.click_window, "only[]": query.only, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "date_basis": query.date_basis, "currency": query.currency, "trained_model": query.trained_model })) as PlatformComparison;
+    return (await this.call("GET", "/reports/platform-comparison", { "platform": query.platform, "click_window": query.click_window, "only": query.only, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names": query.event_names, "date_basis": query.date_basis, "currency": query.currency, "trained_model": query.trained_model })) as PlatformComparison;
   }
 
   /** Compare ad spend with its results, by group. With `Accept: text/csv`, the rows as CSV. */
   async getSpendReport(query: { group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; compare?: Compare; currency?: string; limit?: number; trained_model?: string } = {}): Promise<AdSpendReport> {
-    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as AdSpendReport;
+    return (await this.call("GET", "/reports/spend", { "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names": query.event_names, "only": query.only, "date_basis": query.date_basis, "compare": query.compare, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as AdSpendReport;
   }
 
   /** Explain changes in a spend report. With `Accept: text/csv`, the rows as CSV, one line per cause. */
   async getSpendChanges(query: { since: string; until?: string; group_by?: GroupBy4; period?: string; start_date?: string; end_date?: string; attribution_model?: AttributionModel; attribution_window?: AttributionWindow; event_names?: Array<EventName>; only?: Array<string>; date_basis?: DateBasis; currency?: string; limit?: number; trained_model?: string }): Promise<SpendReportChanges> {
-    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names[]": query.event_names, "only[]": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as SpendReportChanges;
+    return (await this.call("GET", "/reports/spend/changes", { "since": query.since, "until": query.until, "group_by": query.group_by, "period": query.period, "start_date": query.start_date, "end_date": query.end_date, "attribution_model": query.attribution_model, "attribution_window": query.attribution_window, "event_names": query.event_names, "only": query.only, "date_basis": query.date_basis, "currency": query.currency, "limit": query.limit, "trained_model": query.trained_model })) as SpendReportChanges;
   }
 
   /** List the Space's own paid networks, in addition to the listed sources, by name. */
@@ -2219,7 +2220,7 @@ export abstract class Api {
 
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
-    return (await this.call("POST", "/spend/imports", { "name": query.name, "columns[]": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+    return (await this.call("POST", "/spend/imports", { "name": query.name, "columns": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
@@ -2227,14 +2228,14 @@ export abstract class Api {
     return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as Import;
   }
 
-  /** Create up to 1,000 touchpoints */
+  /** Accept valid touchpoints although others are invalid; the answer lists the refused ones. */
   async createTouchpoints(body: TouchpointBatch): Promise<BatchAccepted> {
     return (await this.call("POST", "/touchpoints/batch", {}, body)) as BatchAccepted;
   }
 
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createTouchpointImport(file: FileContent, query: { name?: string; columns?: Array<string>; timezone?: string; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
-    return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns[]": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
+    return (await this.call("POST", "/touchpoints/imports", { "name": query.name, "columns": query.columns, "timezone": query.timezone, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
   }
 
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */

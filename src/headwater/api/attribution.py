@@ -14,11 +14,11 @@ from headwater.people.contacts.answers import JourneyPage
 from headwater.people.contacts.journey import list_journey
 from headwater.people.contacts.lookup import resolve
 from headwater.people.contacts.queries import queries
-from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import (
+from headwater.reports.explanation import (
     PARAMETERS,
     AttributionExplanation,
     describe_explanation,
+    explain_event,
     read_path,
 )
 from headwater.spaces.spaces import fetch_space

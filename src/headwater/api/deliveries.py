@@ -8,7 +8,7 @@ from headwater.endpoints.operations import Operation, PathParameter
 from headwater.forwarding.deliveries import delivery_log, parameters, schemas
 from headwater.forwarding.deliveries.answers import DeliveryDetail, DeliveryList, DeliveryPage, ReplayResult
 from headwater.forwarding.destinations.destinations import fetch_destination
-from headwater.http.inputs.pagination import answer_page
+from headwater.http.inputs.pagination import answer_page, read_page
 from headwater.http.rate_limits import RateLimit
 
 
@@ -17,7 +17,7 @@ async def list_deliveries(call: Call) -> DeliveryPage:
     destination_id = call.path_id("destination_id")
     sought = parameters.read_filter(call.query, destination_id)
     cursors = parameters.cursors(call.services.signing_key, call.space_id, sought)
-    per_page, position = parameters.read_page(call.query, cursors)
+    per_page, position = read_page(call.query, cursors)
     async with call.services.database.connection() as connection:
         await fetch_destination(connection, call.space_id, destination_id)
         page = await delivery_log.list_deliveries(connection, call.space_id, sought, per_page, position)

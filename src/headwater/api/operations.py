@@ -62,8 +62,14 @@ RATE_LIMITS: Mapping[str, RateLimit] = limits_by_bucket(
 """A Space's rate limits by bucket, including the limits of browsers and assistants."""
 
 
-def describe_api(product: str) -> Schema:
-    """Return the OpenAPI document; `product` is the service's name and version."""
+def describe_api(product: str = "", address: str = "/") -> Schema:
+    """Return the OpenAPI document; `product` is the service's name and version, `address` its base URL."""
     document = build_document(OPERATIONS, PREFIX, INGEST_SCHEMAS)
-    document["info"] |= {"summary": product, "description": ABOUT}
+    document["info"] |= {
+        "summary": product,
+        "description": ABOUT,
+        "contact": {"name": "The operator of this installation"},
+        "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+    }
+    document["servers"] = [{"url": address}]
     return document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwater.endpoints.calls import Call
 from headwater.endpoints.operations import Operation
 from headwater.http.answers import Message
-from headwater.http.inputs.pagination import answer_page
+from headwater.http.inputs.pagination import PAGE_DOCUMENTATION, answer_page, read_page
 from headwater.http.openapi import body
 from headwater.http.rate_limits import RateLimit
 from headwater.spend.rates import inputs
@@ -16,7 +16,7 @@ from headwater.spend.rates.store import list_rates, put_rates
 async def list_own_rates(call: Call) -> RatePage:
     """List the Space's own exchange rates, latest days first."""
     cursors = inputs.cursors(call.services.signing_key, call.space_id)
-    per_page, position = inputs.read_list(call.query, cursors)
+    per_page, position = read_page(call.query, cursors)
     async with call.services.database.connection() as connection:
         page = await list_rates(connection, call.space_id, per_page, position)
     return answer_page(RatePage, page, per_page, call.page_link(cursors))
@@ -39,7 +39,7 @@ OPERATIONS = (
         summary="List exchange rates",
         scope="events:read",
         limit=RateLimit("list_rates", 30),
-        parameters=inputs.DOCUMENTATION,
+        parameters=PAGE_DOCUMENTATION,
         answer=RatePage,
         handler=list_own_rates,
     ),

@@ -17,6 +17,13 @@ WINDOWS = (0, 1, 7, 14, 30, 60, 90)
 """Lookback windows in days; 0 means the whole path."""
 
 
+BILLION = 10**9
+MARKOV, SHAPLEY = "markov", "shapley_distinct"
+DATA_DRIVEN_MODELS = (MARKOV, SHAPLEY)
+FEWEST_CONVERSIONS = 300
+"""With a touchpoint, to train a model. With fewer, intervals are too wide for weights to be meaningful."""
+
+
 @dataclass(frozen=True)
 class CountingTouches:
     """The touches that count for a model, by source."""
@@ -47,7 +54,7 @@ WEIGHTED = CountingTouches(SQL("{} > 0").format(TRAINED_WEIGHT), _EVERY_ID)
 #     last_touch                                    100.00
 #     linear                     33.34     33.33     33.33     the first gets the remaining cent
 #     u_shaped                   40.00     20.00     40.00
-#     time_decay                 33.25     33.30     33.45     by age, see decay.py
+#     time_decay                 33.25     33.30     33.45     by age, see credits.py
 #     markov                     60.00     30.00     10.00     trained weights 0.6, 0.3, 0.1
 #     shapley_distinct           33.34     33.33     33.33     by distinct source, see shares.py
 #     first_platform_touch      100.00                         D doesn't count, nor in the next two
@@ -183,7 +190,7 @@ MODELS = {
         CreditedTouches.EACH,
         BY_AGE,
     ),
-    "markov": Model(
+    MARKOV: Model(
         "Markov",
         "Each distinct source gets credit by its weight: the share of the Space's conversions that would be "
         "lost without it. Needs a trained model.",
@@ -192,7 +199,7 @@ MODELS = {
         (WEIGHTED,),
         needs_training=True,
     ),
-    "shapley_distinct": Model(
+    SHAPLEY: Model(
         "Shapley distinct",
         "The same credit for every distinct source, however often it was visited.",
         CreditedTouches.EACH,

@@ -15,6 +15,7 @@ from headwater.console import (
     login,
     members,
     onboarding,
+    shared_page,
     space_choice,
     space_settings,
 )
@@ -52,7 +53,6 @@ from headwater.console.report_pages import (
     saved_views,
     self_reported,
     share_links,
-    shared_page,
     trained_models,
 )
 from headwater.console.setup_pages import data_quality, setup

@@ -64,7 +64,6 @@ def build_document(
     document: Schema = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": VERSION},
-        "servers": [{"url": "/"}],
         "paths": dict(sorted(paths.items())),
         "components": {
             "responses": {name: _problem(status) for status, (name, _) in PROBLEMS.items()},

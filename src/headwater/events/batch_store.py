@@ -24,6 +24,11 @@ REASSIGN = queries["reassign"]
 RESTORE = queries["restore"]
 """Binds a ContactSplit."""
 
+_FIND_BY_IDEMPOTENCY_KEY, _FIND_BY_ORDER = (
+    queries["find_by_key"].format(key=key)
+    for key in (SQL("known.idempotency_key = k.key"), queries["is_order"])
+)
+
 DAY_MICROSECONDS = 86_400_000_000
 
 Key = tuple[str, str]
@@ -106,8 +111,8 @@ def request_recorded(
 ) -> Callable[[], RecordedEvents]:
     """Start looking up keys and orders; the result fetches their events' ids."""
     cursors = [
-        connection.execute(queries[name], {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
-        for name, pairs in (("find_by_idempotency_key", keys), ("find_by_order", orders))
+        connection.execute(query, {"space_id": space_id, "keys": _key_rows(pairs)}) if pairs else None
+        for query, pairs in ((_FIND_BY_IDEMPOTENCY_KEY, keys), (_FIND_BY_ORDER, orders))
     ]
     return lambda: RecordedEvents(*map(_read_recorded, cursors))
 

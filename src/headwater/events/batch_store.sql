@@ -2,41 +2,25 @@
 -- few rows, which is ruinous for a huge one. So reads look up rows one by one, forced by LATERAL with OFFSET
 -- 0, and rare updates are one short statement each.
 
--- name: find_by_idempotency_key
--- The conditions match two unique indexes.
+-- name: find_by_key
+-- By idempotency key or order. The conditions match two unique indexes of each.
 SELECT k.event_name, k.key, e.id, e.by_browser
 FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
 CROSS JOIN LATERAL (
     SELECT known.id, false AS by_browser
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.idempotency_key = k.key AND known.sender IS DISTINCT FROM 'browser'
+      AND {key} AND known.sender IS DISTINCT FROM 'browser'
     UNION ALL
     SELECT known.id, true
     FROM events known
     WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.idempotency_key = k.key AND known.sender = 'browser'
+      AND {key} AND known.sender = 'browser'
     OFFSET 0
 ) e;
 
--- name: find_by_order
--- Likewise, without upsells.
-SELECT k.event_name, k.key, e.id, e.by_browser
-FROM json_to_recordset(%(keys)s::json) AS k (event_name text, key text)
-CROSS JOIN LATERAL (
-    SELECT known.id, false AS by_browser
-    FROM events known
-    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.order_id = k.key AND known.sender IS DISTINCT FROM 'browser'
-      AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
-    UNION ALL
-    SELECT known.id, true
-    FROM events known
-    WHERE known.space_id = %(space_id)s AND known.event_name = k.event_name
-      AND known.order_id = k.key AND known.sender = 'browser'
-      AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
-    OFFSET 0
-) e;
+-- name: is_order
+known.order_id = k.key AND NOT known.is_upsell AND known.event_name <> 'upsell_purchase'
 
 -- name: record_duplicates
 INSERT INTO duplicates (space_id, id, reason, event_id, received_at, sender)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.query import Attribution
@@ -15,14 +13,19 @@ from headwater.attribution.trained_models.choice import (
     ModelChoice,
     is_needed,
 )
-from headwater.events.accepted import EVENT_NAMES, EVENT_NAMES_IN_WORDS
 from headwater.events.fields import FIELDS, complete_fields
+from headwater.events.filters import (
+    AMOUNT_MAX,
+    AMOUNT_MIN,
+    EVENT_NAMES_PARAMETER,
+    QUERY_MODE,
+    read_sources,
+    sources_parameter,
+)
 from headwater.events.models import EventSelection, ListEvents
-from headwater.events.source_filter import read_sources, sources_parameter
-from headwater.http.decimals import MAX_AMOUNT, number_pattern
 from headwater.http.inputs.date_range import date_range
-from headwater.http.inputs.fields import BLANK, number, number_text, number_within, one_of
-from headwater.http.inputs.pagination import CURSOR, Cursors, page_size
+from headwater.http.inputs.fields import one_of
+from headwater.http.inputs.pagination import CURSOR, PER_PAGE, Cursors
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.http.inputs.timerange import NEVER, TimeRange
 from headwater.people.contacts import filters
@@ -33,18 +36,6 @@ TIME = date_range(
     "Start of the range, in the Space's time zone.",
     "End of the range, inclusive; must be after `start_date`.",
     required=True,
-)
-QUERY_MODE = Parameter(
-    name="query_mode",
-    kind=one_of(("profile", "company")),
-    default="profile",
-    description="Whether to use the paths of contacts or of companies.",
-)
-EVENT_NAMES_PARAMETER = ListParameter(
-    name="event_names",
-    kind=one_of(EVENT_NAMES, EVENT_NAMES_IN_WORDS),
-    most=10,
-    description="Only events with these names.",
 )
 SOURCES_PARAMETER = sources_parameter(
     15,
@@ -70,31 +61,12 @@ FIELDS_PARAMETER = ListParameter(
         "`touchpoint_id` and `source` require `sources`."
     ),
 )
-_NUMBER = re.compile(number_pattern(exponent=3))
-
-
-def _within_amounts(amount: Decimal) -> Decimal:
-    if abs(amount) > MAX_AMOUNT:
-        raise ValueError(f"must be from {-MAX_AMOUNT:f} to {MAX_AMOUNT:f}.")
-    return amount
-
-
-_AMOUNT = (
-    number("must be a number.", form=_NUMBER)
-    .then(_within_amounts)
-    .documented(anyOf=[number_within(MAX_AMOUNT), number_text(_NUMBER), BLANK])
-)
-AMOUNT_MIN = Parameter(
-    name="amount_min", kind=_AMOUNT, description="Minimum amount, inclusive; refunds are negative."
-)
-AMOUNT_MAX = Parameter(name="amount_max", kind=_AMOUNT, description="Maximum amount, inclusive.")
 ORDER_BY = Parameter(
     name="order_by",
     kind=one_of(("event_time", "amount")),
     default="event_time",
     description="Newest first, or largest amount first (only events with an amount, without `sources`).",
 )
-PER_PAGE = page_size(1000)
 
 DOCUMENTATION = [
     *(parameter.openapi() for parameter in TIME.parameters),

@@ -7,8 +7,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.former_rows import KEEP_EVENTS
-from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause
+from headwater.attribution.history.revisions import DRAW_REVISION, KEEP_EVENTS, ChangeCause
 from headwater.attribution.paths.changes import NOTE_EVENTS
 from headwater.events.models import EventChange
 from headwater.events.queries import queries

@@ -26,26 +26,14 @@ Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-WHOLE: Schema = {"type": "integer"}
-WHOLE_OR_NULL: Schema = {"type": ["integer", "null"]}
 NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 MOMENT: Schema = {"type": "string", "format": "date-time"}
-MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 
 
 def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
     """Return the schema of an object, with all but the optional members required."""
     required = [name for name in members if name not in optional]
     return {"type": "object", "required": required, "properties": dict(members)}
-
-
-def with_optional(schema: Schema, **members: Schema) -> Schema:
-    return {**schema, "properties": {**schema["properties"], **members}}
-
-
-def data_schema(row: Schema) -> Schema:
-    """Return the schema of an answer with all rows of a short list under `data`."""
-    return object_schema({"data": {"type": "array", "items": row}})
 
 
 def answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -63,10 +51,3 @@ def file_body(description: str) -> dict[str, Any]:
     content = {"schema": {"type": "string", "format": "binary"}}
     types = ("text/csv", "application/octet-stream")
     return {"required": True, "description": description, "content": dict.fromkeys(types, content)}
-
-
-def conflict(description: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    """Return an operation's `conflict`: its condition, and the schemas of members besides `message`, which
-    differ by operation.
-    """
-    return answer(description, object_schema({"message": TEXT, **properties}))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-import psycopg.sql
 from psycopg import Connection
-from psycopg.sql import Composed, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
-from headwater.attribution.history.former_rows import forget_tag_sets
+from headwater.attribution.history.revisions import forget_tag_sets
 from headwater.base.failpoints import failpoint
 from headwater.database.queries import Queries
 from headwater.privacy.columns import list_personal_columns
@@ -36,17 +34,17 @@ def scrub(connection: Connection[Any], space_id: int, contact_id: int) -> None:
     _delete_deliveries(connection, space_id, group, person)
     _redact(connection, space_id, "inbox", person)
     _redact(connection, space_id, "rejected", person)
-    connection.execute(queries["forget_identifiers"], values)
+    connection.execute(_DELETE_IDENTIFIERS, values)
     connection.execute(_CLEAR_CONTACTS, values)
     failpoint("erasure_half_done")
     for statement in (_CLEAR_EVENTS, _CLEAR_TOUCHPOINTS, _CLEAR_ATTEMPTS, _CLEAR_DELIVERIES):
         connection.execute(statement, values)
     connection.execute(queries["delete_clicks"], values)
-    connection.execute(queries["delete_joins"], values)
+    connection.execute(_DELETE_JOINS, values)
     # Before the page views, which identify these tag sets.
     withdrawn = [row[0] for row in connection.execute(queries["withdrawn_tag_sets"], values)]
-    connection.execute(queries["delete_hits"], values)
-    connection.execute(queries["delete_visits"], values)
+    connection.execute(_DELETE_HITS, values)
+    connection.execute(_DELETE_VISITS, values)
     _delete_tag_sets(connection, space_id, withdrawn)
     connection.execute(queries["withdraw_exports"], {**values, "withdrawn": WITHDRAWN})
 
@@ -101,16 +99,22 @@ def _delete_tag_sets(connection: Connection[Any], space_id: int, withdrawn: list
         forget_tag_sets(connection, space_id, [row[0] for row in deleted])
 
 
-def _clear(statement: str, alias: str, columns: Iterable[str]) -> Composed:
-    names = [Identifier(column) for column in columns]
-    comma = psycopg.sql.SQL(", ")
-    cleared = comma.join(psycopg.sql.SQL("{} = NULL").format(name) for name in names)
-    condition = comma.join(psycopg.sql.SQL("{}.{}").format(Identifier(alias), name) for name in names)
-    return queries[statement].format(cleared=cleared, held=condition)
+def _clear(statement: str, alias: str, table: str) -> Composed:
+    names = [Identifier(column) for column in list_personal_columns(table)]
+    comma = SQL(", ")
+    return queries[statement].format(
+        table=Identifier(table),
+        cleared=comma.join(SQL("{} = NULL").format(name) for name in names),
+        held=comma.join(SQL("{}.{}").format(Identifier(alias), name) for name in names),
+    )
 
 
-_CLEAR_CONTACTS = _clear("clear_contacts", "c", list_personal_columns("contacts"))
-_CLEAR_EVENTS = _clear("clear_events", "e", list_personal_columns("events"))
-_CLEAR_TOUCHPOINTS = _clear("clear_touchpoints", "t", list_personal_columns("touchpoints"))
-_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", list_personal_columns("delivery_attempts"))
-_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", list_personal_columns("deliveries"))
+_CLEAR_CONTACTS = _clear("clear_contacts", "c", "contacts")
+_CLEAR_EVENTS = _clear("clear_rows", "r", "events")
+_CLEAR_TOUCHPOINTS = _clear("clear_rows", "r", "touchpoints")
+_CLEAR_ATTEMPTS = _clear("clear_attempts", "a", "delivery_attempts")
+_CLEAR_DELIVERIES = _clear("clear_deliveries", "d", "deliveries")
+_DELETE_IDENTIFIERS, _DELETE_JOINS, _DELETE_HITS, _DELETE_VISITS = (
+    queries["delete_rows"].format(table=Identifier(table))
+    for table in ("contact_identifiers", "unsigned_joins", "hits", "visits")
+)

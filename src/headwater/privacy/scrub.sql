@@ -85,25 +85,19 @@ WHERE d.space_id = %(space_id)s;
 DELETE FROM webhook_deliveries d
 WHERE d.space_id = %(space_id)s AND d.id = ANY(%(ids)s::bigint[]);
 
--- name: forget_identifiers
--- E-mails, including former ones, phones, names, locations, tracking ids, tokens and fingerprints.
-DELETE FROM contact_identifiers i
-WHERE i.space_id = %(space_id)s AND i.contact_id = ANY(%(group)s::bigint[]);
+-- name: delete_rows
+-- Identifiers (former addresses too), page views, visits or joins of browsers.
+DELETE FROM {table} r WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[]);
 
 -- name: clear_contacts
 -- The rows, their ages, company and merges stay.
 UPDATE contacts c SET {cleared}
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(group)s::bigint[]);
 
--- name: clear_events
-UPDATE events e SET {cleared}
-WHERE e.space_id = %(space_id)s AND e.contact_id = ANY(%(group)s::bigint[])
-  AND num_nonnulls({held}) > 0;
-
--- name: clear_touchpoints
--- Only browser data; the touchpoints stay.
-UPDATE touchpoints t SET {cleared}
-WHERE t.space_id = %(space_id)s AND t.contact_id = ANY(%(group)s::bigint[])
+-- name: clear_rows
+-- Events, and the browser data of touchpoints.
+UPDATE {table} r SET {cleared}
+WHERE r.space_id = %(space_id)s AND r.contact_id = ANY(%(group)s::bigint[])
   AND num_nonnulls({held}) > 0;
 
 -- name: clear_attempts
@@ -155,14 +149,6 @@ WHERE g.space_id = %(space_id)s AND g.id = ANY(%(ids)s::int[])
                   WHERE h.space_id = %(space_id)s AND h.touch IS NOT NULL AND h.tag_set_id = g.id)
 RETURNING g.id;
 
--- name: delete_hits
-DELETE FROM hits h
-WHERE h.space_id = %(space_id)s AND h.contact_id = ANY(%(group)s::bigint[]);
-
--- name: delete_visits
-DELETE FROM visits v
-WHERE v.space_id = %(space_id)s AND v.contact_id = ANY(%(group)s::bigint[]);
-
 -- name: withdraw_exports
 -- Withdraw exports that contain the person, even in the line of a former contact: of contacts, and of events
 -- with answers about how they heard of the business. The file of a finished one is removed. A running one is
@@ -196,7 +182,3 @@ WHERE x.space_id = %(space_id)s AND x.status <> 'failed'
           AND e.event_time >= x.range_start AND e.event_time < x.range_end)
     ELSE false
   END;
-
--- name: delete_joins
-DELETE FROM unsigned_joins j
-WHERE j.space_id = %(space_id)s AND j.contact_id = ANY(%(group)s::bigint[]);

@@ -11,8 +11,6 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed, Identifier
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.answers import inline_schema
-from headwater.http.openapi import Schema
 from headwater.reports.engine.groups import TAG_PROPERTIES, fetch_campaign_tag_sets
 from headwater.reports.query import Filters, Group, KeyCondition
 
@@ -33,7 +31,6 @@ class Hint(Struct, frozen=True):
     nearest: list[str]
 
 
-HINTS: Schema = {"type": "array", "items": inline_schema(Hint)}
 Hints = list[Hint] | UnsetType
 """Absent if all values are known."""
 

@@ -256,9 +256,14 @@ class ReportQuery:
         return not OF_TOUCHES.isdisjoint(self.group_by)
 
     @property
+    def of_touch_dates(self) -> bool:
+        """True if the period and its buckets are about credited touches."""
+        return self.date_basis is DateBasis.TOUCH
+
+    @property
     def of_some_touches(self) -> bool:
         """True if only some touches count, by filter or date."""
-        return self.filters.of_touches or self.date_basis is DateBasis.TOUCH
+        return self.filters.of_touches or self.of_touch_dates
 
     @property
     def is_about_touches(self) -> bool:

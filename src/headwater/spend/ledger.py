@@ -8,8 +8,7 @@ import msgspec
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composed
 
-from headwater.attribution.history.former_rows import KEEP_SPEND, NOTE_ADDED
-from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause
+from headwater.attribution.history.revisions import DRAW_REVISION, KEEP_SPEND, NOTE_ADDED, ChangeCause
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.errors import Invalid

@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.http.inputs.date_range import date_range
 from headwater.http.inputs.fields import BOOLEAN, FieldType, written
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
+from headwater.http.inputs.pagination import CURSOR, PER_PAGE, Cursors, Position, read_page
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.timerange import parse_day
 from headwater.sources.ad_platforms import normalize_platform
@@ -46,7 +46,6 @@ PREVIEW = Parameter(
     name="preview", kind=BOOLEAN, default=False, description="Count what would be deleted, without deleting."
 )
 CHOICE = (START, END, PLATFORM, ACCOUNT, CAMPAIGN, CURRENCY)
-PER_PAGE = page_size(1000)
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,7 @@ def cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 def read_list(query: Input, cursors: Cursors) -> tuple[SpendChoice, int, Position | None]:
     """Parse which rows to list, the page size and the position. Raises Invalid."""
     choice = read_choice(query, days_required=False)
-    per_page = PER_PAGE.read(query) or 0
-    position = cursors.read_from(query)
-    query.finish()
-    return choice, per_page, position
+    return choice, *read_page(query, cursors)
 
 
 LISTING = [parameter.openapi() for parameter in (*CHOICE, PER_PAGE, CURSOR)]

@@ -913,6 +913,7 @@ class TrainedModelCitation(TypedDict):
     attribution_window: int
     """In days."""
     conversions: int
+    """Conversions with a touchpoint; at least 300."""
     digest: str
     """SHA-256 of everything the weights are made from."""
 
@@ -2032,12 +2033,12 @@ class TrainedModel(TypedDict):
     """In days."""
     conversions: int
     """Conversions with a touchpoint; at least 300."""
+    digest: str
+    """SHA-256 of everything the weights are made from."""
     lost: int
     """Contacts with touchpoints and no such conversion."""
     untouched: int
     """Conversions without a touchpoint, left out."""
-    digest: str
-    """SHA-256 of everything the weights are made from."""
     made_at: str
     current: bool
     """True when credit uses it, unless a request names another."""
@@ -2118,7 +2119,7 @@ class Api:
             self.call(
                 "POST",
                 "/ads/imports",
-                {"name": name, "columns[]": columns, "separator": separator, "encoding": encoding},
+                {"name": name, "columns": columns, "separator": separator, "encoding": encoding},
                 file,
             ),
         )
@@ -2322,7 +2323,7 @@ class Api:
                 "/contacts/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "decimals": decimals,
                     "dates": dates,
                     "separator": separator,
@@ -2538,12 +2539,12 @@ class Api:
                     "start_date": start_date,
                     "end_date": end_date,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "trained_model": trained_model,
-                    "fields[]": fields,
+                    "fields": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "order_by": order_by,
@@ -2579,12 +2580,12 @@ class Api:
                 "start_date": start_date,
                 "end_date": end_date,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "trained_model": trained_model,
-                "fields[]": fields,
+                "fields": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "order_by": order_by,
@@ -2594,7 +2595,7 @@ class Api:
         )
 
     def create_events(self, body: Batch) -> BatchAccepted:
-        """Create up to 1,000 events"""
+        """Accept valid events although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", self.call("POST", "/events/batch", {}, body))
 
     def create_event_export(self, body: CreateEventExportBody) -> QueuedExport:
@@ -2629,7 +2630,7 @@ class Api:
                 "/events/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "event_name": event_name,
                     "timezone": timezone,
                     "decimals": decimals,
@@ -2648,7 +2649,7 @@ class Api:
         return cast("Import", self.call("GET", f"/events/imports/{quote_segment(import_id)}", {}))
 
     def create_event(self, body: TrackPayload) -> Accepted:
-        """Create Event"""
+        """Accept one event. The answer names a receipt, which tells when the event is stored."""
         return cast("Accepted", self.call("POST", "/events/track", {}, body))
 
     def get_event(self, event_id: int | str) -> Event:
@@ -2769,19 +2770,19 @@ class Api:
                 "GET",
                 "/reports",
                 {
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2832,19 +2833,19 @@ class Api:
                 {
                     "since": since,
                     "until": until,
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -2890,8 +2891,8 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "currency": currency,
                     "limit": limit,
                     "trained_model": trained_model,
@@ -2938,15 +2939,15 @@ class Api:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
                     "acquired": acquired,
-                    "acquired_by[]": acquired_by,
+                    "acquired_by": acquired_by,
                     "credit": credit,
                     "trained_model": trained_model,
                     "per_page": per_page,
@@ -2989,15 +2990,15 @@ class Api:
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "campaign": campaign,
-                "only[]": only,
+                "only": only,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "date_basis": date_basis,
                 "acquired": acquired,
-                "acquired_by[]": acquired_by,
+                "acquired_by": acquired_by,
                 "credit": credit,
                 "trained_model": trained_model,
                 "per_page": per_page,
@@ -3036,8 +3037,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "limit": limit,
@@ -3073,13 +3074,13 @@ class Api:
                 {
                     "platform": platform,
                     "click_window": click_window,
-                    "only[]": only,
+                    "only": only,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
+                    "event_names": event_names,
                     "date_basis": date_basis,
                     "currency": currency,
                     "trained_model": trained_model,
@@ -3117,8 +3118,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "compare": compare,
                     "currency": currency,
@@ -3163,8 +3164,8 @@ class Api:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
@@ -3301,7 +3302,7 @@ class Api:
                 "/spend/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "platform": platform,
                     "currency": currency,
                     "timezone": timezone,
@@ -3321,7 +3322,7 @@ class Api:
         return cast("Import", self.call("GET", f"/spend/imports/{quote_segment(import_id)}", {}))
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
-        """Create up to 1,000 touchpoints"""
+        """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", self.call("POST", "/touchpoints/batch", {}, body))
 
     def create_touchpoint_import(
@@ -3346,7 +3347,7 @@ class Api:
                 "/touchpoints/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "timezone": timezone,
                     "dates": dates,
                     "separator": separator,

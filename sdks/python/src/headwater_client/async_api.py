@@ -150,7 +150,7 @@ class AsyncApi:
             await self.call(
                 "POST",
                 "/ads/imports",
-                {"name": name, "columns[]": columns, "separator": separator, "encoding": encoding},
+                {"name": name, "columns": columns, "separator": separator, "encoding": encoding},
                 file,
             ),
         )
@@ -354,7 +354,7 @@ class AsyncApi:
                 "/contacts/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "decimals": decimals,
                     "dates": dates,
                     "separator": separator,
@@ -578,12 +578,12 @@ class AsyncApi:
                     "start_date": start_date,
                     "end_date": end_date,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "trained_model": trained_model,
-                    "fields[]": fields,
+                    "fields": fields,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "order_by": order_by,
@@ -619,12 +619,12 @@ class AsyncApi:
                 "start_date": start_date,
                 "end_date": end_date,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "trained_model": trained_model,
-                "fields[]": fields,
+                "fields": fields,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "order_by": order_by,
@@ -634,7 +634,7 @@ class AsyncApi:
         )
 
     async def create_events(self, body: Batch) -> BatchAccepted:
-        """Create up to 1,000 events"""
+        """Accept valid events although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", await self.call("POST", "/events/batch", {}, body))
 
     async def create_event_export(self, body: CreateEventExportBody) -> QueuedExport:
@@ -669,7 +669,7 @@ class AsyncApi:
                 "/events/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "event_name": event_name,
                     "timezone": timezone,
                     "decimals": decimals,
@@ -688,7 +688,7 @@ class AsyncApi:
         return cast("Import", await self.call("GET", f"/events/imports/{quote_segment(import_id)}", {}))
 
     async def create_event(self, body: TrackPayload) -> Accepted:
-        """Create Event"""
+        """Accept one event. The answer names a receipt, which tells when the event is stored."""
         return cast("Accepted", await self.call("POST", "/events/track", {}, body))
 
     async def get_event(self, event_id: int | str) -> Event:
@@ -815,19 +815,19 @@ class AsyncApi:
                 "GET",
                 "/reports",
                 {
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -878,19 +878,19 @@ class AsyncApi:
                 {
                     "since": since,
                     "until": until,
-                    "measures[]": measures,
-                    "group_by[]": group_by,
+                    "measures": measures,
+                    "group_by": group_by,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
-                    "attribution_models[]": attribution_models,
+                    "attribution_models": attribution_models,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
@@ -936,8 +936,8 @@ class AsyncApi:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "currency": currency,
                     "limit": limit,
                     "trained_model": trained_model,
@@ -984,15 +984,15 @@ class AsyncApi:
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "sources[]": sources,
+                    "event_names": event_names,
+                    "sources": sources,
                     "campaign": campaign,
-                    "only[]": only,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "date_basis": date_basis,
                     "acquired": acquired,
-                    "acquired_by[]": acquired_by,
+                    "acquired_by": acquired_by,
                     "credit": credit,
                     "trained_model": trained_model,
                     "per_page": per_page,
@@ -1035,15 +1035,15 @@ class AsyncApi:
                 "attribution_model": attribution_model,
                 "attribution_window": attribution_window,
                 "query_mode": query_mode,
-                "event_names[]": event_names,
-                "sources[]": sources,
+                "event_names": event_names,
+                "sources": sources,
                 "campaign": campaign,
-                "only[]": only,
+                "only": only,
                 "amount_min": amount_min,
                 "amount_max": amount_max,
                 "date_basis": date_basis,
                 "acquired": acquired,
-                "acquired_by[]": acquired_by,
+                "acquired_by": acquired_by,
                 "credit": credit,
                 "trained_model": trained_model,
                 "per_page": per_page,
@@ -1082,8 +1082,8 @@ class AsyncApi:
                     "end_date": end_date,
                     "attribution_window": attribution_window,
                     "query_mode": query_mode,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "amount_min": amount_min,
                     "amount_max": amount_max,
                     "limit": limit,
@@ -1119,13 +1119,13 @@ class AsyncApi:
                 {
                     "platform": platform,
                     "click_window": click_window,
-                    "only[]": only,
+                    "only": only,
                     "period": period,
                     "start_date": start_date,
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
+                    "event_names": event_names,
                     "date_basis": date_basis,
                     "currency": currency,
                     "trained_model": trained_model,
@@ -1163,8 +1163,8 @@ class AsyncApi:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "compare": compare,
                     "currency": currency,
@@ -1209,8 +1209,8 @@ class AsyncApi:
                     "end_date": end_date,
                     "attribution_model": attribution_model,
                     "attribution_window": attribution_window,
-                    "event_names[]": event_names,
-                    "only[]": only,
+                    "event_names": event_names,
+                    "only": only,
                     "date_basis": date_basis,
                     "currency": currency,
                     "limit": limit,
@@ -1347,7 +1347,7 @@ class AsyncApi:
                 "/spend/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "platform": platform,
                     "currency": currency,
                     "timezone": timezone,
@@ -1367,7 +1367,7 @@ class AsyncApi:
         return cast("Import", await self.call("GET", f"/spend/imports/{quote_segment(import_id)}", {}))
 
     async def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
-        """Create up to 1,000 touchpoints"""
+        """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""
         return cast("BatchAccepted", await self.call("POST", "/touchpoints/batch", {}, body))
 
     async def create_touchpoint_import(
@@ -1392,7 +1392,7 @@ class AsyncApi:
                 "/touchpoints/imports",
                 {
                     "name": name,
-                    "columns[]": columns,
+                    "columns": columns,
                     "timezone": timezone,
                     "dates": dates,
                     "separator": separator,

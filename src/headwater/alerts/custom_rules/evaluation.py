@@ -12,7 +12,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from headwater.alerts.counts import local
-from headwater.alerts.custom_rules.models import CustomRule, RuleTerms, is_broken
+from headwater.alerts.custom_rules.models import PERCENTAGES, CustomRule, RuleTerms, is_broken
 from headwater.alerts.custom_rules.stored_rules import list_due_rules, record_check
 from headwater.alerts.history import AlertHistory, Sign
 from headwater.alerts.rules import Rule
@@ -122,6 +122,8 @@ async def _find_in_report(
     report_query = read_report_query(query, space, current_time)
     report = await query_report(connection, space.id, report_query)
     figure = report.total.figures[FigureColumn(report_query.measures[0])]
+    if figure is not None and terms.measure in PERCENTAGES:
+        figure = 100 * Fraction(figure)
     left_out = [money.words for money in report.left_out_money]
     reason = _find_gap(report.began, report.first_event, terms)
     return _judge(terms, None if reason else figure, reason, left_out)

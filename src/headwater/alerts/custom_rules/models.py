@@ -25,6 +25,7 @@ REPORT_TITLES = {
     Measure.NEW_CUSTOMERS: "New customers",
     Measure.CONTACTS: "People",
     Measure.VISITS: "Visits",
+    Measure.CONVERSION_RATE: "Conversion rate",
     Measure.UPSELLS: "Upsells",
     Measure.REFUND_COUNT: "Number of refunds",
     Measure.EVENTS: "Events",
@@ -37,6 +38,8 @@ REPORT_TITLES = {
 """Figures of `GET /reports`."""
 MEASURE_TITLES: Mapping[str, str] = COST_TITLES | {str(name): text for name, text in REPORT_TITLES.items()}
 MONEY = frozenset({"cpa", "cac", "spend", "contribution", *OF_MONEY})
+PERCENTAGES = frozenset({Measure.CONVERSION_RATE})
+"""Figures and thresholds in per cent."""
 PERIODS = {1: "yesterday", 7: "the last 7 full days", 30: "the last 30 full days"}
 FILTER_GROUPS = (Group.PLATFORM, Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN)
 SPENDER_GROUPS = (Group.PLATFORM, Group.CAMPAIGN)
@@ -80,8 +83,8 @@ class RuleTerms:
     def format(self, figure: Decimal) -> str:
         if self.measure in MONEY:
             return f"{figure:,.2f} {self.currency}"
-        text = f"{figure:,.2f}"
-        return text.rstrip("0").rstrip(".")
+        text = f"{figure:,.2f}".rstrip("0").rstrip(".")
+        return f"{text} %" if self.measure in PERCENTAGES else text
 
     def find_days(self, today: date) -> tuple[date, date]:
         """Return the first and the last day of the period."""

@@ -70,13 +70,21 @@ def add_examples(document: dict[str, Any]) -> None:
         answer["example"] = ERRORS[status]
 
 
+def _read_value(text: str, schema: dict[str, Any]) -> Any:
+    return msgspec.json.decode(text) if schema.get("type") in {"integer", "number", "boolean"} else text
+
+
 def _add(operation: dict[str, Any], example: Example) -> None:
     for parameter in operation.get("parameters", []):
-        values = [text for name, text in example.query if name == parameter["name"]]
-        text = example.path.get(parameter["name"]) or (values[0] if values else None)
-        if text is not None:
-            is_list = parameter["schema"].get("type") == "array"
-            parameter["example"] = values if is_list else text
+        name, schema = parameter["name"], parameter["schema"]
+        texts = (
+            [example.path[name]]
+            if name in example.path
+            else [text for key, text in example.query if key == name]
+        )
+        if texts:
+            is_list = schema.get("type") == "array"
+            parameter["example"] = texts if is_list else _read_value(texts[0], schema)
     if example.body is not None:
         for content in operation["requestBody"]["content"].values():
             content["example"] = example.body

@@ -11,8 +11,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from headwater.attribution.history.former_rows import unpack_ids
-from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.revisions import ChangeCause, unpack_ids
 from headwater.attribution.history.states import (
     ALWAYS,
     NEVER,

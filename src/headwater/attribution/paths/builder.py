@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,20 +11,22 @@ from typing import Any
 import numpy as np
 import structlog
 from psycopg import Connection
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from headwater.attribution.paths import changes, segments
-from headwater.attribution.paths.live import OF_DAY, OF_IDS, assemble, live_paths, live_values
 from headwater.attribution.paths.lookup import are_among
 from headwater.attribution.paths.path_data import Column, IntArray, PathData
+from headwater.attribution.paths.postings import make_postings
+from headwater.attribution.paths.reader import OF_DAY, OF_IDS, assemble, live_paths, live_values
 from headwater.attribution.paths.segments import (
     ALL_COLUMNS,
     MOST_EVENTS,
     DamagedSegment,
     Segment,
+    pack,
+    pack_amounts,
     read_query,
     unpacked,
-    write_query,
-    write_values,
 )
 from headwater.database.bulk_values import array
 from headwater.database.cluster.presence import is_cluster
@@ -274,4 +277,38 @@ class _Day:
 
     def _write_segment(self, part_number: int, paths: PathData) -> None:
         segment = Segment(self.day, part_number, paths.without_unused())
-        self._connection.execute(write_query(), write_values(self._space_id, segment))
+        self._connection.execute(_write_query(), write_values(self._space_id, segment))
+
+
+def _write_query() -> Composed:
+    """Store a segment; binds `write_values`."""
+    return segments.queries["write"].format(
+        names=SQL(", ").join(Identifier(column) for column in Column),
+        values=SQL(", ").join(Placeholder(column) for column in Column),
+        excluded=SQL(", ").join(Identifier("excluded", column) for column in Column),
+    )
+
+
+def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
+    """Return packed columns and postings for `write_query`."""
+    paths = segment.paths
+    packed = {
+        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column
+    }
+    postings = make_postings(paths)
+    return {
+        "space_id": space_id,
+        "day": segment.day,
+        "part": segment.part,
+        "stamp": secrets.randbits(63),
+        "events": paths.events,
+        "touches": paths.touches,
+        "event_names": list(paths.event_names),
+        "bases": [column.base for column in packed.values()],
+        "checksums": [column.checksum for column in packed.values()],
+        "common_sources": postings.common_sources,
+        "posted_sources": postings.sources,
+        "posting_ends": postings.ends,
+        "postings": postings.data,
+        **{str(name): column.data for name, column in packed.items()},
+    }

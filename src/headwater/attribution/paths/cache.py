@@ -1,6 +1,7 @@
 """A process's cache for paths and values computed from them.
 
-Entries never go stale: the key covers every input. The least recently used are evicted.
+Entries never go stale: the key covers every input, first the database and Space. The least recently used are
+evicted.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from psycopg import AsyncConnection
 
 from headwater.attribution.paths.lookup import NumberMap
+from headwater.database.queries import Queries, fetch_one
+
+queries = Queries(__name__, "cache.sql")
 
 MEGABYTE = 1024 * 1024
 MAX_BYTES = 40 * MEGABYTE
@@ -80,3 +86,21 @@ def estimate_size(value: object) -> int:
     if is_dataclass(value) or isinstance(value, NumberMap):
         return _OBJECT_BYTES + sum(map(estimate_size, vars(value).values()))
     return _OBJECT_BYTES
+
+
+class PathSource(NamedTuple):
+    address: str
+    database: int
+    """The database's oid; a replacement has another one."""
+    space_id: int
+
+
+_databases = WeakKeyDictionary[AsyncConnection, tuple[str, int]]()
+"""The address and oid of each connection's database, which don't change."""
+
+
+async def fetch_source(connection: AsyncConnection, space_id: int) -> PathSource:
+    if connection not in _databases:
+        (number,) = await fetch_one(connection, queries["database"])
+        _databases[connection] = connection.info.dsn, number
+    return PathSource(*_databases[connection], space_id)

@@ -1,5 +1,5 @@
 """The cached credit of sources under a rule: of segments by version, of pending events by change. A list
-recomputes only changes. Pure, except for the cache.
+recomputes only changes. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Self
 
 import numpy as np
 
-from headwater.attribution.paths.cache import Key, cache
 from headwater.attribution.paths.lookup import find_positions
 from headwater.attribution.paths.path_data import BoolArray, Column, IntArray, PathData
 from headwater.attribution.paths.postings import read_postings
@@ -55,7 +54,7 @@ class CreditedEvents:
 def read_all_postings(
     postings: Iterable[tuple[int, date, int, bytes]], model: str, window_days: int
 ) -> dict[int, CreditedEvents]:
-    """Group credited events by segment version, the first value of a posting. Raises DamagedPostings."""
+    """Group credited events by segment version, the first value of a posting. Raises DamagedSegment."""
     events_by_part: dict[int, list[CreditedEvents]] = {}
     for stamp, day, source, data in postings:
         ids, seconds, count = read_postings(data, source, model, window_days)
@@ -115,12 +114,3 @@ class CachedCredit:
         unique_ids, places = np.unique(joined, return_index=True)
         values = np.concatenate([self.seconds, seconds[single]])[places]
         return replace(self, changes=unique_ids[-MOST_CHANGES:], seconds=values[-MOST_CHANGES:])
-
-
-def recall(key: Key) -> CachedCredit:
-    """Return the cached credit of a database, Space, sources and rule."""
-    return cache.get(key) if key in cache else CachedCredit()
-
-
-def remember(key: Key, credit: CachedCredit) -> None:
-    cache.put(key, credit)

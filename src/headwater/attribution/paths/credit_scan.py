@@ -4,11 +4,11 @@ common ones, or tables for pending events and missing segments.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,23 +18,17 @@ from psycopg.rows import TupleRow
 from psycopg.sql import SQL
 
 from headwater.attribution.models import MODELS, CreditedTouches
-from headwater.attribution.paths.cache import Key
+from headwater.attribution.paths.cache import Key, cache, fetch_source
 from headwater.attribution.paths.cached_credit import (
     NO_CREDIT,
     CachedCredit,
     CreditedEvents,
     EventChanges,
     read_all_postings,
-    recall,
-    remember,
 )
-from headwater.attribution.paths.credit_range import CreditRange
-from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import are_among
-from headwater.attribution.paths.packed_columns import DamagedColumn
-from headwater.attribution.paths.path_data import IntArray
-from headwater.attribution.paths.path_source import fetch_source
-from headwater.attribution.paths.postings import POSTING_OCTETS, DamagedPostings, count_credited, list_columns
+from headwater.attribution.paths.path_data import IntArray, read_numbers
+from headwater.attribution.paths.postings import POSTING_OCTETS, count_credited, list_columns
 from headwater.attribution.paths.segments import DamagedSegment, read_query, unpacked
 from headwater.attribution.query import Attribution, has_credit
 from headwater.database.bulk_values import array
@@ -75,7 +69,7 @@ _ENDS = {
 log = structlog.get_logger()
 
 
-@cache
+@functools.cache
 def _statement(name: str, model: str, window_days: int, order: str) -> Statement:
     """Return a statement of the scan. For a model that picks a touch it reads one path row per event and
     returns only credited events; others rely on the mask.
@@ -104,6 +98,33 @@ class SourceCredit:
         if self.is_shared_out:
             return MOST_READ_FOR_SHARES if self.window_days else 0
         return MOST_READ_FOR_PICKS
+
+
+@dataclass(frozen=True)
+class CreditRange:
+    """A range of days in the scan: one row of its statement."""
+
+    first_day: date
+    last_day: date
+    all_stamps: bytes | None
+    """The packed versions of segments with one of the sources."""
+    stamps: Sequence[int] | None
+    days: Sequence[date] | None
+    sources: Sequence[int] | None
+    postings: Sequence[bytes] | None
+    common: int
+    """Of segments with a common source."""
+    unread: int
+    """Uncached ones of these segments."""
+    changed: bytes | None
+    changes: bytes | None
+    live_ids: bytes | None
+    live_times: bytes | None
+
+    def list_postings(self) -> list[tuple[int, date, int, bytes]]:
+        """Return each segment's version and day, source and postings."""
+        columns = (self.stamps, self.days, self.sources, self.postings)
+        return list(zip(*(column or () for column in columns), strict=True))
 
 
 class CreditScan:
@@ -161,7 +182,7 @@ class CreditScan:
         source = await fetch_source(self._connection, self._space_id)
         credit = self._credit
         self._key = (source, tuple(sorted(credit.source_ids)), credit.model, credit.window_days)
-        self._credit_cache = recall(self._key)
+        self._credit_cache = cache.get(self._key) if self._key in cache else CachedCredit()
 
     def _events_for(self, rows: int) -> int:
         """Estimate the events that have this many credited touches."""
@@ -192,7 +213,7 @@ class CreditScan:
             return
         try:
             credited = await self._read_credited(days_range)
-        except (DamagedPostings, DamagedColumn, DamagedSegment):
+        except DamagedSegment:
             days = f"{days_range.first_day} to {days_range.last_day}"
             log.warning("damaged path segment", space_id=self._space_id, day=days)
             self._stop_before_days()
@@ -233,7 +254,7 @@ class CreditScan:
 
     async def _read_credited(self, days_range: CreditRange) -> tuple[IntArray, IntArray]:
         """Return the credited events in a range's segments, repeated for each source, and their Unix seconds.
-        Raises DamagedPostings, DamagedColumn or DamagedSegment.
+        Raises DamagedSegment.
         """
         credit = self._credit
         events_by_part = read_all_postings(days_range.list_postings(), credit.model, credit.window_days)
@@ -286,7 +307,7 @@ class CreditScan:
     def _store_cache(self, cached: CachedCredit) -> None:
         self._credit_cache = cached
         assert self._key is not None
-        remember(self._key, cached)
+        cache.put(self._key, cached)
 
     async def _read_paths(self, days_range: CreditRange) -> dict[int, CreditedEvents]:
         credit = self._credit

@@ -229,3 +229,8 @@ def _adapt_column(paths: PathData, column: Column, start: int, event_names: tupl
         places = np.array([event_names.index(name) for name in paths.event_names], dtype=np.int64)
         return places[values] if len(places) else values
     return values
+
+
+def read_numbers(packed: bytes | None, kind: str = ">i8") -> IntArray:
+    """Unpack big-endian numbers; empty for None."""
+    return np.frombuffer(packed or b"", dtype=kind).astype(np.int64)

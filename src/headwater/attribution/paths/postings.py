@@ -13,8 +13,8 @@ import numpy as np
 
 from headwater.attribution.credits import Crediting, TouchSlices, are_sources_among
 from headwater.attribution.models import MODELS, WINDOWS, CreditedTouches
-from headwater.attribution.paths.packed_columns import PackedColumn, pack, unpack
 from headwater.attribution.paths.path_data import OLDER, Column, IntArray, PathData
+from headwater.attribution.paths.segments import DamagedSegment, PackedColumn, pack, unpack
 from headwater.attribution.shares import count_before
 from headwater.sources.catalogue import source_mask
 
@@ -55,10 +55,6 @@ _SECONDS_FROM = len(WINDOWS) * (1 + max(_PLACES.values()))
 _SECONDS_A_DAY = 86_400
 
 
-class DamagedPostings(Exception):
-    """Postings have changed since they were stored."""
-
-
 @dataclass(frozen=True)
 class Postings:
     common_sources: int
@@ -86,11 +82,11 @@ def make_postings(paths: PathData) -> Postings:
 
 def read_postings(data: bytes, source: int, model: str, window_days: int) -> tuple[IntArray, IntArray, int]:
     """Return a source's credited events by model and window, their seconds of the day, and the number of
-    postings. Raises DamagedPostings.
+    postings. Raises DamagedSegment.
     """
     body = memoryview(data)[_CHECKSUM.size :]
     if len(body) < _HEADER.size or _CHECKSUM.pack(zlib.crc32(body, source)) != data[:4]:
-        raise DamagedPostings
+        raise DamagedSegment
     count, base = _HEADER.unpack_from(body)
     start = len(body) - 8 * count
     marks = np.frombuffer(body[start:], dtype=_MARK)

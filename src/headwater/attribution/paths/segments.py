@@ -1,26 +1,18 @@
-"""Segments: the packed, stored paths of a day's events."""
+"""Segments: the stored paths of a day's events, each column packed into as few bytes as its range needs."""
 
 from __future__ import annotations
 
-import secrets
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from psycopg.sql import SQL, Composed, Identifier, Placeholder
+import numpy as np
+from psycopg.sql import SQL, Composed, Identifier
 
-from headwater.attribution.paths.packed_columns import (
-    DamagedColumn,
-    checked,
-    pack,
-    pack_amounts,
-    unpack,
-    unpack_amounts,
-    unpack_narrow,
-)
-from headwater.attribution.paths.path_data import TOUCH_COLUMNS, Column, IntArray, PathData
-from headwater.attribution.paths.postings import make_postings
+from headwater.attribution.paths.path_data import NO_AMOUNT, TOUCH_COLUMNS, Column, IntArray, PathData
 from headwater.database.queries import Queries
 
 queries = Queries(__name__, "segments.sql")
@@ -32,7 +24,10 @@ for numpy.
 
 ALL_COLUMNS = tuple(Column)
 _PLACE = {column: index for index, column in enumerate(Column)}
-_COMMA = SQL(", ")
+WIDTHS = {0: None, 1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
+"""Types by bytes per number; with 0, all equal the base."""
+_WIDE = 1 << 32
+"""From here numbers are signed, because unsigned 64-bit integers don't mix with those."""
 
 
 class DamagedSegment(Exception):
@@ -49,7 +44,7 @@ class Segment:
 
 def read_query(name: str, columns: Sequence[Column]) -> Composed:
     """Select columns, for `unpacked`."""
-    return queries[name].format(columns=_COMMA.join(Identifier("s", column) for column in columns))
+    return queries[name].format(columns=SQL(", ").join(Identifier("s", column) for column in columns))
 
 
 def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
@@ -65,40 +60,84 @@ def unpacked(record: Sequence[Any], columns: Sequence[Column]) -> Segment:
             else:
                 unpack_column = unpack_amounts if column is Column.AMOUNTS else unpack
                 values[column] = unpack_column(stored, events)
-    except (DamagedColumn, IndexError):
+    except IndexError:
         raise DamagedSegment from None
     return Segment(day, part_number, PathData(values, tuple(event_names), events, touches))
 
 
-def write_query() -> Composed:
-    """Store a segment; binds `write_values`."""
-    return queries["write"].format(
-        names=_COMMA.join(Identifier(column) for column in Column),
-        values=_COMMA.join(Placeholder(column) for column in Column),
-        excluded=_COMMA.join(Identifier("excluded", column) for column in Column),
-    )
+@dataclass(frozen=True)
+class PackedColumn:
+    """Unsigned integers of the least width, to be added to the base.
+
+    Amounts start at 1, because 0 marks a missing one.
+    """
+
+    base: int
+    data: bytes
+
+    @property
+    def checksum(self) -> int:
+        return zlib.crc32(self.data, zlib.crc32(struct.pack("<q", self.base)))
 
 
-def write_values(space_id: int, segment: Segment) -> dict[str, Any]:
-    """Return packed columns and postings for `write_query`."""
-    paths = segment.paths
-    packed = {
-        column: (pack_amounts if column is Column.AMOUNTS else pack)(paths[column]) for column in Column
-    }
-    postings = make_postings(paths)
-    return {
-        "space_id": space_id,
-        "day": segment.day,
-        "part": segment.part,
-        "stamp": secrets.randbits(63),
-        "events": paths.events,
-        "touches": paths.touches,
-        "event_names": list(paths.event_names),
-        "bases": [column.base for column in packed.values()],
-        "checksums": [column.checksum for column in packed.values()],
-        "common_sources": postings.common_sources,
-        "posted_sources": postings.sources,
-        "posting_ends": postings.ends,
-        "postings": postings.data,
-        **{str(name): column.data for name, column in packed.items()},
-    }
+def checked(base: int, data: bytes, checksum: int) -> PackedColumn:
+    """Raises DamagedSegment for a wrong checksum."""
+    column = PackedColumn(base, data)
+    if column.checksum != checksum:
+        raise DamagedSegment
+    return column
+
+
+def pack(values: IntArray) -> PackedColumn:
+    if not len(values):
+        return PackedColumn(0, b"")
+    base = int(values.min())
+    return PackedColumn(base, _narrow(np.subtract(values, base, dtype=np.int64)))
+
+
+def unpack(column: PackedColumn, count: int) -> IntArray:
+    """Raises DamagedSegment unless there are `count` values."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, column.base, dtype=np.int64)
+    return numbers.astype(np.int64) + column.base
+
+
+def unpack_narrow(column: PackedColumn, count: int) -> IntArray:
+    """Use the narrowest type, unfit for calculations."""
+    numbers = _numbers(column, count)
+    base, greatest = column.base, column.base + (0 if numbers is None else int(numbers.max()))
+    if numbers is None or base < 0 or greatest >= _WIDE:
+        return unpack(column, count)
+    kind = np.min_scalar_type(greatest)
+    return numbers.astype(kind) + kind.type(base)
+
+
+def pack_amounts(amounts: IntArray) -> PackedColumn:
+    has = amounts != NO_AMOUNT
+    base = int(amounts[has].min()) - 1 if has.any() else 0
+    return PackedColumn(base, _narrow(np.where(has, amounts - base, 0)))
+
+
+def unpack_amounts(column: PackedColumn, count: int) -> IntArray:
+    """Raises DamagedSegment unless there are `count` values."""
+    numbers = _numbers(column, count)
+    if numbers is None:
+        return np.full(count, NO_AMOUNT, dtype=np.int64)
+    wide = numbers.astype(np.int64)
+    return np.where(wide > 0, wide + column.base, NO_AMOUNT)
+
+
+def _narrow(numbers: IntArray) -> bytes:
+    largest = int(numbers.max()) if len(numbers) else 0
+    width = next(width for width in WIDTHS if largest < 1 << (8 * width))
+    return numbers.astype(f"<u{width}").tobytes() if width else b""
+
+
+def _numbers(column: PackedColumn, count: int) -> IntArray | None:
+    """Return None if no numbers are stored."""
+    width, remainder = divmod(len(column.data), count) if count else (0, len(column.data))
+    if remainder or width not in WIDTHS:
+        raise DamagedSegment
+    kind = WIDTHS[width]
+    return None if kind is None else np.frombuffer(column.data, dtype=kind)

@@ -15,9 +15,16 @@ from psycopg.sql import SQL
 from headwater.attribution.paths import changes
 from headwater.attribution.paths.builder import Builder
 from headwater.attribution.paths.builder import queries as builder_queries
-from headwater.attribution.paths.live import OF_DAY, assemble, live_paths, live_values, read_numbers
-from headwater.attribution.paths.path_data import EVENT_COLUMNS, TOUCH_COLUMNS, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import (
+    EVENT_COLUMNS,
+    TOUCH_COLUMNS,
+    Column,
+    IntArray,
+    PathData,
+    read_numbers,
+)
 from headwater.attribution.paths.postings import make_postings
+from headwater.attribution.paths.reader import OF_DAY, assemble, live_paths, live_values
 from headwater.attribution.paths.segments import (
     ALL_COLUMNS,
     DamagedSegment,

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
 
-from headwater.attribution.trained_models.choice import moment_text
-from headwater.attribution.trained_models.models import (
-    DATA_DRIVEN_MODELS,
-    FEWEST_CONVERSIONS,
-    TrainedModel,
-    TrainedWeight,
-)
+from headwater.attribution.models import DATA_DRIVEN_MODELS
+from headwater.attribution.trained_models.choice import TrainedModelCitation, cite, moment_text
+from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight
 from headwater.http.answers import DataList, Moment
 
 
@@ -27,21 +24,11 @@ class TrainedModelWeight(Struct, frozen=True):
     high: Annotated[float, Meta(description="The upper end of the 95 % interval.")]
 
 
-class TrainedModelAnswer(Struct, frozen=True):
+class TrainedModelAnswer(TrainedModelCitation, frozen=True):
     """A trained model: the weights of sources, estimated from the journeys of some days."""
 
-    id: int
-    name: str
-    event_name: str
-    start_at: Moment
-    end_at: Annotated[Moment, Meta(description="The first instant after it.")]
-    attribution_window: Annotated[int, Meta(description="In days.")]
-    conversions: Annotated[
-        int, Meta(description=f"Conversions with a touchpoint; at least {FEWEST_CONVERSIONS}.")
-    ]
     lost: Annotated[int, Meta(description="Contacts with touchpoints and no such conversion.")]
     untouched: Annotated[int, Meta(description="Conversions without a touchpoint, left out.")]
-    digest: Annotated[str, Meta(description="SHA-256 of everything the weights are made from.")]
     made_at: Moment
     current: Annotated[bool, Meta(description="True when credit uses it, unless a request names another.")]
     weights: (
@@ -61,16 +48,9 @@ def describe_trained_model(
     trained_model: TrainedModel, weights: Sequence[TrainedWeight] | None = None
 ) -> TrainedModelAnswer:
     return TrainedModelAnswer(
-        id=trained_model.id,
-        name=trained_model.name,
-        event_name=trained_model.event_name,
-        start_at=moment_text(trained_model.start_at),
-        end_at=moment_text(trained_model.end_at),
-        attribution_window=trained_model.window_days,
-        conversions=trained_model.conversions,
+        **asdict(cite(trained_model)),
         lost=trained_model.lost,
         untouched=trained_model.untouched,
-        digest=trained_model.digest,
         made_at=moment_text(trained_model.made_at),
         current=trained_model.is_current,
         weights=UNSET if weights is None else [_describe_weight(weight) for weight in weights],

@@ -14,8 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
-from headwater.attribution.models import MODELS
-from headwater.attribution.trained_models.models import BILLION, FEWEST_CONVERSIONS, MARKOV
+from headwater.attribution.models import BILLION, FEWEST_CONVERSIONS, MARKOV, MODELS
 from headwater.database.queries import Queries, fetch_all
 from headwater.http.answers import Moment
 from headwater.http.errors import Invalid
@@ -79,12 +78,16 @@ class TrainedModelCitation(Struct, frozen=True):
     start_at: Moment
     end_at: Annotated[Moment, Meta(description="The first instant after it.")]
     attribution_window: Annotated[int, Meta(description="In days.")]
-    conversions: int
+    conversions: Annotated[
+        int, Meta(description=f"Conversions with a touchpoint; at least {FEWEST_CONVERSIONS}.")
+    ]
     digest: Annotated[str, Meta(description="SHA-256 of everything the weights are made from.")]
 
 
 @dataclass(frozen=True)
-class ChosenModel:
+class ModelIdentity:
+    """The name of a trained model, and the data it was trained on."""
+
     id: int
     name: str
     event_name: str
@@ -93,7 +96,13 @@ class ChosenModel:
     """Exclusive."""
     window_days: int
     conversions: int
+    """With a touchpoint."""
     digest: str
+    """The hexadecimal SHA-256 of the request and the counts."""
+
+
+@dataclass(frozen=True)
+class ChosenModel(ModelIdentity):
     weights_by_source: dict[str, int]
     """In billionths that add up to one billion; sources without a weight are left out."""
 
@@ -166,7 +175,7 @@ def is_needed(models: Sequence[str]) -> bool:
 ONLY_WITH_MARKOV = "must only be given with markov."
 
 
-def cite(trained_model: ChosenModel) -> TrainedModelCitation:
+def cite(trained_model: ModelIdentity) -> TrainedModelCitation:
     return TrainedModelCitation(
         id=trained_model.id,
         name=trained_model.name,

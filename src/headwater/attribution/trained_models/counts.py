@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from headwater.attribution.models import BILLION, MARKOV, SHAPLEY
 from headwater.attribution.trained_models.journeys import BESIDES_SOURCES, FloatArray, JourneyKinds
 from headwater.attribution.trained_models.markov import markov_weights
-from headwater.attribution.trained_models.models import BILLION, MARKOV, SHAPLEY, TrainingRequest
+from headwater.attribution.trained_models.models import TrainingRequest
 from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 from headwater.sources.catalogue import SOURCE_IDS
 

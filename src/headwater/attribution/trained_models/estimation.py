@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headwater.attribution.models import MARKOV, SHAPLEY
 from headwater.attribution.trained_models.journeys import FloatArray, JourneyKinds
 from headwater.attribution.trained_models.markov import markov_weights
-from headwater.attribution.trained_models.models import MARKOV, SHAPLEY
 from headwater.attribution.trained_models.shapley import shapley_shares, shapley_weights
 
 RESAMPLES = 500

@@ -7,13 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from headwater.attribution.trained_models.choice import ModelIdentity
 from headwater.http.inputs.timerange import TimeRange
-
-BILLION = 10**9
-MARKOV, SHAPLEY = "markov", "shapley_distinct"
-DATA_DRIVEN_MODELS = (MARKOV, SHAPLEY)
-FEWEST_CONVERSIONS = 300
-"""With a touchpoint. With fewer, intervals are too wide for weights to be meaningful."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +31,9 @@ class TrainedWeight:
 
 
 @dataclass(frozen=True)
-class TrainedModel:
+class TrainedModel(ModelIdentity):
     """Counted journeys of a period, and the sources' weights by model."""
 
-    id: int
-    name: str
-    event_name: str
-    start_at: datetime
-    end_at: datetime
-    """Exclusive."""
-    window_days: int
-    conversions: int
-    """With a touchpoint."""
     lost: int
     """Contacts with touchpoints and no conversion."""
     untouched: int
@@ -56,8 +42,6 @@ class TrainedModel:
     """The basis of all weights: `transitions` from a source or `start` to a source, `conversion` or `null`,
     with counts; `source_sets`, the distinct sources before conversions, with counts.
     """
-    digest: str
-    """The hexadecimal SHA-256 of the request and the counts."""
     made_at: datetime
     is_current: bool
     """True if its event name's default."""

@@ -10,7 +10,8 @@ from prometheus_client import Counter
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.attribution.trained_models.models import FEWEST_CONVERSIONS, TrainedModel, TrainingRequest
+from headwater.attribution.models import FEWEST_CONVERSIONS
+from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
 from headwater.attribution.trained_models.store import MAKING_SECONDS, train_model
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database

@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
+from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
+from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models.counts import compute_weights, count_journeys, make_digest
 from headwater.attribution.trained_models.estimation import Estimate, estimate
 from headwater.attribution.trained_models.journeys import Journey, JourneyKinds, gather_journeys
-from headwater.attribution.trained_models.models import (
-    FEWEST_CONVERSIONS,
-    TrainedModel,
-    TrainedWeight,
-    TrainingRequest,
-)
+from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight, TrainingRequest
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
@@ -90,7 +87,7 @@ async def train_model(
 
 async def list_trained_models(connection: AsyncConnection, space_id: int) -> list[TrainedModel]:
     cursor = connection.cursor(row_factory=class_row(TrainedModel))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id})
+    return await fetch_all(cursor, queries["list"].format(only=SQL("true")), {"space_id": space_id})
 
 
 async def fetch_trained_model(
@@ -98,9 +95,9 @@ async def fetch_trained_model(
 ) -> TrainedModel:
     """Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(TrainedModel))
-    trained_model = await fetch_optional(
-        cursor, queries["fetch"], {"space_id": space_id, "trained_model_id": trained_model_id}
-    )
+    query = queries["list"].format(only=SQL("f.id = %(trained_model_id)s"))
+    values = {"space_id": space_id, "trained_model_id": trained_model_id}
+    trained_model = await fetch_optional(cursor, query, values)
     if trained_model is None:
         raise NotFound("Trained model")
     return trained_model

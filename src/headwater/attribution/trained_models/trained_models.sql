@@ -73,16 +73,8 @@ SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conver
        EXISTS (SELECT FROM current_models c
                WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id) AS is_current
 FROM trained_models f
-WHERE f.space_id = %(space_id)s
+WHERE f.space_id = %(space_id)s AND {only}
 ORDER BY f.id DESC;
-
--- name: fetch
-SELECT f.id, f.name, f.event_name, f.start_at, f.end_at, f.window_days, f.conversions, f.lost,
-       f.untouched, f.counts, f.digest, f.made_at,
-       EXISTS (SELECT FROM current_models c
-               WHERE c.space_id = %(space_id)s AND c.trained_model_id = f.id) AS is_current
-FROM trained_models f
-WHERE f.space_id = %(space_id)s AND f.id = %(trained_model_id)s;
 
 -- name: find
 SELECT f.id FROM trained_models f WHERE f.space_id = %(space_id)s AND f.name = %(name)s;

@@ -36,6 +36,7 @@ from headwater.console.report_pages.basis import conversions_title
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
+from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
@@ -50,6 +51,7 @@ from headwater.reports.questions.spend import (
     spend_csv,
 )
 from headwater.sources.ad_platforms import platform_title
+from headwater.spaces.models import Space
 from headwater.spend.answers import SpendDeletion
 from headwater.spend.ledger import count_spend
 from headwater.spend.parameters import SpendChoice
@@ -65,7 +67,7 @@ GROUPS = {
     Group.WEEK: "week",
     Group.MONTH: "month",
 }
-MOST_LISTED = 200
+MOST_LISTED, MOST_IN_CSV = 200, 1_000
 ALL_COLUMNS = "all"
 _NOT_HERE = frozenset({"query_mode", ONLY_PLACES})
 _GROUP = Parameter(
@@ -101,16 +103,7 @@ class AdsContent:
 
     @property
     def headlines(self) -> list[AdHeadline]:
-        """Return the totals: all spend, and its credit."""
-        names = [name for name in HEADLINES if name != "contribution" or self.now.cost_rate is not None]
-        return [self._headline(BY_FIGURE[name]) for name in names]
-
-    def _headline(self, column: CostColumn) -> AdHeadline:
-        costs, change = pick_totals(column.figure, self.now), None
-        if (then := self.now.comparable) is not None:
-            before = pick_totals(column.figure, then)
-            change = figures.written_change(costs.change(column.figure, before))
-        return AdHeadline(column, get_figure(column, costs), change)
+        return list_headlines(self.now)
 
     @property
     def unsplit(self) -> str:
@@ -135,18 +128,10 @@ class AdReports:
         pairs = {name: value for name, value in {**self.pairs, **changes}.items() if value}
         return self._view.link(self._page.path, **pairs)
 
-    def query(
-        self, group: Group | None = None, only: Sequence[str] | None = None, **more: str
-    ) -> ReportQuery:
-        """Raise Invalid for bad input."""
-        filters = self._view.only if only is None else only
-        values = {"query_mode": "", "group_by": str(group or self.group), "only": [*filters], **more}
-        return read_spend_query(self._view.input(**values), self._page.space, datetime.now(UTC))
-
     async def load(self, connection: AsyncConnection) -> AdsContent:
         """Load the content. Raise Invalid and ReportRefused."""
         space = self._page.space
-        report = await query_spend(connection, space.id, self.query(limit=str(MOST_LISTED)))
+        report = await query_spend(connection, space.id, self._query(self._view, self.group))
         inner = {place: await self._load_below(connection, place) for place in self._opened()}
         conversions = conversions_title(space, self._view.conversion)
         table = AdTable(self._view, self._page.base, self.group, self.choices, conversions, self.link)
@@ -159,24 +144,47 @@ class AdReports:
     async def _load_below(self, connection: AsyncConnection, place: Place) -> CostReport:
         levels = list_levels(self.group)
         conditions = [f"{group}:{key}" for group, key in zip(levels, place, strict=False)]
-        only = self._view.narrowed(*conditions).only
-        query = self.query(levels[len(place)], only, limit=str(MOST_LISTED))
+        query = self._query(self._view.narrowed(*conditions), levels[len(place)])
         return await query_spend(connection, self._page.space.id, query)
 
+    def _query(self, view: ReportView, group: Group) -> ReportQuery:
+        return make_spend_query(self._page.space, view, group, datetime.now(UTC), MOST_LISTED)
 
-def _read_group(query: Query) -> Group:
+
+def make_spend_query(
+    space: Space, view: ReportView, group: Group, current_time: datetime, limit: int
+) -> ReportQuery:
+    """Raise Invalid for bad input."""
+    query = view.input(query_mode="", group_by=str(group), limit=str(limit))
+    return read_spend_query(query, space, current_time)
+
+
+def list_headlines(report: CostReport) -> list[AdHeadline]:
+    """Return the totals: all spend, and its credit."""
+    names = [name for name in HEADLINES if name != "contribution" or report.cost_rate is not None]
+    return [_headline(report, BY_FIGURE[name]) for name in names]
+
+
+def _headline(report: CostReport, column: CostColumn) -> AdHeadline:
+    costs, change = pick_totals(column.figure, report), None
+    if (then := report.comparable) is not None:
+        before = pick_totals(column.figure, then)
+        change = figures.written_change(costs.change(column.figure, before))
+    return AdHeadline(column, get_figure(column, costs), change)
+
+
+def read_group(query: Query) -> Group:
     group = Group(_GROUP.read(query) or Group.PLATFORM)
     query.finish()
     return group
 
 
-def _read_choices(page: ReportPage) -> TableChoices:
+def read_choices(query: Query, space: Space) -> TableChoices:
     """Read the table's choices; unknown ones count as missing."""
-    query = page.query
     columns = tuple(query.several("columns"))
     if columns == (ALL_COLUMNS,):
         columns = tuple(column.figure for column in COLUMNS)
-    offered = frozenset(column.figure for column in _list_columns(page))
+    offered = frozenset(column.figure for column in _list_columns(space))
     return TableChoices(
         offered,
         tuple(name for name in columns if name in offered),
@@ -187,18 +195,21 @@ def _read_choices(page: ReportPage) -> TableChoices:
     )
 
 
-def _list_columns(page: ReportPage) -> list[CostColumn]:
+def _list_columns(space: Space) -> list[CostColumn]:
     """Return the columns to choose from: profit needs a cost rate."""
-    has_rate = page.space.cost_rate is not None
+    has_rate = space.cost_rate is not None
     return [column for column in BY_FIGURE.values() if has_rate or column.figure != "contribution"]
 
 
 async def show_ads(request: Request) -> Response:
-    page = await open_page(request)
-    view, choices = page.view, _read_choices(page)
+    return await render_ads(await open_page(request))
+
+
+async def render_ads(page: ReportPage) -> Response:
+    view, choices = page.view, read_choices(page.query, page.space)
     reports, content, problem = AdReports(page, Group.PLATFORM, choices), None, None
     try:
-        reports = AdReports(page, _read_group(page.query), choices)
+        reports = AdReports(page, read_group(page.query), choices)
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
@@ -211,7 +222,7 @@ async def show_ads(request: Request) -> Response:
         page=content,
         menu=menu,
         reports=reports,
-        columns=_list_columns(page),
+        columns=_list_columns(page.space),
         group=title_group(reports.group),
         model=model_title(view.attribution_model).lower(),
         csv=view.link(f"{page.base}/campaigns.csv", group=str(reports.group)),
@@ -221,8 +232,8 @@ async def show_ads(request: Request) -> Response:
 async def send_csv(request: Request) -> Response:
     """Send `GET /reports/spend` as CSV."""
     page = await open_page(request)
-    reports = AdReports(page, _read_group(page.query), TableChoices())
-    query = reports.query(limit="1000")
+    group = read_group(page.query)
+    query = make_spend_query(page.space, page.view, group, datetime.now(UTC), MOST_IN_CSV)
     report = await page.load(partial(query_spend, space_id=page.space.id, query=query))
     return csv_response("spend", report.span, spend_csv(answer_spend(query, report)))
 

@@ -19,11 +19,12 @@ from headwater.alerts.notifications.channels import (
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
 from headwater.console.scheduled_reports.scheduled_reports import (
+    KEEPS_PERIOD,
     WEEKDAYS,
     NewReport,
     ScheduledReport,
     change_report,
-    drop_period,
+    choose_query,
     fetch_report,
     list_reports,
     pause_report,
@@ -43,9 +44,9 @@ _ME = "me"
 """The recipient whose channel is created when it is first needed."""
 _TEXTS = ("report", "name", "page", "query", "cadence", "time", "with_csv")
 CADENCES = {
-    "daily": "Every day: yesterday's figures",
-    "weekly": "Every week: the last 7 full days",
-    "monthly": "On the first of each month: last month",
+    "daily": ("Every day", ": yesterday's figures"),
+    "weekly": ("Every week", ": the last 7 full days"),
+    "monthly": ("On the first of each month", ": last month"),
 }
 _USUAL: dict[str, Any] = {
     "report": "",
@@ -74,7 +75,7 @@ async def show_new(visit: PageVisit) -> Response:
     """Show the form for the report page and choices in the address."""
     page, query = (str(visit.query.single(name) or "") for name in ("page", "query"))
     name = SHAREABLE.get(page, "")
-    return await _form_page(visit, {"page": page, "query": drop_period(query), "name": name})
+    return await _form_page(visit, {"page": page, "query": choose_query(page, query), "name": name})
 
 
 @ROUTES.page("/{report_id}", Permission.CHANGE_SETTINGS)
@@ -143,7 +144,10 @@ async def _form_page(visit: PageVisit, typed: dict[str, Any], errors: Errors | N
         "channels": channels,
         "me": visit.inside.visitor.user.email if own is None and sends_mail else None,
         "title": SHAREABLE.get(typed["page"]),
-        "cadences": CADENCES,
+        "cadences": {
+            name: title if typed["page"] == KEEPS_PERIOD else title + period
+            for name, (title, period) in CADENCES.items()
+        },
         "weekdays": WEEKDAYS,
         "typed": _USUAL | typed,
         "errors": errors or {},
@@ -159,8 +163,8 @@ def _list_form_values(report: ScheduledReport) -> dict[str, Any]:
         "page": report.page,
         "query": report.query,
         "cadence": report.cadence,
-        "weekdays": [str(report.day)] if report.cadence == "weekly" else _USUAL["weekdays"],
-        "time": f"{report.hour:02}:00",
+        "weekdays": [*map(str, report.weekdays)] or _USUAL["weekdays"],
+        "time": f"{report.send_at:%H:%M}",
         "with_csv": report.with_csv,
         "channels": [str(channel_id) for channel_id in report.channel_ids],
     }

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from headwater.alerts.custom_rules.models import (
     COST_TITLES,
+    PERCENTAGES,
     PERIODS,
     REPORT_TITLES,
     SPENDER_GROUPS,
@@ -143,7 +144,7 @@ async def rules_page(
         "form_values": partial(_list_form_values, filters),
         "report_end": partial(_find_report, space),
         "cost_titles": COST_TITLES,
-        "report_titles": REPORT_TITLES,
+        "report_titles": REPORT_TITLES | {name: f"{REPORT_TITLES[name]} (%)" for name in PERCENTAGES},
         "periods": {str(days): text for days, text in PERIODS.items()},
         "spenders": {str(group): str(group) for group in SPENDER_GROUPS},
         "no_errors": defaultdict[str, list[str]](list),

@@ -24,12 +24,14 @@ from headwater.console.report_pages.completeness import load_note
 from headwater.console.report_pages.events import EventList, EventLister, ListChoices
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
 from headwater.console.report_pages.time_steps import TimeSteps, choose_step, list_chart_queries
+from headwater.console.report_pages.view import ReportView
 from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import MOST_ROWS, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend, read_spend_query
 from headwater.sources.titles import format_title
+from headwater.spaces.models import Space
 
 MOST_DAYS, MOST_WEEKS = 31, 26
 """The longest chart by day and by week."""
@@ -49,16 +51,51 @@ class Overview:
     chart: OverviewChart
     table: Table
     notes: ChartNotes
-    latest: EventList
+    latest: EventList | None
+    """None on a shared page: orders belong to people."""
     changes: tuple[str, ...]
     """What changed, in sentences; empty without a comparison."""
 
 
+class OverviewQueries:
+    """The reports of the first page's tiles and sources."""
+
+    def __init__(self, space: Space, view: ReportView, current_time: datetime) -> None:
+        self._space, self._view, self._now = space, view, current_time
+        self.basis = choose_basis(view)
+        self.has_costs = {text.partition(":")[0] for text in view.only} <= {*FILTER_GROUPS}
+        self._has_visits = Measure.VISITS in self.basis.columns
+        self.tiles = list_tiles(view, has_costs=self.has_costs, has_visits=self._has_visits)
+
+    def by_source(self) -> ReportQuery:
+        """Raise Invalid for bad input."""
+        counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
+        of_tiles = [tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)]
+        if self._has_visits:
+            of_tiles.append(Measure.CONVERSION_RATE)
+        measures = tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *of_tiles)))
+        query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
+        return replace(query, limit=MOST_ROWS)
+
+    def csv(self) -> ReportQuery:
+        """Raise Invalid for bad input."""
+        return self._view.report(self._space, self._now, self.basis.columns, (Group.SOURCE,))
+
+    async def fetch_costs(
+        self, connection: AsyncConnection, group: Group = Group.PLATFORM
+    ) -> CostReport | None:
+        """Return None with filters that spend lacks. Raise Invalid and ReportRefused."""
+        if not self.has_costs:
+            return None
+        query = self._view.input(query_mode="", group_by=str(group), limit=str(MOST_ROWS))
+        return await query_spend(connection, self._space.id, read_spend_query(query, self._space, self._now))
+
+
 class OverviewLoader:
     def __init__(self, page: ReportPage) -> None:
-        self._page, self._view, self._now = page, page.view, datetime.now(UTC)
-        self.basis = choose_basis(page.view)
-        self.tiles = list_tiles(page.view, has_costs=self._has_costs, has_visits=self._has_visits)
+        self._page, self._view = page, page.view
+        self._queries = OverviewQueries(page.space, page.view, datetime.now(UTC))
+        self.basis, self.tiles = self._queries.basis, self._queries.tiles
         wanted = str(page.query.single(TILE) or "")
         self.tile = next((tile for tile in self.tiles if tile.name == wanted), self.tiles[0])
         self.opened = [*dict.fromkeys(page.query.several(OPEN))]
@@ -84,25 +121,19 @@ class OverviewLoader:
     async def load(self, connection: AsyncConnection) -> Overview:
         """Raise Invalid and ReportRefused."""
         page, space_id = self._page, self._page.space.id
-        by_source = self._report((Group.PLATFORM, Group.SOURCE), self._measures())
+        by_source = self._queries.by_source()
         steps = self._make_steps(by_source)
         report, *reports = await query_reports(
-            connection,
-            space_id,
-            [replace(by_source, limit=MOST_ROWS), *self._chart_queries(by_source, steps)],
+            connection, space_id, [by_source, *self._chart_queries(by_source, steps)]
         )
-        costs = None
-        if self._has_costs:
-            costs = await query_spend(connection, space_id, self._costs(Group.PLATFORM))
-        costs_by_step = None
+        costs, costs_by_step = await self._queries.fetch_costs(connection), None
         if self.tile.kind is TileKind.SPEND:
-            costs_by_step = await query_spend(connection, space_id, self._costs(steps.group))
+            costs_by_step = await self._queries.fetch_costs(connection, steps.group)
         chart = draw_overview(self._view, self.tile, steps, reports, costs_by_step, stacks=self.stacks)
         conversions = conversions_title(page.space, self._view.conversion)
         table = SourceTable(self._view, page.base, self.basis, conversions).make(
             report, costs, self.opened, self.link
         )
-        first, last = report.span.start.date(), report.span.end.date()
         changes: list[str] = []
         if report.is_comparable:
             changed = await load_channel_changes(connection, page)
@@ -115,32 +146,24 @@ class OverviewLoader:
             steps,
             chart,
             table,
-            await read_chart_notes(connection, space_id, first, last, steps.keys),
-            await EventLister(page, ListChoices(), per_page=str(LATEST_ORDERS)).read(connection),
+            await self._load_notes(connection, report, steps),
+            await self._list_latest(connection),
             tuple(changes[:MOST_CHANGES]),
         )
 
-    def _measures(self) -> tuple[Measure, ...]:
-        counted = (Measure.CREDITED_CONVERSIONS, Measure.CONVERSIONS)
-        of_tiles = [tile.measure for tile in self.tiles if tile.kind in (TileKind.EVENTS, TileKind.VISITS)]
-        if self._has_visits:
-            of_tiles.append(Measure.CONVERSION_RATE)
-        return tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *of_tiles)))
+    async def _load_notes(
+        self, connection: AsyncConnection, report: ReportResult, steps: TimeSteps
+    ) -> ChartNotes:
+        if not self._page.with_notes:
+            return ChartNotes()
+        first, last = report.span.start.date(), report.span.end.date()
+        return await read_chart_notes(connection, self._page.space.id, first, last, steps.keys)
 
-    def _report(self, groups: tuple[Group, ...], measures: tuple[Measure, ...]) -> ReportQuery:
-        return self._view.report(self._page.space, self._now, measures, groups)
-
-    @property
-    def _has_visits(self) -> bool:
-        return Measure.VISITS in self.basis.columns
-
-    @property
-    def _has_costs(self) -> bool:
-        return {text.partition(":")[0] for text in self._view.only} <= {*FILTER_GROUPS}
-
-    def _costs(self, group: Group) -> ReportQuery:
-        query = self._view.input(query_mode="", group_by=str(group), limit=str(MOST_ROWS))
-        return read_spend_query(query, self._page.space, self._now)
+    async def _list_latest(self, connection: AsyncConnection) -> EventList | None:
+        if self._page.shared is not None:
+            return None
+        lister = EventLister(self._page, ListChoices(), per_page=str(LATEST_ORDERS))
+        return await lister.read(connection)
 
     def _make_steps(self, query: ReportQuery) -> TimeSteps:
         span = DateTimeSpan(query.start, query.end)
@@ -160,15 +183,19 @@ class OverviewLoader:
 
 
 async def show_overview(request: Request) -> Response:
-    page = await open_page(request)
+    return await render_overview(await open_page(request))
+
+
+async def render_overview(page: ReportPage) -> Response:
     loader = OverviewLoader(page)
     content = problem = None
     try:
         content = await page.load(loader.load)
     except REFUSED as error:
         problem = error
-    if content is not None and is_space_empty(content.report) and not request.url.query:
-        return redirect(request, f"{page.base}/setup")
+    chooses = page.shared is not None or bool(page.request.url.query)
+    if content is not None and is_space_empty(content.report) and not chooses:
+        return redirect(page.request, f"{page.base}/setup")
     note = None if problem else await load_note(page)
     return page.render(
         "overview.html",

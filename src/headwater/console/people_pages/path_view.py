@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from headwater.attribution.models import WINDOWS
 from headwater.console.report_pages.bar import MODES, Choice, Menu, window_title
-from headwater.events.parameters import QUERY_MODE
+from headwater.events.filters import QUERY_MODE
 from headwater.http.inputs.parameters import Query
 from headwater.reports.questions.shared import WINDOW
 

@@ -48,8 +48,15 @@ _CREDIT_HINTS = {
     "query_mode": "Whose visits count for an order.",
     "date_basis": "The day that shows an order's credit.",
 }
-SHAREABLE = {"/channels": "Channels", "/models": "Models", "/paths": "Journeys"}
-"""Pages that can be shared, by path: those without personal data."""
+SHAREABLE = {
+    "": "Overview",
+    "/channels": "Channels",
+    "/models": "Models",
+    "/paths": "Journeys",
+    "/campaigns": "Ads",
+    "/cohorts": "Cohorts",
+}
+"""Pages that can be shared, by path: their shared form has no personal data."""
 OF_TOUCHPOINTS = "of_touchpoints"
 ONLY_PLACES = "only_places"
 """Where this is excluded, filters apply only to ad account levels."""

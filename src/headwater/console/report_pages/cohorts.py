@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from markupsafe import Markup
 from psycopg import AsyncConnection
@@ -18,7 +19,7 @@ from headwater.console.report_pages.bar import ONLY_PLACES, ChoiceLinks, model_t
 from headwater.console.report_pages.breakdown import title
 from headwater.console.report_pages.csv_file import csv_response
 from headwater.console.report_pages.report_page import REFUSED, ReportPage, open_page
-from headwater.console.report_pages.view import ReportView
+from headwater.console.report_pages.view import ReportView, SharedView
 from headwater.console.visitor import HOME
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
@@ -50,6 +51,7 @@ FIGURES = {
     CONTRIBUTION: "profit so far",
 }
 SHADES = 8
+MOST_IN_CSV = "1000"
 _SMALLEST_ORDER = "0.0001"
 _NOT_HERE = frozenset({"compare", "date_basis", ONLY_PLACES})
 _GROUP = Parameter(
@@ -68,6 +70,10 @@ class CohortView(ReportView):
     """The choices of a page whose period selects first orders."""
 
     period: str = PERIOD.default or ""
+
+
+class SharedCohortView(SharedView, CohortView):
+    """A shared page's choices; it has no links."""
 
 
 @dataclass(frozen=True)
@@ -116,19 +122,15 @@ class CohortTable:
 
 
 class CohortReports:
-    def __init__(self, page: ReportPage, group: Group, figure: str) -> None:
-        self._page, self._view = page, page.view
+    def __init__(self, page: ReportPage, view: CohortView, group: Group, figure: str) -> None:
+        self._page, self._view = page, view
         self.group, self.figure = group, figure
-
-    def query(self, **changes: str) -> CohortQuery:
-        """Raise Invalid for bad input."""
-        left_out = {"compare": "", "date_basis": "", "group_by": str(self.group)}
-        query = self._view.input(**{**left_out, **changes})
-        return read_cohort_query(query, self._page.space, datetime.now(UTC))
 
     async def load(self, connection: AsyncConnection) -> CohortTable:
         """Load the content. Raise Invalid and ReportRefused."""
-        report = await query_cohorts(connection, self._page.space.id, self.query())
+        space = self._page.space
+        query = make_cohort_query(space, self._view, self.group, datetime.now(UTC))
+        report = await query_cohorts(connection, space.id, query)
         highest = max((self._value(cohort, since) or 0 for cohort, since in self._shaded(report)), default=0)
         rows = tuple(self._row(cohort, Fraction(highest)) for cohort in report.total.cohorts)
         return CohortTable(report, rows, tuple(self._key(group) for group in report.groups))
@@ -211,7 +213,15 @@ class CohortReports:
         return {**group, **({"figure": self.figure} if self.figure != CUMULATIVE else {})}
 
 
-def _read_own(query: Query, space: Space) -> tuple[Group, str]:
+def make_cohort_query(
+    space: Space, view: CohortView, group: Group, current_time: datetime, **changes: str
+) -> CohortQuery:
+    """Raise Invalid for bad input."""
+    left_out = {"compare": "", "date_basis": "", "group_by": str(group)}
+    return read_cohort_query(view.input(**{**left_out, **changes}), space, current_time)
+
+
+def read_choices(query: Query, space: Space) -> tuple[Group, str]:
     """Raise Invalid for bad input."""
     group, figure = Group(_GROUP.read(query) or Group.SOURCE), _FIGURE.read(query) or CUMULATIVE
     if figure == CONTRIBUTION and space.cost_rate is None:
@@ -220,17 +230,16 @@ def _read_own(query: Query, space: Space) -> tuple[Group, str]:
     return group, figure
 
 
-async def _open(request: Request) -> ReportPage:
-    page = await open_page(request)
-    return replace(page, view=CohortView.read(page.query))
-
-
 async def show_cohorts(request: Request) -> Response:
-    page = await _open(request)
-    view, path = page.view, page.path
-    reports, content, problem = CohortReports(page, Group.SOURCE, CUMULATIVE), None, None
+    return await render_cohorts(await open_page(request))
+
+
+async def render_cohorts(page: ReportPage) -> Response:
+    view = (SharedCohortView if page.shared is not None else CohortView).read(page.query)
+    page, path = replace(page, view=view), page.path
+    reports, content, problem = CohortReports(page, view, Group.SOURCE, CUMULATIVE), None, None
     try:
-        reports = CohortReports(page, *_read_own(page.query, page.space))
+        reports = CohortReports(page, view, *read_choices(page.query, page.space))
         content = await page.load(reports.load)
     except REFUSED as error:
         problem = error
@@ -261,18 +270,14 @@ async def show_cohorts(request: Request) -> Response:
 
 async def send_csv(request: Request) -> Response:
     """Send `GET /reports/cohorts` as CSV."""
-    page = await _open(request)
-    reports = CohortReports(page, *_read_own(page.query, page.space))
-    query = reports.query(limit="1000")
-
-    async def load(connection: AsyncConnection) -> CohortResult:
-        return await query_cohorts(connection, page.space.id, query)
-
-    report = await page.load(load)
-    return csv_response("cohorts", _span(report.months), cohorts_csv(answer_cohorts(query, report)))
+    page = await open_page(request)
+    view, (group, _) = CohortView.read(page.query), read_choices(page.query, page.space)
+    query = make_cohort_query(page.space, view, group, datetime.now(UTC), limit=MOST_IN_CSV)
+    report = await page.load(partial(query_cohorts, space_id=page.space.id, query=query))
+    return csv_response("cohorts", find_span(report.months), cohorts_csv(answer_cohorts(query, report)))
 
 
-def _span(months: tuple[date, ...]) -> DateTimeSpan:
+def find_span(months: tuple[date, ...]) -> DateTimeSpan:
     first, last = months[0], months_after(months[-1], 1) - timedelta(days=1)
     start, end = (datetime(day.year, day.month, day.day) for day in (first, last))  # noqa: DTZ001 - days of the Space
     return DateTimeSpan(start, end)

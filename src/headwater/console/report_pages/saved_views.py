@@ -10,10 +10,14 @@ from psycopg.rows import class_row
 from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
+from headwater.console.report_pages.bar import SHAREABLE
+from headwater.console.report_pages.view import ReportView
 from headwater.console.visitor import SpaceVisitor
 from headwater.console.visits import PageVisit, SentForm, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid
+from headwater.http.inputs.parameters import Query
+from headwater.reports.query import Group
 from headwater.spaces.accounts.roles import Permission
 
 queries = Queries(__name__, "saved_views.sql")
@@ -33,6 +37,7 @@ PAGES = (
     "/changes/since",
     "/events",
 )
+_OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 MOST = 50
 LONGEST_NAME, LONGEST_QUERY = 80, 2_000
 
@@ -78,6 +83,15 @@ def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[s
     if not is_address_query(query):
         raise Invalid.of("query", f"must have at most {LONGEST_QUERY} characters of an address.")
     return {"name": name, "page": page, "query": query}
+
+
+def read_shareable_view(name: str, page: str, query: str) -> dict[str, str]:
+    """Read a view that people without an account may see. Raise Invalid for bad input."""
+    view = read_view(name, page, query, SHAREABLE)
+    only = ReportView.read(Query(query.encode())).only
+    if any(text.startswith(_OF_PEOPLE) for text in only):
+        raise Invalid.of("query", "must not be about one contact or company.")
+    return view
 
 
 def is_address_query(text: str) -> bool:

@@ -14,13 +14,10 @@ from starlette.responses import Response
 
 from headwater.console.flash import FlashMessage
 from headwater.console.report_pages.bar import SHAREABLE
-from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_view
-from headwater.console.report_pages.view import ReportView
+from headwater.console.report_pages.saved_views import SavedView, list_member_views, read_shareable_view
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Errors, Invalid, NotFound
-from headwater.http.inputs.parameters import Query
-from headwater.reports.query import Group
 from headwater.spaces.accounts.members import list_members
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.secret_hash import hash_secret
@@ -33,7 +30,6 @@ USUAL_LIFETIME = "30"
 MOST = 100
 ROUTES = SpacePages("/share-links")
 _CREATE = SentForm("create share link", Permission.CHANGE_SETTINGS, once=True)
-_OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
     page, query = (str(visit.query.single(name) or "") for name in ("page", "query"))
-    return await _page(visit, {"report": f"{page}?{query}" if query else page} if page else {})
+    return await _page(visit, {"report": f"{page}?{query}" if query else page})
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
@@ -106,13 +102,10 @@ async def post_revoke(visit: PageVisit) -> FlashMessage:
 
 async def _create(visit: PageVisit) -> str:
     page, _, query = visit.form.text("report").partition("?")
-    view = read_view(visit.form.text("name"), page, query, SHAREABLE)
+    view = read_shareable_view(visit.form.text("name"), page, query)
     days = visit.form.text("days")
     if days not in LIFETIMES:
         raise Invalid.of("days", f"must be one of {', '.join(LIFETIMES)}.")
-    only = ReportView.read(Query(view["query"].encode())).only
-    if any(text.startswith(_OF_PEOPLE) for text in only):
-        raise Invalid.of("query", "cannot be shared: it is about one contact or company.")
     token = secrets.token_urlsafe(32)
     values: dict[str, Any] = {
         **view,
@@ -136,7 +129,7 @@ async def _page(
     links = await fetch_all(cursor, queries["list"], values)
     members = await list_members(visit.connection, visit.space.id)
     views = await list_member_views(visit.connection, visit.space.id, visit.user_id)
-    shown = {"name": "", "report": "/channels", "days": USUAL_LIFETIME, "notes": ""} | typed
+    shown = {"name": "", "report": "", "days": USUAL_LIFETIME, "notes": ""} | typed
     page_values: dict[str, Any] = {
         "links": links,
         "made": secret,

@@ -10,14 +10,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headwater.attribution.models import WINDOWS
+from headwater.attribution.models import DATA_DRIVEN_MODELS, FEWEST_CONVERSIONS, WINDOWS
 from headwater.attribution.trained_models.inputs import USUAL_WINDOW, NamedRequest, read_training_request
-from headwater.attribution.trained_models.models import (
-    DATA_DRIVEN_MODELS,
-    FEWEST_CONVERSIONS,
-    TrainedModel,
-    TrainedWeight,
-)
+from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight
 from headwater.attribution.trained_models.nightly_runs import (
     PURCHASE,
     TRAINING_DAYS,

@@ -1,15 +1,18 @@
 """Times of sending in the Space's time zone, and the period that each report covers. Pure.
 
-A time skipped by the clock moves to the end of the gap; of a repeated time the first counts.
+A time skipped by the clock is shifted forward; of a repeated time the first counts.
 """
 
 from __future__ import annotations
 
 import calendar
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
+
+from headwater.http.inputs.timerange import first_instant
 
 DAY = timedelta(days=1)
 
@@ -23,15 +26,15 @@ class Cadence(StrEnum):
 @dataclass(frozen=True)
 class Schedule:
     cadence: Cadence
-    day: int
-    """For weekly reports the weekday, 0 is Monday. Monthly ones are sent on the first."""
-    hour: int
+    weekdays: tuple[int, ...]
+    """Of weekly reports, 0 is Monday. Monthly ones are sent on the first."""
+    send_at: time
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
         day = moment.astimezone(zone).date() - DAY  # the clock may go back over midnight
         while True:
             if self.is_on(day):
-                due = datetime.combine(day, time(self.hour), zone).astimezone(UTC)
+                due = first_instant(datetime.combine(day, self.send_at), zone)
                 if due > moment:
                     return due
             day += DAY
@@ -41,19 +44,19 @@ class Schedule:
             case Cadence.DAILY:
                 return True
             case Cadence.WEEKLY:
-                return day.weekday() == self.day
+                return day.weekday() in self.weekdays
             case Cadence.MONTHLY:
                 return day.day == 1
 
     def words(self) -> str:
-        hour = f"{self.hour:02}:00"
+        clock = f"{self.send_at:%H:%M}"
         match self.cadence:
             case Cadence.DAILY:
-                return f"every day at {hour}"
+                return f"every day at {clock}"
             case Cadence.WEEKLY:
-                return f"every {calendar.day_name[self.day]} at {hour}"
+                return f"every {_join_names(self.weekdays)} at {clock}"
             case Cadence.MONTHLY:
-                return f"on the first of each month at {hour}"
+                return f"on the first of each month at {clock}"
 
     def period_words(self, today: date) -> str:
         """Return the period in words that a report shows: yesterday, the last 7 full days or last month."""
@@ -65,3 +68,8 @@ class Schedule:
                 return f"{today - 7 * DAY} to {yesterday}"
             case Cadence.MONTHLY:
                 return f"{today.replace(day=1) - DAY:%Y-%m}"
+
+
+def _join_names(weekdays: Sequence[int]) -> str:
+    *others, last = (calendar.day_name[weekday] for weekday in weekdays)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -3,7 +3,7 @@ from __future__ import annotations
 import calendar
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 from zoneinfo import ZoneInfo
@@ -11,15 +11,11 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.console.report_pages.bar import SHAREABLE
-from headwater.console.report_pages.saved_views import read_view
-from headwater.console.report_pages.view import ReportView
+from headwater.console.report_pages.saved_views import read_shareable_view
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional
 from headwater.http.errors import Invalid, NotFound
-from headwater.http.inputs.parameters import Query
-from headwater.reports.query import Group
 from headwater.spaces.models import Space
 
 queries = Queries(__name__, "scheduled_reports.sql")
@@ -27,21 +23,22 @@ due_spaces = DueSpaces(queries["due"])
 
 MOST = 50
 WEEKDAYS = {str(number): name for number, name in enumerate(calendar.day_name)}
-_TIME = re.compile("([01][0-9]|2[0-3]):00")
-_OF_PEOPLE = (f"{Group.CONTACT}:", f"{Group.COMPANY}:")
+_TIME = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])")
+KEEPS_PERIOD = "/cohorts"
+"""The page whose period is that of first orders, not of the figures."""
 
 
 @dataclass(frozen=True)
 class ScheduledReport:
-    """A view of a report page with its times and channels. The period follows the cadence."""
+    """A view of a report page with its times and channels."""
 
     id: int
     name: str
     page: str
     query: str
     cadence: str
-    day: int
-    hour: int
+    weekdays: list[int]
+    send_at: time
     with_csv: bool
     channel_ids: list[int]
     made_by: int | None
@@ -53,12 +50,19 @@ class ScheduledReport:
 
     @property
     def schedule(self) -> Schedule:
-        return Schedule(Cadence(self.cadence), self.day, self.hour)
+        return Schedule(Cadence(self.cadence), tuple(self.weekdays), self.send_at)
 
     def find_page(self, moment: datetime, zone: ZoneInfo) -> str:
         """Return the path of the page with the period of a report sent at `moment`."""
-        period = self.schedule.period_words(moment.astimezone(zone).date())
-        return f"{self.page}?{urlencode([*parse_qsl(self.query), ('period', period)])}"
+        period = self.find_period(moment, zone)
+        pairs = [*parse_qsl(self.query), *([("period", period)] if period else [])]
+        return f"{self.page}?{urlencode(pairs)}" if pairs else self.page
+
+    def find_period(self, moment: datetime, zone: ZoneInfo) -> str:
+        """Return the period of a report sent at `moment` in words; empty if the page keeps its own."""
+        if self.page == KEEPS_PERIOD:
+            return ""
+        return self.schedule.period_words(moment.astimezone(zone).date())
 
 
 @dataclass(frozen=True)
@@ -90,22 +94,17 @@ async def fetch_report(connection: AsyncConnection, space_id: int, report_id: in
 async def schedule_report(
     connection: AsyncConnection, space: Space, new: NewReport, current_time: datetime
 ) -> None:
-    """Store a report for each chosen weekday, or one. Raise Invalid."""
-    schedules = _read_schedules(new)
-    for schedule in schedules:
-        values = {**_list_values(space, new, schedule, current_time), "most": MOST}
-        if await fetch_optional(connection, queries["create"], values) is None:
-            raise Invalid.of("name", f"cannot be scheduled: there are {MOST}, delete one first.")
+    """Raise Invalid."""
+    values = {**_list_values(space, new, current_time), "most": MOST}
+    if await fetch_optional(connection, queries["create"], values) is None:
+        raise Invalid.of("name", f"cannot be scheduled: there are {MOST}, delete one first.")
 
 
 async def change_report(
     connection: AsyncConnection, space: Space, report_id: int, new: NewReport, current_time: datetime
 ) -> None:
     """Replace a report's name, times and channels, and resume it. Raise Invalid and NotFound."""
-    schedule, *others = _read_schedules(new)
-    if others:
-        raise Invalid.of("weekdays", "must be one day: schedule another report for each other day.")
-    values = {**_list_values(space, new, schedule, current_time), "id": report_id}
+    values = {**_list_values(space, new, current_time), "id": report_id}
     if await fetch_optional(connection, queries["change"], values) is None:
         raise NotFound("Report")
 
@@ -139,27 +138,26 @@ async def remove_report(connection: AsyncConnection, space_id: int, report_id: i
         raise NotFound("Report")
 
 
-def drop_period(query: str) -> str:
-    """Return a page's choices without its dates, because the period follows the cadence."""
+def choose_query(page: str, query: str) -> str:
+    """Return a page's choices without its dates, unless its period doesn't follow the cadence."""
+    if page == KEEPS_PERIOD:
+        return query
     pairs = parse_qsl(query)
     return urlencode([pair for pair in pairs if pair[0] not in ("period", "start_date", "end_date")])
 
 
-def _list_values(space: Space, new: NewReport, schedule: Schedule, current_time: datetime) -> dict[str, Any]:
-    view = read_view(new.name, new.page, new.query, SHAREABLE)
-    query = drop_period(view["query"])
-    only = ReportView.read(Query(query.encode())).only
-    if any(text.startswith(_OF_PEOPLE) for text in only):
-        raise Invalid.of("query", "cannot be sent: it is about one contact or company.")
+def _list_values(space: Space, new: NewReport, current_time: datetime) -> dict[str, Any]:
+    view = read_shareable_view(new.name, new.page, new.query)
     if not new.channel_ids:
         raise Invalid.of("channels", "must contain at least one recipient.")
+    schedule = _read_schedule(new)
     return {
         **view,
-        "query": query,
+        "query": choose_query(new.page, new.query),
         "space_id": space.id,
         "cadence": schedule.cadence,
-        "day": schedule.day,
-        "hour": schedule.hour,
+        "weekdays": [*schedule.weekdays],
+        "send_at": schedule.send_at,
         "with_csv": new.with_csv,
         "user_id": new.user_id,
         "channel_ids": sorted(set(new.channel_ids)),
@@ -167,15 +165,15 @@ def _list_values(space: Space, new: NewReport, schedule: Schedule, current_time:
     }
 
 
-def _read_schedules(new: NewReport) -> list[Schedule]:
+def _read_schedule(new: NewReport) -> Schedule:
     if new.cadence not in frozenset(Cadence):
         raise Invalid.of("cadence", f"must be one of {', '.join(Cadence)}.")
-    time = _TIME.fullmatch(new.time)
-    if time is None:
-        raise Invalid.of("time", "must be a full hour, from 00:00 to 23:00.")
-    cadence, hour = Cadence(new.cadence), int(time[1])
+    clock = _TIME.fullmatch(new.time)
+    if clock is None:
+        raise Invalid.of("time", "must be a time of day, from 00:00 to 23:59.")
+    cadence, send_at = Cadence(new.cadence), time(int(clock[1]), int(clock[2]))
     if cadence is not Cadence.WEEKLY:
-        return [Schedule(cadence, 0 if cadence is Cadence.DAILY else 1, hour)]
+        return Schedule(cadence, (), send_at)
     if not new.weekdays or not set(new.weekdays) <= set(WEEKDAYS):
         raise Invalid.of("weekdays", "must contain at least one day of the week.")
-    return [Schedule(cadence, int(day), hour) for day in sorted(set(new.weekdays))]
+    return Schedule(cadence, tuple(sorted({int(day) for day in new.weekdays})), send_at)

@@ -1,7 +1,6 @@
 -- name: list
--- Paused reports are due at 'infinity'.
-SELECT r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r.channel_ids,
-       r.made_by, nullif(r.next_at, 'infinity') AS next_at, r.last_at, r.error
+SELECT r.id, r.name, r.page, r.query, r.cadence, r.weekdays, r.send_at, r.with_csv,
+       r.channel_ids, r.made_by, r.next_at, r.last_at, r.error
 FROM scheduled_reports r
 WHERE r.space_id = %(space_id)s
 ORDER BY lower(r.name), r.id
@@ -9,22 +8,22 @@ LIMIT %(most)s;
 
 -- name: create
 -- Return no row at the limit.
-INSERT INTO scheduled_reports (space_id, name, page, query, cadence, day, hour, with_csv,
+INSERT INTO scheduled_reports (space_id, name, page, query, cadence, weekdays, send_at, with_csv,
                                channel_ids, made_by, next_at)
-SELECT %(space_id)s, %(name)s, %(page)s, %(query)s, %(cadence)s, %(day)s, %(hour)s, %(with_csv)s,
-       %(channel_ids)s, %(user_id)s, %(next_at)s
+SELECT %(space_id)s, %(name)s, %(page)s, %(query)s, %(cadence)s, %(weekdays)s, %(send_at)s,
+       %(with_csv)s, %(channel_ids)s, %(user_id)s, %(next_at)s
 WHERE (SELECT count(*) FROM scheduled_reports r WHERE r.space_id = %(space_id)s) < %(most)s
 RETURNING id;
 
 -- name: change
 UPDATE scheduled_reports r
-SET name = %(name)s, cadence = %(cadence)s, day = %(day)s, hour = %(hour)s,
+SET name = %(name)s, cadence = %(cadence)s, weekdays = %(weekdays)s, send_at = %(send_at)s,
     with_csv = %(with_csv)s, channel_ids = %(channel_ids)s, next_at = %(next_at)s, error = NULL
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s
 RETURNING r.id;
 
 -- name: pause
-UPDATE scheduled_reports r SET next_at = 'infinity'
+UPDATE scheduled_reports r SET next_at = NULL
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s
 RETURNING r.id;
 
@@ -52,13 +51,14 @@ WHERE r.space_id = %(space_id)s AND r.id = (
       AND coalesce(d.leased_until < %(now)s, true)
     ORDER BY d.next_at, d.id LIMIT 1
     FOR UPDATE SKIP LOCKED)
-RETURNING r.id, r.name, r.page, r.query, r.cadence, r.day, r.hour, r.with_csv, r.channel_ids,
-          r.made_by, nullif(r.next_at, 'infinity') AS next_at, r.last_at, r.error, r.attempts;
+RETURNING r.id, r.name, r.page, r.query, r.cadence, r.weekdays, r.send_at, r.with_csv,
+          r.channel_ids, r.made_by, r.next_at, r.last_at, r.error, r.attempts;
 
 -- name: finish
 -- Only the claiming process may. A report paused meanwhile stays paused.
 UPDATE scheduled_reports r
-SET next_at = CASE WHEN r.next_at = 'infinity' THEN r.next_at ELSE %(next_at)s END, last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
+SET next_at = CASE WHEN r.next_at IS NOT NULL THEN %(next_at)s::timestamptz END,
+    last_at = %(now)s, error = %(error)s, attempts = %(attempts)s,
     lease = NULL, leased_until = NULL
 WHERE r.space_id = %(space_id)s AND r.id = %(id)s AND r.lease = %(lease)s
 RETURNING r.id;

@@ -5,10 +5,8 @@
 -- key begins with space_id, and so does every index and foreign reference between tenant tables.
 -- Statements and triggers stay within a Space, so that the tables can be distributed by space_id.
 --
--- Row-level security is added to every table after the migrations (database/row_security.py).
---
--- PostgreSQL's statistics keep samples of what is stored, even after it was erased. So no column
--- that can hold personal data has any: SET STATISTICS 0.
+-- Row-level security is added to every table after the migrations (database/row_security.py). The last
+-- statement names the columns that can hold personal data.
 
 
 -------------------------------------------------------------------------------- Moments
@@ -56,7 +54,6 @@ CREATE TABLE installation (
 INSERT INTO installation DEFAULT VALUES;
 
 CREATE TABLE backups (
-    -- The manifest's.
     id uuid PRIMARY KEY,
     -- The moment whose rows it holds.
     made_at timestamptz NOT NULL,
@@ -181,7 +178,6 @@ CREATE INDEX memberships_user ON memberships (user_id);
 CREATE TABLE invitations (
     space_id bigint NOT NULL REFERENCES spaces,
     id bigint GENERATED ALWAYS AS IDENTITY,
-    -- Whom it is meant for.
     email text NOT NULL,
     role text NOT NULL CHECK (role IN ('owner', 'admin', 'viewer')),
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
@@ -225,7 +221,6 @@ CREATE UNLOGGED TABLE attempts (
     subject bytea PRIMARY KEY,
     -- When each attempt was made that still counts, the oldest first.
     taken_at timestamptz[] NOT NULL,
-    -- When the last counted attempt expires.
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX attempts_expired ON attempts (expires_at);
@@ -269,10 +264,8 @@ CREATE TABLE mcp_tokens (
     user_id bigint NOT NULL REFERENCES users,
     kind text NOT NULL CHECK (kind IN ('oauth', 'personal')),
     name text NOT NULL,
-    -- Of an OAuth token, the client's id.
     client_id text,
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
-    -- The token's last four characters, so that users can recognise their tokens.
     hint text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     last_used_at timestamptz,
@@ -326,7 +319,6 @@ CREATE TABLE inbox (
     sender text NOT NULL,
     PRIMARY KEY (space_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
-ALTER TABLE inbox ALTER COLUMN payload SET STATISTICS 0;
 
 -- Rows the pipeline could not process, kept whole so that they can be replayed.
 CREATE TABLE rejected (
@@ -341,7 +333,6 @@ CREATE TABLE rejected (
     sender text NOT NULL,
     PRIMARY KEY (space_id, id)
 );
-ALTER TABLE rejected ALTER COLUMN payload SET STATISTICS 0;
 
 -- Accepted requests that were dropped because they repeat something stored. A repeated touch or page
 -- view has no event that it repeats.
@@ -374,9 +365,6 @@ CREATE TABLE companies (
 CREATE UNIQUE INDEX companies_domain ON companies (space_id, domain);
 CREATE UNIQUE INDEX companies_external_id ON companies (space_id, external_id);
 CREATE INDEX companies_created ON companies (space_id, created_at, id);
-ALTER TABLE companies
-    ALTER COLUMN domain SET STATISTICS 0, ALTER COLUMN external_id SET STATISTICS 0,
-    ALTER COLUMN name SET STATISTICS 0;
 
 -- Ids grow with age under the Space's lock, so the lowest id is the oldest contact.
 CREATE SEQUENCE contact_ids;
@@ -421,20 +409,6 @@ CREATE INDEX contacts_merged_into ON contacts (space_id, merged_into) WHERE merg
 CREATE INDEX contacts_company_id ON contacts (space_id, company_id, id)
     WHERE company_id IS NOT NULL;
 CREATE INDEX contacts_created ON contacts (space_id, created_at, id);
-ALTER TABLE contacts
-    ALTER COLUMN email SET STATISTICS 0, ALTER COLUMN name SET STATISTICS 0,
-    ALTER COLUMN phone SET STATISTICS 0, ALTER COLUMN location SET STATISTICS 0,
-    ALTER COLUMN city SET STATISTICS 0, ALTER COLUMN state SET STATISTICS 0,
-    ALTER COLUMN country SET STATISTICS 0, ALTER COLUMN device_type SET STATISTICS 0,
-    ALTER COLUMN os SET STATISTICS 0, ALTER COLUMN browser SET STATISTICS 0,
-    ALTER COLUMN language SET STATISTICS 0;
-DO $$
-BEGIN
-    FOR number IN 1..30 LOOP
-        EXECUTE format(
-            'ALTER TABLE contacts ALTER COLUMN profile_field_%s SET STATISTICS 0', number);
-    END LOOP;
-END $$;
 
 -- Every known value of a contact: what identifies it (email, tracking_id, trk_token, fingerprint)
 -- and what describes it (phone, name, location). E-mail addresses that an update of a contact
@@ -473,9 +447,6 @@ CREATE TABLE contact_identifiers (
 CREATE INDEX contact_identifiers_contact ON contact_identifiers (space_id, contact_id, kind);
 CREATE INDEX contact_identifiers_phone ON contact_identifiers (space_id, phone_digits)
     WHERE kind = 'phone';
-ALTER TABLE contact_identifiers
-    ALTER COLUMN value SET STATISTICS 0, ALTER COLUMN first_name SET STATISTICS 0,
-    ALTER COLUMN last_name SET STATISTICS 0, ALTER COLUMN phone_digits SET STATISTICS 0;
 
 CREATE TABLE merges (
     space_id bigint NOT NULL,
@@ -518,7 +489,6 @@ CREATE TABLE unsigned_joins (
 );
 CREATE INDEX unsigned_joins_time ON unsigned_joins (space_id, joined_at);
 CREATE INDEX unsigned_joins_contact ON unsigned_joins (space_id, contact_id);
-ALTER TABLE unsigned_joins ALTER COLUMN browser SET STATISTICS 0;
 
 -- Joins that were refused because of the limit, counted by the hour for a week.
 CREATE TABLE refused_joins (
@@ -628,14 +598,6 @@ CREATE INDEX events_beyond_bounds ON events (space_id, event_time)
 CREATE INDEX events_self_reported ON events (space_id, contact_id, event_time, id)
     INCLUDE (self_reported_source) WHERE self_reported_source IS NOT NULL;
 CREATE INDEX events_answers ON events (space_id, id) WHERE heard_about_us IS NOT NULL;
-ALTER TABLE events
-    ALTER COLUMN order_id SET STATISTICS 0, ALTER COLUMN order_name SET STATISTICS 0,
-    ALTER COLUMN checkout_token SET STATISTICS 0, ALTER COLUMN upsell_common_id SET STATISTICS 0,
-    ALTER COLUMN idempotency_key SET STATISTICS 0,
-    ALTER COLUMN company_external_id SET STATISTICS 0, ALTER COLUMN event_url SET STATISTICS 0,
-    ALTER COLUMN user_agent SET STATISTICS 0, ALTER COLUMN ip SET STATISTICS 0,
-    ALTER COLUMN warnings SET STATISTICS 0, ALTER COLUMN cookies SET STATISTICS 0,
-    ALTER COLUMN heard_about_us SET STATISTICS 0;
 
 -- Refunds, by order. Reports of an order are kept as they were sent, so that the refunds derived from them
 -- are the same in any order of arrival.
@@ -655,10 +617,6 @@ CREATE TABLE order_refunds (
 );
 CREATE INDEX order_refunds_waiting ON order_refunds (space_id, waiting_since)
     WHERE waiting_since IS NOT NULL;
-ALTER TABLE order_refunds
-    ALTER COLUMN order_id SET STATISTICS 0, ALTER COLUMN main_id SET STATISTICS 0,
-    ALTER COLUMN order_ids SET STATISTICS 0, ALTER COLUMN reports SET STATISTICS 0,
-    ALTER COLUMN counted SET STATISTICS 0;
 
 
 -------------------------------------------------------------------------------- Touchpoints
@@ -688,13 +646,6 @@ CREATE TABLE tag_sets (
     PRIMARY KEY (space_id, id),
     UNIQUE (space_id, digest)
 );
-ALTER TABLE tag_sets
-    ALTER COLUMN digest SET STATISTICS 0,
-    ALTER COLUMN account_id SET STATISTICS 0, ALTER COLUMN account_name SET STATISTICS 0,
-    ALTER COLUMN campaign_id SET STATISTICS 0, ALTER COLUMN campaign_name SET STATISTICS 0,
-    ALTER COLUMN adset_id SET STATISTICS 0, ALTER COLUMN adset_name SET STATISTICS 0,
-    ALTER COLUMN ad_id SET STATISTICS 0, ALTER COLUMN ad_name SET STATISTICS 0,
-    ALTER COLUMN keyword SET STATISTICS 0, ALTER COLUMN landing_page SET STATISTICS 0;
 
 CREATE TABLE touchpoints (
     space_id bigint NOT NULL,
@@ -709,9 +660,7 @@ CREATE TABLE touchpoints (
     -- Whether it was sent by itself, not made by an event: then it is all that became of its
     -- receipt, while an event's receipt ends with the event.
     sent boolean NOT NULL DEFAULT false,
-    -- Whether it was made by the page view with its id.
     by_hit boolean NOT NULL DEFAULT false,
-    -- Which rule named the source.
     source_rule text NOT NULL,
     url text,
     referrer_host text,
@@ -729,9 +678,6 @@ CREATE INDEX touchpoints_contact ON touchpoints (space_id, contact_id, occurred_
 CREATE INDEX touchpoints_company ON touchpoints (space_id, company_id, occurred_at, id)
     INCLUDE (source_id, tag_set_id) WHERE company_id IS NOT NULL;
 CREATE INDEX touchpoints_source ON touchpoints (space_id, source_id, contact_id);
-ALTER TABLE touchpoints
-    ALTER COLUMN url SET STATISTICS 0, ALTER COLUMN referrer_host SET STATISTICS 0,
-    ALTER COLUMN cookies SET STATISTICS 0, ALTER COLUMN warnings SET STATISTICS 0;
 
 -- The names of an ad platform's ids. Touchpoints keep the id they came with; the name is looked up
 -- when they are read, so that a changed name is right everywhere at once.
@@ -755,7 +701,6 @@ CREATE UNIQUE INDEX ad_names_number ON ad_names (space_id, number);
 CREATE TABLE source_names (
     space_id bigint NOT NULL REFERENCES spaces,
     name text NOT NULL,
-    -- As sources/catalogue.py lists it.
     source text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space_id, name)
@@ -788,7 +733,6 @@ CREATE TABLE paid_networks (
     name text NOT NULL,
     -- Values of utm_source and trk_source besides the name, in lower case.
     spellings text[] NOT NULL,
-    -- Its name in the spend ledger.
     platform text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     removed_at timestamptz,
@@ -898,7 +842,6 @@ CREATE TABLE visits (
 CREATE INDEX visits_device ON visits (space_id, contact_id, device, started_at);
 -- Reports count visits without touching the heap.
 CREATE INDEX visits_started ON visits (space_id, started_at) INCLUDE (source_id, tag_set_id);
-ALTER TABLE visits ALTER COLUMN device SET STATISTICS 0;
 
 -- A hit is one page view.
 CREATE TABLE hits (
@@ -934,13 +877,6 @@ CREATE UNIQUE INDEX hits_key ON hits (space_id, key);
 CREATE INDEX hits_visit ON hits (space_id, visit_id, occurred_at, id) INCLUDE (tag_set_id)
     WHERE touch IS NOT NULL;
 CREATE INDEX hits_touches ON hits (space_id, contact_id, occurred_at) WHERE touch IS NOT NULL;
-ALTER TABLE hits
-    ALTER COLUMN event_name SET STATISTICS 0, ALTER COLUMN url SET STATISTICS 0,
-    ALTER COLUMN referrer_host SET STATISTICS 0, ALTER COLUMN country SET STATISTICS 0,
-    ALTER COLUMN device_type SET STATISTICS 0, ALTER COLUMN browser SET STATISTICS 0,
-    ALTER COLUMN os SET STATISTICS 0, ALTER COLUMN key SET STATISTICS 0,
-    ALTER COLUMN language SET STATISTICS 0, ALTER COLUMN campaign SET STATISTICS 0,
-    ALTER COLUMN touch SET STATISTICS 0;
 
 -- When a click id was first seen, and in which browser. On a shared link it is no evidence about later
 -- visitors.
@@ -953,7 +889,6 @@ CREATE TABLE clicks (
     PRIMARY KEY (space_id, click)
 );
 CREATE INDEX clicks_device ON clicks (space_id, device);
-ALTER TABLE clicks ALTER COLUMN click SET STATISTICS 0, ALTER COLUMN device SET STATISTICS 0;
 
 -- The deletion of old page views, in a Space that keeps them for a limited time (page_view_days).
 CREATE TABLE page_view_upkeep (
@@ -1008,7 +943,7 @@ RETURN CASE WHEN touches < 3 THEN linear_units(units, place, touches) ELSE
 END;
 
 -- Time decay: a touch has half the credit of one that is a half-life younger. Weights are whole numbers,
--- and the same as in attribution/decay.py.
+-- and the same as in attribution/credits.py.
 CREATE FUNCTION whole_seconds(moment timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN floor(extract(epoch FROM moment))::bigint;
@@ -1034,7 +969,6 @@ $$;
 CREATE TABLE trained_models (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,
-    -- Given by people.
     name text NOT NULL CHECK (name <> ''),
     event_name text NOT NULL,
     start_at timestamptz NOT NULL,
@@ -1131,23 +1065,15 @@ CREATE TABLE path_segments (
     bases bigint[] NOT NULL,
     checksums bigint[] NOT NULL,
     -- Of every event.
-    event_ids bytea STORAGE EXTERNAL NOT NULL,
-    contacts bytea STORAGE EXTERNAL NOT NULL,
-    companies bytea STORAGE EXTERNAL NOT NULL,
-    names bytea STORAGE EXTERNAL NOT NULL,
-    seconds bytea STORAGE EXTERNAL NOT NULL,
-    amounts bytea STORAGE EXTERNAL NOT NULL,
-    starts bytea STORAGE EXTERNAL NOT NULL,
-    lengths bytea STORAGE EXTERNAL NOT NULL,
-    older_1 bytea STORAGE EXTERNAL NOT NULL,
-    older_7 bytea STORAGE EXTERNAL NOT NULL,
-    older_14 bytea STORAGE EXTERNAL NOT NULL,
-    older_30 bytea STORAGE EXTERNAL NOT NULL,
-    older_60 bytea STORAGE EXTERNAL NOT NULL,
-    older_90 bytea STORAGE EXTERNAL NOT NULL,
+    event_ids bytea STORAGE EXTERNAL NOT NULL, contacts bytea STORAGE EXTERNAL NOT NULL,
+    companies bytea STORAGE EXTERNAL NOT NULL, names bytea STORAGE EXTERNAL NOT NULL,
+    seconds bytea STORAGE EXTERNAL NOT NULL, amounts bytea STORAGE EXTERNAL NOT NULL,
+    starts bytea STORAGE EXTERNAL NOT NULL, lengths bytea STORAGE EXTERNAL NOT NULL,
+    older_1 bytea STORAGE EXTERNAL NOT NULL, older_7 bytea STORAGE EXTERNAL NOT NULL,
+    older_14 bytea STORAGE EXTERNAL NOT NULL, older_30 bytea STORAGE EXTERNAL NOT NULL,
+    older_60 bytea STORAGE EXTERNAL NOT NULL, older_90 bytea STORAGE EXTERNAL NOT NULL,
     -- Of every touch.
-    touch_seconds bytea STORAGE EXTERNAL NOT NULL,
-    sources bytea STORAGE EXTERNAL NOT NULL,
+    touch_seconds bytea STORAGE EXTERNAL NOT NULL, sources bytea STORAGE EXTERNAL NOT NULL,
     tag_sets bytea STORAGE EXTERNAL NOT NULL,
     -- Postings (attribution/paths/postings.py): of every source that is rare in the segment, the events whose
     -- path has it, so that a list of its credit does not read the paths of all others. First the
@@ -1190,7 +1116,7 @@ CREATE TABLE revisions (
     known_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
 
--- The events and touchpoints that came with a change, by their ids: packed, see attribution/history/id_lists.py.
+-- The events and touchpoints that came with a change, by their ids: packed, see attribution/history/revisions.py.
 CREATE TABLE new_rows (
     space_id bigint NOT NULL,
     revision bigint NOT NULL,
@@ -1213,7 +1139,6 @@ CREATE TABLE former_events (
     event_time timestamptz NOT NULL,
     amount numeric(19, 4),
     currency text,
-    -- The event that has taken its place.
     successor_id bigint,
     -- True while only a page had reported the amount.
     from_page boolean NOT NULL DEFAULT false,
@@ -1381,7 +1306,6 @@ CREATE TABLE webhooks (
     name text NOT NULL,
     -- SHA-256 of the token in the URL: 256 random bits need no slow hash.
     token_hash bytea NOT NULL UNIQUE CHECK (length(token_hash) = 32),
-    -- The token's last four characters, so that users can recognise their URLs.
     hint text NOT NULL,
     -- What the sender signs with, encrypted under a key that is not in the database when
     -- HEADWATER_SECRET_KEY is set.
@@ -1423,9 +1347,6 @@ CREATE TABLE webhook_deliveries (
     PRIMARY KEY (space_id, id)
 );
 CREATE INDEX webhook_deliveries_latest ON webhook_deliveries (space_id, webhook_id, believed, id);
-ALTER TABLE webhook_deliveries
-    ALTER COLUMN headers SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0,
-    ALTER COLUMN detail SET STATISTICS 0, ALTER COLUMN dedup_key SET STATISTICS 0;
 
 
 -------------------------------------------------------------------------------- Imports
@@ -1452,7 +1373,6 @@ CREATE TABLE import_jobs (
     space_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
     kind text NOT NULL CHECK (kind IN ('events', 'touchpoints', 'contacts', 'ads', 'spend')),
-    -- The owner's name of the file.
     name text NOT NULL,
     -- NULL: asked for over the API, by the Space's key.
     user_id bigint,
@@ -1502,8 +1422,6 @@ CREATE TABLE refused_rows (
     cells text NOT NULL,
     PRIMARY KEY (space_id, import_id, row)
 );
-ALTER TABLE refused_rows
-    ALTER COLUMN reason SET STATISTICS 0, ALTER COLUMN cells SET STATISTICS 0;
 
 
 -------------------------------------------------------------------------------- Exports
@@ -1596,7 +1514,6 @@ CREATE TABLE destinations (
     -- A paused destination skips the events that arrive meanwhile; a held one, whose platform
     -- refused its credentials, keeps them waiting.
     status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'held', 'removed')),
-    -- Why it is held, in words.
     status_reason text,
     -- Whether events without a credited touchpoint of the platform go there as well.
     all_events boolean NOT NULL DEFAULT false,
@@ -1635,13 +1552,11 @@ CREATE TABLE deliveries (
     dedup_id text NOT NULL,
     status text NOT NULL DEFAULT 'queued'
         CHECK (status IN ('queued', 'retrying', 'delivered', 'failed', 'expired', 'skipped')),
-    -- Of a skipped one.
     reason text,
     attempts int NOT NULL DEFAULT 0,
     due_at timestamptz NOT NULL DEFAULT now(),
     -- Since when it is tried: when it was written, or last replayed.
     queued_at timestamptz NOT NULL DEFAULT now(),
-    -- The touchpoint that was credited.
     touchpoint_id bigint,
     -- Of the last attempt: its error in words, the platform's HTTP status, the event's part of the
     -- request without personal data, and the beginning of the answer.
@@ -1661,9 +1576,6 @@ CREATE INDEX deliveries_destination ON deliveries (space_id, destination_id, id)
 CREATE INDEX deliveries_status ON deliveries (space_id, destination_id, status, id);
 CREATE INDEX deliveries_reason ON deliveries (space_id, destination_id, reason, id)
     WHERE reason IS NOT NULL;
-ALTER TABLE deliveries
-    ALTER COLUMN dedup_id SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0,
-    ALTER COLUMN request SET STATISTICS 0, ALTER COLUMN answer SET STATISTICS 0;
 
 CREATE TABLE delivery_attempts (
     space_id bigint NOT NULL,
@@ -1676,7 +1588,6 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (space_id, id)
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (space_id, delivery_id, id);
-ALTER TABLE delivery_attempts ALTER COLUMN error SET STATISTICS 0;
 
 -- How many deliveries of each destination have each status, by the quarter of an hour of their creation: the
 -- days of every time zone consist of such quarters. A trigger updates them in the transaction that changes
@@ -1915,23 +1826,25 @@ CREATE TABLE scheduled_reports (
     id bigint GENERATED ALWAYS AS IDENTITY,
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
     page text NOT NULL,
-    -- The part of the page's address after the `?`.
     query text NOT NULL CHECK (length(query) <= 2000),
     cadence text NOT NULL CHECK (cadence IN ('daily', 'weekly', 'monthly')),
-    -- 0 is Monday; of a monthly one the day of the month.
-    day int NOT NULL CHECK (day BETWEEN 0 AND 31),
-    hour int NOT NULL CHECK (hour BETWEEN 0 AND 23),
+    -- Of a weekly one, 0 is Monday. Monthly ones are sent on the first.
+    weekdays smallint[] NOT NULL CHECK (weekdays <@ '{0,1,2,3,4,5,6}'),
+    -- On the Space's clock.
+    send_at time NOT NULL,
     with_csv boolean NOT NULL,
     channel_ids bigint[] NOT NULL,
     made_by bigint REFERENCES users ON DELETE SET NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    next_at timestamptz NOT NULL,
+    -- Null if paused.
+    next_at timestamptz,
     lease uuid,
     leased_until timestamptz,
     attempts int NOT NULL DEFAULT 0,
     last_at timestamptz,
     error text,
-    PRIMARY KEY (space_id, id)
+    PRIMARY KEY (space_id, id),
+    CHECK ((cadence = 'weekly') = (cardinality(weekdays) > 0))
 );
 CREATE INDEX scheduled_reports_due ON scheduled_reports (next_at);
 CREATE INDEX scheduled_reports_made_by ON scheduled_reports (made_by);
@@ -1960,7 +1873,6 @@ CREATE TABLE share_links (
     id bigint GENERATED ALWAYS AS IDENTITY,
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
     page text NOT NULL,
-    -- The part of the page's address after the `?`.
     query text NOT NULL CHECK (length(query) <= 2000),
     token_hash bytea NOT NULL UNIQUE,
     made_by bigint REFERENCES users ON DELETE SET NULL,
@@ -1969,7 +1881,6 @@ CREATE TABLE share_links (
     revoked_at timestamptz,
     -- To the minute.
     last_opened_at timestamptz,
-    -- Whether the link also shows the notes.
     with_notes boolean NOT NULL DEFAULT false,
     PRIMARY KEY (space_id, id)
 );
@@ -1991,4 +1902,37 @@ CREATE TABLE chart_notes (
 CREATE INDEX chart_notes_day ON chart_notes (space_id, day, id);
 CREATE INDEX chart_notes_made_by ON chart_notes (made_by);
 CREATE INDEX chart_notes_changed_by ON chart_notes (changed_by);
-ALTER TABLE chart_notes ALTER COLUMN text SET STATISTICS 0;
+
+
+-------------------------------------------------------------------------------- Statistics
+
+-- Columns that can hold personal data, without statistics: samples would outlive an erasure.
+DO $$
+DECLARE
+    personal record;
+BEGIN
+    FOR personal IN
+        SELECT t.name, string_to_table(t.columns, ' ') AS "column"
+        FROM (VALUES
+            ('inbox', 'payload'), ('rejected', 'payload'), ('unsigned_joins', 'browser'),
+            ('companies', 'domain external_id name'),
+            ('contacts', 'email name phone location city state country device_type os browser language'),
+            ('contact_identifiers', 'value first_name last_name phone_digits'),
+            ('events', 'order_id order_name checkout_token upsell_common_id idempotency_key company_external_id '
+                'event_url user_agent ip warnings cookies heard_about_us'),
+            ('order_refunds', 'order_id main_id order_ids reports counted'),
+            ('tag_sets', 'digest account_id account_name campaign_id campaign_name adset_id adset_name ad_id '
+                'ad_name keyword landing_page'),
+            ('touchpoints', 'url referrer_host cookies warnings'),
+            ('hits', 'event_name url referrer_host country device_type browser os key language campaign touch'),
+            ('visits', 'device'), ('clicks', 'click device'),
+            ('webhook_deliveries', 'headers body detail dedup_key'),
+            ('refused_rows', 'reason cells'),
+            ('deliveries', 'dedup_id error request answer'), ('delivery_attempts', 'error'),
+            ('chart_notes', 'text')
+        ) AS t (name, columns)
+        UNION ALL SELECT 'contacts', 'profile_field_' || number FROM generate_series(1, 30) number
+    LOOP
+        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS 0', personal.name, personal.column);
+    END LOOP;
+END $$;

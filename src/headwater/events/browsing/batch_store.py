@@ -12,6 +12,7 @@ from headwater.database.bulk_values import array, rows
 from headwater.database.queries import Queries
 from headwater.events.browsing.clicks import Clicks
 from headwater.events.browsing.views import ViewOrigin
+from headwater.events.touchpoints.batch_store import TAG_SET
 from headwater.events.touchpoints.tag_sets import TagSets
 from headwater.people.identity.moves import ContactSplit
 
@@ -21,6 +22,9 @@ REASSIGN_VISITS, REASSIGN_HITS = queries["reassign_visits"], queries["reassign_h
 """Each binds a ContactMove."""
 RESTORE_VISITS, RESTORE_HITS = queries["restore_visits"], queries["restore_hits"]
 """Each binds a ContactSplit."""
+_WRITE_HITS, _WRITE_ORIGINS = (
+    queries[name].format(tag_set=TAG_SET) for name in ("write_hits", "write_origins")
+)
 
 
 class VisitSpan(msgspec.Struct, frozen=True, gc=False):
@@ -157,7 +161,7 @@ def write_hits(
     """Store page views. Their tag sets must be stored."""
     if hits:
         values = {"space_id": space_id, "hits": rows(hits), "digests": array(tag_sets.digests)}
-        connection.execute(queries["write_hits"], values)
+        connection.execute(_WRITE_HITS, values)
 
 
 def write_origins(
@@ -168,7 +172,7 @@ def write_origins(
     """
     if origins:
         values = {"space_id": space_id, "hits": rows(origins), "digests": array(tag_sets.digests)}
-        connection.execute(queries["write_origins"], values)
+        connection.execute(_WRITE_ORIGINS, values)
         ids = [origin.id for origin in origins]
         connection.execute(queries["copy_origins"], {"space_id": space_id, "ids": ids})
 

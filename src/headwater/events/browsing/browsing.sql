@@ -145,7 +145,6 @@ WHERE h.space_id = %(space_id)s AND h.contact_id = %(contact_id)s AND h.visit_id
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
 -- name: write_hits
--- Tag sets are referred to by index among the digests.
 INSERT INTO hits
     (space_id, id, key, contact_id, origin_id, visit_id, occurred_at, event_name, url,
      referrer_host, source_id, country, device_type, browser, os, language, campaign, touch,
@@ -154,11 +153,7 @@ SELECT %(space_id)s, r.id, r.key, r.contact_id, r.origin_id, r.visit_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond', r.event_name, r.url,
        r.referrer_host, r.source_id, r.country, r.device_type, r.browser, r.os, r.language,
        r.campaign, r.touch,
-       CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
-           SELECT (SELECT g.id FROM tag_sets g
-                   WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
-           FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
-           ORDER BY d.place))[r.tag_set] END
+       {tag_set}
 FROM json_to_recordset(%(hits)s::json)
      AS r (id bigint, key uuid, contact_id bigint, origin_id bigint, visit_id bigint,
            occurred_at bigint, event_name text, url text, referrer_host text, source_id smallint,
@@ -168,11 +163,7 @@ FROM json_to_recordset(%(hits)s::json)
 -- name: write_origins
 UPDATE hits h
 SET source_id = r.source_id, touch = r.touch,
-    tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
-        SELECT (SELECT g.id FROM tag_sets g
-                WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
-        FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
-        ORDER BY d.place))[r.tag_set] END
+    tag_set_id = {tag_set}
 FROM json_to_recordset(%(hits)s::json)
      AS r (id bigint, source_id smallint, touch jsonb, tag_set integer)
 WHERE h.space_id = %(space_id)s AND h.id = r.id;

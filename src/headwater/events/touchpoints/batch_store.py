@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from psycopg import Connection
+from psycopg.sql import Composed
 
 from headwater.database.bulk_values import array, rows
 from headwater.database.queries import Queries
@@ -20,6 +21,10 @@ REASSIGN = queries["reassign"]
 """Binds a ContactMove."""
 RESTORE = queries["restore"]
 """Binds a ContactSplit."""
+
+TAG_SET = queries["tag_set"]
+"""The number of a row's tag set. The row `r` has its index among the bound `digests`."""
+_WRITE, _WRITE_SOURCES = (queries[name].format(tag_set=TAG_SET) for name in ("write", "write_sources"))
 
 
 class StoredTouchpoint(msgspec.Struct, omit_defaults=True, frozen=True, kw_only=True, gc=False):
@@ -99,23 +104,23 @@ def write_tag_sets(connection: Connection[Any], space_id: int, tag_sets: TagSets
 def write_touchpoints(
     connection: Connection[Any], space_id: int, touchpoints: Collection[StoredTouchpoint], tag_sets: TagSets
 ) -> None:
-    _write(connection, space_id, "write", touchpoints, tag_sets)
+    _write(connection, space_id, _WRITE, touchpoints, tag_sets)
 
 
 def write_sources(
     connection: Connection[Any], space_id: int, sources: Collection[TouchpointSource], tag_sets: TagSets
 ) -> None:
-    _write(connection, space_id, "write_sources", sources, tag_sets)
+    _write(connection, space_id, _WRITE_SOURCES, sources, tag_sets)
 
 
 def _write(
     connection: Connection[Any],
     space_id: int,
-    statement: str,
+    statement: Composed,
     touchpoints: Collection[StoredTouchpoint | TouchpointSource],
     tag_sets: TagSets,
 ) -> None:
     write_tag_sets(connection, space_id, tag_sets)
     if touchpoints:
         values = {"space_id": space_id, "touchpoints": rows(touchpoints), "digests": array(tag_sets.digests)}
-        connection.execute(queries[statement], values)
+        connection.execute(statement, values)

@@ -38,19 +38,21 @@ FROM json_to_recordset(%(tag_sets)s::json)
 WHERE (SELECT g.id FROM tag_sets g
        WHERE g.space_id = %(space_id)s AND g.digest = decode(r.digest, 'hex')) IS NULL;
 
+-- name: tag_set
+-- Referred to by index among the digests, so each is looked up once. A missing one violates the constraint.
+CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
+    SELECT (SELECT g.id FROM tag_sets g
+            WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
+    FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
+    ORDER BY d.place))[r.tag_set] END
+
 -- name: write
--- Tag sets are referred to by index among the digests, so each is looked up once. A missing one violates the
--- constraint.
 INSERT INTO touchpoints
     (space_id, id, contact_id, origin_id, company_id, occurred_at, tag_set_id, source_id,
      source_rule, url, referrer_host, sent, by_hit, cookies, warnings, sender)
 SELECT %(space_id)s, r.id, r.contact_id, r.origin_id, r.company_id,
        'epoch'::timestamptz + r.occurred_at * interval '1 microsecond',
-       CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
-           SELECT (SELECT g.id FROM tag_sets g
-                   WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
-           FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
-           ORDER BY d.place))[r.tag_set] END,
+       {tag_set},
        r.source_id, r.source_rule, r.url, r.referrer_host, coalesce(r.sent, false),
        coalesce(r.by_hit, false), r.cookies, r.warnings, coalesce(r.sender, 'browser')
 FROM json_to_recordset(%(touchpoints)s::json)
@@ -61,11 +63,7 @@ FROM json_to_recordset(%(touchpoints)s::json)
 -- name: write_sources
 UPDATE touchpoints t
 SET source_id = r.source_id, source_rule = r.source_rule,
-    tag_set_id = CASE WHEN r.tag_set IS NULL THEN 0 ELSE (ARRAY(
-        SELECT (SELECT g.id FROM tag_sets g
-                WHERE g.space_id = %(space_id)s AND g.digest = decode(d.digest, 'hex'))
-        FROM unnest(%(digests)s::text[]) WITH ORDINALITY AS d (digest, place)
-        ORDER BY d.place))[r.tag_set] END
+    tag_set_id = {tag_set}
 FROM json_to_recordset(%(touchpoints)s::json)
      AS r (id bigint, source_id smallint, source_rule text, tag_set integer)
 WHERE t.space_id = %(space_id)s AND t.id = r.id;

@@ -7,10 +7,9 @@ from headwater.forwarding.deliveries.delivery_log import FINISHED, REPLAYABLE, D
 from headwater.forwarding.destinations.destinations import DELIVERY_STATUSES
 from headwater.forwarding.platforms.models import SkipReason
 from headwater.http.inputs.fields import one_of, whole_number
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
+from headwater.http.inputs.pagination import CURSOR, PER_PAGE, Cursors
 from headwater.http.inputs.parameters import Input, JsonInput, ListParameter, Parameter
 
-PER_PAGE = page_size(1000)
 STATUS = Parameter(
     name="status",
     kind=one_of(DELIVERY_STATUSES),
@@ -58,14 +57,6 @@ def read_filter(query: Input, destination_id: int) -> DeliveryFilter:
 def cursors(signing_key: bytes, space_id: int, delivery_filter: DeliveryFilter) -> Cursors:
     sought = {name: value for name, value in asdict(delivery_filter).items() if value is not None}
     return Cursors(signing_key, space_id, "/deliveries", sought)
-
-
-def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Raise Invalid for bad input."""
-    per_page = PER_PAGE.read(query) or 0
-    position = cursors.read_from(query)
-    query.finish()
-    return per_page, position
 
 
 def read_replay(body: dict[str, Any]) -> ReplayRequest:

@@ -29,8 +29,6 @@ from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "destinations.sql")
 
-STATUSES = ("active", "paused", "held")
-"""Except removed."""
 DELIVERY_STATUSES = ("queued", "retrying", "delivered", "failed", "expired", "skipped")
 MOST = 50
 """Per Space."""

@@ -94,7 +94,7 @@ def _creation_schema(platform: Platform) -> Schema:
     """Make objects without required members optional."""
     members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
     return {
-        "required": [name for name, schema in members.items() if schema.get("required")],
+        "required": ["platform", *(name for name, schema in members.items() if schema.get("required"))],
         "properties": {"platform": {"const": platform.name}, **members},
     }
 

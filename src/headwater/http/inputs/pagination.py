@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -52,6 +52,10 @@ def page_size(
     return Parameter(name="per_page", kind=whole_number(1, limit), default=default, description=description)
 
 
+PER_PAGE = page_size(1000)
+PAGE_DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
+
+
 @dataclass(frozen=True)
 class Cursors:
     signing_key: bytes
@@ -92,6 +96,14 @@ class Cursors:
     def _signature(self, payload: bytes) -> bytes:
         bound = msgspec.json.encode(["cursor", self.space_id, self.endpoint, self.filters])
         return hmac.digest(self.signing_key, sha256(bound).digest() + payload, "sha256")
+
+
+def read_page(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
+    """Read the page size and position, the last parameters of a list. Raise Invalid for any bad input."""
+    per_page = PER_PAGE.read(query) or 0
+    position = cursors.read_from(query)
+    query.finish()
+    return per_page, position
 
 
 @dataclass(frozen=True)
@@ -202,40 +214,3 @@ def answer_page(kind: type[PageAnswer], page: Page, per_page: int, link: PageLin
         prev_page_url=before and link.query.url_with(link.url, CURSOR.name, before),
         **also,
     )
-
-
-def envelope(page: Page, per_page: int, link: PageLink, also: Mapping[str, Any] | None = None) -> bytes:
-    """Return a list's JSON body, with additional members. `page.lines` are JSON already and inserted
-    unchanged.
-    """
-    after, before = (
-        link.cursors.write(position) if position else None for position in (page.next, page.previous)
-    )
-    encoded_members = msgspec.json.encode(
-        {
-            "path": link.url,
-            "per_page": per_page,
-            "next_cursor": after,
-            "next_page_url": after and link.query.url_with(link.url, CURSOR.name, after),
-            "prev_cursor": before,
-            "prev_page_url": before and link.query.url_with(link.url, CURSOR.name, before),
-            **(also or {}),
-        }
-    )
-    return b'{"data":[' + ",".join(page.lines).encode() + b"]," + encoded_members[1:]
-
-
-def envelope_schema(row: dict[str, Any], also: Mapping[str, dict[str, Any]] | None = None) -> dict[str, Any]:
-    """Return the JSON schema of a list with rows of schema `row`, and additional members."""
-    text_or_null = {"type": ["string", "null"]}
-    members: dict[str, Any] = {
-        "data": {"type": "array", "items": row},
-        "path": {"type": "string", "format": "uri"},
-        "per_page": {"type": "integer"},
-        "next_cursor": text_or_null,
-        "next_page_url": text_or_null,
-        "prev_cursor": text_or_null,
-        "prev_page_url": text_or_null,
-        **(also or {}),
-    }
-    return {"type": "object", "required": list(members), "properties": members}

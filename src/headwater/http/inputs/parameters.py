@@ -247,7 +247,7 @@ class ListParameter(Generic[T]):
     def openapi(self) -> dict[str, Any]:
         default = {"default": self.default} if self.default else {}
         return {
-            "name": f"{self.name}[]",
+            "name": self.name,
             "in": "query",
             "required": False,
             "description": self.description,

@@ -13,6 +13,7 @@ import structlog
 from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
+from psycopg.sql import SQL
 from psycopg.types.json import Json
 
 from headwater.base.storage import Storage
@@ -82,14 +83,15 @@ async def remove_job(connection: AsyncConnection, space_id: int, job_id: int) ->
 async def list_jobs(connection: AsyncConnection, space_id: int, limit: int) -> list[ImportJob]:
     """Return the latest first."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
-    return await fetch_all(cursor, queries["list"], {"space_id": space_id, "limit": limit})
+    query = queries["list"].format(only=SQL("true"))
+    return await fetch_all(cursor, query, {"space_id": space_id, "limit": limit})
 
 
 async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> ImportJob:
     """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
-    values = {"space_id": space_id, "id": job_id}
-    job = await fetch_optional(cursor, queries["fetch"], values)
+    query = queries["list"].format(only=SQL("x.id = %(id)s"))
+    job = await fetch_optional(cursor, query, {"space_id": space_id, "id": job_id, "limit": 1})
     if job is None:
         raise NotFound("Import")
     return job

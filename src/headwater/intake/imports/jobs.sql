@@ -20,16 +20,9 @@ SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encodi
        x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
        x.ended_at
 FROM import_jobs x
-WHERE x.space_id = %(space_id)s AND x.status <> 'uploading'
+WHERE x.space_id = %(space_id)s AND {only} AND x.status <> 'uploading'
 ORDER BY x.id DESC
 LIMIT %(limit)s;
-
--- name: fetch
-SELECT x.id, x.kind, x.name, x.status, x.created_at, x.bytes, x.digest, x.encoding, x.delimiter,
-       x.lines_before, x.reading, x.again, x.bytes_done, x.rows_done, x.taken, x.refused, x.error, x.file,
-       x.ended_at
-FROM import_jobs x
-WHERE x.space_id = %(space_id)s AND x.id = %(id)s AND x.status <> 'uploading';
 
 -- name: check
 UPDATE import_jobs x

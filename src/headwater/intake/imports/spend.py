@@ -109,10 +109,6 @@ def find_table(
     return None
 
 
-def pick_fields(columns: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
-    return {name: row.get(column, "") for column, name in columns.items()}
-
-
 def read_table(
     source: RowSource, choices: FileChoices, constants: Mapping[str, str]
 ) -> tuple[RowSource, Columns]:

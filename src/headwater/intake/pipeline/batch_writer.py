@@ -7,8 +7,13 @@ from typing import Any
 
 from psycopg import Connection
 
-from headwater.attribution.history.former_rows import keep_events, keep_replaced, keep_touchpoints, note_added
-from headwater.attribution.history.revisions import ChangeCause
+from headwater.attribution.history.revisions import (
+    ChangeCause,
+    keep_events,
+    keep_replaced,
+    keep_touchpoints,
+    note_added,
+)
 from headwater.attribution.paths.changes import note_events, note_new_events, note_touches
 from headwater.base.failpoints import failpoint
 from headwater.events.accepted import EventColumns

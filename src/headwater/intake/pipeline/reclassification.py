@@ -12,8 +12,7 @@ import msgspec
 import structlog
 from psycopg import Connection
 
-from headwater.attribution.history.former_rows import keep_touchpoints
-from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause
+from headwater.attribution.history.revisions import DRAW_REVISION, ChangeCause, keep_touchpoints
 from headwater.attribution.paths.changes import note_touches
 from headwater.base.failpoints import failpoint
 from headwater.database.jobs.connection import TRANSIENT_ERRORS

@@ -7,20 +7,10 @@ SELECT k.id, k.created_at
 FROM contacts k
 WHERE k.space_id = %(space_id)s AND {only}
 
--- name: of_emails
--- Looked up one by one because the planner has no statistics about addresses.
+-- name: of_holders
+-- The contacts that hold an identifier.
 SELECT k.id, k.created_at
-FROM (
-    SELECT DISTINCT i.contact_id
-    FROM unnest(%(emails)s::text[]) AS wanted (value)
-    CROSS JOIN LATERAL (
-        SELECT known.contact_id
-        FROM contact_identifiers known
-        WHERE known.space_id = %(space_id)s AND known.kind = 'email'
-          AND known.value = wanted.value
-        OFFSET 0
-    ) i
-) holders
+FROM ({holders}) holders
 CROSS JOIN LATERAL (
     SELECT known.*
     FROM contacts known
@@ -29,42 +19,44 @@ CROSS JOIN LATERAL (
 ) k
 WHERE {only}
 
--- name: of_name
--- Contacts `k` with a name beginning with one of a few texts, at most %(most_matches)s each; and those of the
--- latest %(most_latest)s with one of a few spellings anywhere in the name. Without sorting by code points,
--- some beginnings may be missed.
-SELECT k.id, k.created_at
-FROM (
-    (SELECT i.contact_id
-     FROM unnest(%(beginnings)s::text[]) AS wanted (value)
-     CROSS JOIN LATERAL (
-         SELECT known.contact_id FROM contact_identifiers known
-         WHERE known.space_id = %(space_id)s AND known.kind = 'name'
-           AND known.value >= wanted.value AND known.value < wanted.value || %(last_character)s
-           AND starts_with(known.value, wanted.value)
-         ORDER BY known.value
-         LIMIT %(most_matches)s
-     ) i)
-    UNION
-    (SELECT latest.id
-     FROM (SELECT known.id FROM contacts known
-           WHERE known.space_id = %(space_id)s AND known.merged_into IS NULL
-           ORDER BY known.created_at DESC, known.id DESC LIMIT %(most_latest)s) latest
-     CROSS JOIN LATERAL (
-         SELECT FROM contact_identifiers i
-         WHERE i.space_id = %(space_id)s AND i.contact_id = latest.id AND i.kind = 'name'
-           AND EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS wanted (spelling)
-                       WHERE strpos(lower(i.value), wanted.spelling) > 0)
-         LIMIT 1
-     ) named)
-) holders
+-- name: of_emails
+-- Looked up one by one because the planner has no statistics about addresses.
+SELECT DISTINCT i.contact_id
+FROM unnest(%(emails)s::text[]) AS wanted (value)
 CROSS JOIN LATERAL (
-    SELECT known.*
-    FROM contacts known
-    WHERE known.space_id = %(space_id)s AND known.id = holders.contact_id
+    SELECT known.contact_id
+    FROM contact_identifiers known
+    WHERE known.space_id = %(space_id)s AND known.kind = 'email'
+      AND known.value = wanted.value
     OFFSET 0
-) k
-WHERE {only}
+) i
+
+-- name: of_name
+-- Contacts with a name beginning with one of a few texts, at most %(most_matches)s each; and those of the latest
+-- %(most_latest)s with one of a few spellings anywhere in the name. Without sorting by code points, some
+-- beginnings may be missed.
+(SELECT i.contact_id
+ FROM unnest(%(beginnings)s::text[]) AS wanted (value)
+ CROSS JOIN LATERAL (
+     SELECT known.contact_id FROM contact_identifiers known
+     WHERE known.space_id = %(space_id)s AND known.kind = 'name'
+       AND known.value >= wanted.value AND known.value < wanted.value || %(last_character)s
+       AND starts_with(known.value, wanted.value)
+     ORDER BY known.value
+     LIMIT %(most_matches)s
+ ) i)
+UNION
+(SELECT latest.id
+ FROM (SELECT known.id FROM contacts known
+       WHERE known.space_id = %(space_id)s AND known.merged_into IS NULL
+       ORDER BY known.created_at DESC, known.id DESC LIMIT %(most_latest)s) latest
+ CROSS JOIN LATERAL (
+     SELECT FROM contact_identifiers i
+     WHERE i.space_id = %(space_id)s AND i.contact_id = latest.id AND i.kind = 'name'
+       AND EXISTS (SELECT FROM unnest(%(spellings)s::text[]) AS wanted (spelling)
+                   WHERE strpos(lower(i.value), wanted.spelling) > 0)
+     LIMIT 1
+ ) named)
 
 -- name: count
 -- At most %(most)s.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from psycopg import AsyncConnection
-from psycopg.sql import SQL, Composable, Identifier, Literal, Placeholder
+from psycopg.sql import SQL, Composable, Composed, Identifier, Literal, Placeholder
 
 from headwater.database.queries import Queries
 from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
@@ -45,7 +45,7 @@ async def list_contacts(connection: AsyncConnection, space: Space, request: List
     only, bound = _conditions(request)
     line, line_values = row_line(request.row)
     bound |= line_values | {"space_id": space.id, "timezone": space.timezone}
-    rows = queries[_find_statement(request.selection)].format(only=only)
+    rows = _select_rows(request.selection, only)
     statement = queries["page"].format(rows=rows, order=sort_direction(request.position), line=line)
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
@@ -56,7 +56,7 @@ async def count_contacts(
     connection: AsyncConnection, space_id: int, selection: ContactSelection, limit: int
 ) -> int:
     only, bound = _conditions(ListContacts(selection, ContactRow(), 0, None))
-    statement = queries["count"].format(rows=queries[_find_statement(selection)].format(only=only))
+    statement = queries["count"].format(rows=_select_rows(selection, only))
     bound |= {"space_id": space_id, "most": limit}
     cursor = await connection.execute(statement, bound, prepare=False)
     row = await cursor.fetchone()
@@ -64,10 +64,11 @@ async def count_contacts(
     return row[0]
 
 
-def _find_statement(selection: ContactSelection) -> str:
-    if selection.emails:
-        return "of_emails"
-    return "of_name" if selection.name else "of_time"
+def _select_rows(selection: ContactSelection, only: Composable) -> Composed:
+    if not selection.emails and not selection.name:
+        return queries["of_time"].format(only=only)
+    holders = queries["of_emails" if selection.emails else "of_name"]
+    return queries["of_holders"].format(holders=holders, only=only)
 
 
 def _spellings(name_part: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
+from psycopg.sql import Identifier
 
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all
@@ -16,6 +17,13 @@ from headwater.people.contacts.profiles import Profile
 from headwater.people.identity.moves import ContactSplit
 
 queries = Queries(__name__, "separation.sql")
+
+_PRIMARIES = queries["primaries"].format(
+    **{
+        kind: queries["primary"].format(kind=kind, column=Identifier(kind))
+        for kind in ("email", "name", "phone", "location")
+    }
+)
 
 
 class IdentifierHolder(NamedTuple):
@@ -54,4 +62,4 @@ async def choose_primaries(
     connection: AsyncConnection, space_id: int, holders: Iterable[IdentifierHolder]
 ) -> None:
     values = [{"space_id": space_id, **holder._asdict()} for holder in holders]
-    await connection.cursor().executemany(queries["primaries"], values)
+    await connection.cursor().executemany(_PRIMARIES, values)

@@ -44,31 +44,14 @@ UPDATE contacts c SET merged_into = nullif(%(contact_id)s, c.id)
 WHERE c.space_id = %(space_id)s AND c.id = ANY(%(members)s::bigint[]);
 
 -- name: primaries
--- Replace a primary value without an identifier by the remaining one seen first. `origins` are the members,
--- `holder_id` has their identifiers.
-UPDATE contacts c
-SET email = (
-        SELECT i.value FROM contact_identifiers i
-        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'email'
-          AND i.origin_id = ANY(%(origins)s::bigint[])
-        ORDER BY i.value = c.email DESC, i.first_seen_at, i.recency DESC
-        LIMIT 1),
-    name = (
-        SELECT i.value FROM contact_identifiers i
-        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'name'
-          AND i.origin_id = ANY(%(origins)s::bigint[])
-        ORDER BY i.value = c.name DESC, i.first_seen_at, i.recency DESC
-        LIMIT 1),
-    phone = (
-        SELECT i.value FROM contact_identifiers i
-        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'phone'
-          AND i.origin_id = ANY(%(origins)s::bigint[])
-        ORDER BY i.value = c.phone DESC, i.first_seen_at, i.recency DESC
-        LIMIT 1),
-    location = (
-        SELECT i.value FROM contact_identifiers i
-        WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = 'location'
-          AND i.origin_id = ANY(%(origins)s::bigint[])
-        ORDER BY i.value = c.location DESC, i.first_seen_at, i.recency DESC
-        LIMIT 1)
+-- Replace primary values without an identifier. `origins` are the members, `holder_id` has their identifiers.
+UPDATE contacts c SET email = {email}, name = {name}, phone = {phone}, location = {location}
 WHERE c.space_id = %(space_id)s AND c.id = %(contact_id)s;
+
+-- name: primary
+-- The current value if it has an identifier, else the one seen first.
+(SELECT i.value FROM contact_identifiers i
+ WHERE i.space_id = %(space_id)s AND i.contact_id = %(holder_id)s AND i.kind = {kind}
+   AND i.origin_id = ANY(%(origins)s::bigint[])
+ ORDER BY i.value = c.{column} DESC, i.first_seen_at, i.recency DESC
+ LIMIT 1)

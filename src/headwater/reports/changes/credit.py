@@ -47,7 +47,7 @@ from headwater.reports.engine.report import name_keys
 from headwater.reports.engine.report_reader import ReportReader, open_reader, run_in_thread
 from headwater.reports.engine.result import Keys, PeriodSums
 from headwater.reports.engine.snapshots import SnapshotRefused, Snapshots, find_snapshots
-from headwater.reports.query import Comparison, DateBasis, ReportProblem, list_columns
+from headwater.reports.query import Comparison, ReportProblem, list_columns
 from headwater.spend.rates.store import RatePoint, have_changed
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -185,7 +185,7 @@ class CreditChanges:
         return self.change(lambda sums: self.figures(sums.total))
 
     def overall(self) -> FigureChange | None:
-        if self.planned.plan.query.date_basis is DateBasis.TOUCH:
+        if self.planned.plan.query.of_touch_dates:
             return None
         return self.change(lambda sums: self.figures(sums.overall))
 

@@ -24,7 +24,7 @@ from headwater.attribution.paths.reader import MAX_LIVE_EVENTS
 from headwater.http.inputs.timerange import months_after
 from headwater.reports.engine.chosen_events import COUNTS, ChosenEvents
 from headwater.reports.engine.dimensions import EVERY_NAME, Customers, Step
-from headwater.reports.engine.group_loader import GroupLoader, Subject
+from headwater.reports.engine.group_loader import GroupLoader
 from headwater.reports.engine.passes import PeriodPlan, PlanLoader
 from headwater.reports.engine.plan import EventConditions, FirstOrders, KeyFilter, Plan
 from headwater.reports.engine.report_reader import ReportReader, run_in_thread
@@ -200,8 +200,7 @@ async def plan_observation(
     scope = replace(planned.plan.scope, kinds=EVERY_NAME)
     planned = replace(planned, plan=Plan(query, scope, planned.plan.dimensions))
     customers = Customers(query.by_company)
-    subject = Subject(planned.period.span, query.filters, query.window_days)
-    orders = await GroupLoader(reader, subject).first_orders(customers)
+    orders = await GroupLoader(reader, query).first_orders(customers)
     columns = (Column.EVENT_IDS, *planned.plan.columns, *customers.columns)
     seconds = reader.bounds(acquired).seconds
     conditions = planned.plan.scope.conditions.named(reader.conversion_names(query.filters))

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg.sql import Composable
 
-from headwater.attribution.paths.cache import Key, cache
+from headwater.attribution.paths.cache import Key, PathSource, cache
 from headwater.attribution.paths.path_data import PathData
-from headwater.attribution.paths.path_source import PathSource
 from headwater.attribution.paths.scan_plan import Block
 from headwater.reports.engine.conversion import ConvertedAmounts
 from headwater.reports.engine.plan import FirstOrders

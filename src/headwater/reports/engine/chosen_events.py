@@ -28,7 +28,7 @@ from headwater.reports.engine.group_sums import (
 )
 from headwater.reports.engine.measures import TOUCHED_EVENTS, TOUCHED_REVENUE, WHOLE_EVENT, Sum
 from headwater.reports.engine.plan import ReportScope, select_amounts_of_paths, touches_in_window
-from headwater.reports.query import DateBasis, Measure
+from headwater.reports.query import Measure
 
 
 class NoCredit(StrEnum):
@@ -136,7 +136,7 @@ class ChosenEvents:
             counted &= are_among(scope.tag_sets, paths[Column.TAG_SETS])
         for touch_key in scope.touch_keys:
             counted &= touch_key.chosen(paths)
-        if scope.query.date_basis is DateBasis.TOUCH:
+        if scope.query.of_touch_dates:
             seconds = paths[Column.TOUCH_SECONDS]
             counted &= (seconds >= scope.period.start) & (seconds < scope.period.stop)
         return counted

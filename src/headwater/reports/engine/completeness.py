@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import NumberMap
-from headwater.attribution.paths.path_data import Column, IntArray, PathData
+from headwater.attribution.paths.path_data import Column, IntArray, PathData, read_numbers
 from headwater.attribution.paths.scan_plan import Block
 from headwater.database.queries import Queries
 from headwater.reports.engine.dimensions import Step
@@ -29,7 +28,7 @@ from headwater.reports.engine.measures import compute_figure
 from headwater.reports.engine.passes import PlanLoader, add_up_plans
 from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.engine.result import PeriodSums
-from headwater.reports.query import DateBasis, DateTimeSpan, FigureColumn, Group, ReportQuery
+from headwater.reports.query import DateTimeSpan, FigureColumn, Group, ReportQuery
 
 LEVEL = 0.8
 """The share of days in the interval."""
@@ -209,7 +208,7 @@ class ArrivalDay:
 
 
 def get_horizon(query: ReportQuery) -> int:
-    if query.date_basis is DateBasis.TOUCH:
+    if query.of_touch_dates:
         return query.window_days or LONGEST_LAG
     return LATENESS
 

@@ -13,9 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from psycopg import AsyncConnection
 
-from headwater.attribution.paths.live import read_numbers
 from headwater.attribution.paths.lookup import find_positions
-from headwater.attribution.paths.path_data import LEFT_OUT, ROUNDED_AWAY, Column, IntArray, PathData
+from headwater.attribution.paths.path_data import (
+    LEFT_OUT,
+    ROUNDED_AWAY,
+    Column,
+    IntArray,
+    PathData,
+    read_numbers,
+)
 from headwater.database.queries import Queries, fetch_all
 from headwater.spaces.models import Space
 from headwater.spend.rates.counted_amounts import UNIT, AmountRule, Counted, LeftOutReason

@@ -36,7 +36,7 @@ from headwater.reports.engine.groups import (
 from headwater.reports.engine.plan import NEVER, NO_MARK, FirstOrders, KeyFilter, have_names
 from headwater.reports.engine.report_reader import ReportReader, run_in_thread
 from headwater.reports.engine.time_buckets import counterpart, cut
-from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Filters, Group
+from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Group, ReportQuery
 
 _SPARSE = 16
 """Dense contact ids have at least one order per this many."""
@@ -155,24 +155,15 @@ def _join_column(orders: Sequence[IntArray], column: int) -> IntArray:
 FIELD = "only"
 
 
-@dataclass(frozen=True)
-class Subject:
-    span: DateTimeSpan
-    filters: Filters
-    window_days: int
-    of_touch_dates: bool = False
-    """True if range and buckets are about touches."""
-
-
 class GroupLoader:
-    def __init__(self, reader: ReportReader, subject: Subject) -> None:
-        self._reader, self._subject = reader, subject
+    def __init__(self, reader: ReportReader, query: ReportQuery) -> None:
+        self._reader, self._query = reader, query
         self._loaded: dict[Group, ReportDimension] = {}
 
     @property
     def kinds(self) -> EventKinds:
         """A query with event names has only those."""
-        filters = self._subject.filters
+        filters = self._query.filters
         return EventKinds(() if filters.event_names else self._reader.conversion_names(filters))
 
     async def load(self, group: Group) -> ReportDimension:
@@ -182,8 +173,8 @@ class GroupLoader:
 
     async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
         """Return every customer's first order up to the end of the range, which no compared range exceeds."""
-        last_day = self.last_day(self._subject.span)
-        names = self._reader.conversion_names(self._subject.filters)
+        last_day = self.last_day(self._query.span)
+        names = self._reader.conversion_names(self._query.filters)
         scope = OrderScope(frozenset(names), customers)
         loaded = self._reader.first_orders
         if (scope, last_day) not in loaded:
@@ -192,8 +183,8 @@ class GroupLoader:
 
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last UTC day; a range of touches ends a window later."""
-        bounds, days = self._reader.bounds(span), self._subject.window_days
-        if not self._subject.of_touch_dates:
+        bounds, days = self._reader.bounds(span), self._query.window_days
+        if not self._query.of_touch_dates:
             return bounds.last_day
         if not days or bounds.last_day > date.max - timedelta(days=days):
             return date.max
@@ -217,7 +208,7 @@ class GroupLoader:
         buckets.
         """
         texts_by_group: dict[Group, set[str | None]] = {}
-        for condition in self._subject.filters.only:
+        for condition in self._query.filters.only:
             texts_by_group.setdefault(condition.group, set()).add(condition.key)
         return tuple(
             [
@@ -234,13 +225,7 @@ class GroupLoader:
         if group is Group.CUSTOMER:
             customers = NewOrReturning(await self.first_orders(), self.kinds)
             return ReportDimension(group, customers, CUSTOMERS)
-        return await load_dimension(
-            self._reader.connection,
-            self._reader.space,
-            group,
-            of_touch_dates=self._subject.of_touch_dates,
-            window_days=self._subject.window_days,
-        )
+        return await load_dimension(self._reader.connection, self._reader.space, group, self._query)
 
     async def _load_first_orders(self, scope: OrderScope, last_day: date) -> FirstOrders:
         reader = self._reader
@@ -265,17 +250,17 @@ class GroupLoader:
         self, group: Group, texts: Collection[str | None], span: DateTimeSpan, compare: Comparison
     ) -> tuple[Dimension, IntArray]:
         """Return the range's time buckets and the selected ones, or a compared range's counterparts."""
-        subject, zone = self._subject, self._reader.space.zone
-        main = cut(subject.span, group, zone, FIELD)
+        query, zone = self._query, self._reader.space.zone
+        main = cut(query.span, group, zone, FIELD)
         keys = step_keys(main)
         places = [keys.find(text) for text in texts if text is not None]
         if compare is Comparison.NONE:
-            return steps(main, of_touch=subject.of_touch_dates), _sort_keys(places)
+            return steps(main, of_touch=query.of_touch_dates), _sort_keys(places)
         compared_buckets = cut(span, group, zone, FIELD)
         counterparts = [
             counterpart(index, compare, main, compared_buckets) for index in places if index is not None
         ]
-        return steps(compared_buckets, of_touch=subject.of_touch_dates), _sort_keys(counterparts)
+        return steps(compared_buckets, of_touch=query.of_touch_dates), _sort_keys(counterparts)
 
 
 def _sort_keys(numbers: Collection[int | None]) -> IntArray:

@@ -12,8 +12,7 @@ import numpy as np
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Composable, Identifier
 
-from headwater.attribution.paths.live import read_numbers
-from headwater.attribution.paths.path_data import Column, IntArray
+from headwater.attribution.paths.path_data import Column, IntArray, read_numbers
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.events.accepted import EVENT_NAMES
 from headwater.people.contacts.filters import Condition, compose_all
@@ -37,7 +36,7 @@ from headwater.reports.engine.path_dimensions import (
     name_steps,
 )
 from headwater.reports.engine.time_buckets import TimeBuckets, name_key
-from headwater.reports.query import OF_PATHS, Group
+from headwater.reports.query import OF_PATHS, Group, ReportQuery
 from headwater.sources.answers import SELF_REPORTED
 from headwater.sources.catalogue import CHANNELS
 from headwater.sources.source_names import SourceNames
@@ -168,11 +167,11 @@ class ReportDimension:
 
 
 async def load_dimension(
-    connection: AsyncConnection, space: Space, group: Group, *, of_touch_dates: bool, window_days: int
+    connection: AsyncConnection, space: Space, group: Group, query: ReportQuery
 ) -> ReportDimension:
     """Load a dimension independent of other events."""
     if group in OF_PATHS or group in (Group.SOURCE, Group.PLATFORM):
-        return _make_source_dimension(group, window_days, space.sources)
+        return _make_source_dimension(group, query.window_days, space.sources)
     if group is Group.COUNTRY:
         return await _load_countries(connection, space)
     if group is Group.SELF_REPORTED_SOURCE:
@@ -180,7 +179,7 @@ async def load_dimension(
     if group in TAG_PROPERTIES:
         return await _load_tag_sets(connection, space, group)
     if group in (Group.WEEKDAY, Group.HOUR):
-        clock_part = ClockPart(space.zone, group is Group.WEEKDAY, of_touch_dates)
+        clock_part = ClockPart(space.zone, group is Group.WEEKDAY, query.of_touch_dates)
         return ReportDimension(group, clock_part, WEEKDAYS if group is Group.WEEKDAY else HOURS)
     return _STATIC[group]
 

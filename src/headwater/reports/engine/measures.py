@@ -239,6 +239,11 @@ def as_money(amount: int) -> Decimal:
     return plain(Decimal(amount).scaleb(-4))
 
 
+def round_money(amount: Fraction) -> Decimal:
+    """Cut after four decimals, like stored amounts."""
+    return Decimal(int(amount * _MONEY_UNIT)) / _MONEY_UNIT
+
+
 def plain(value: Decimal) -> Decimal:
     """Remove trailing zeros and the exponent."""
     return Decimal(f"{value.normalize():f}")

@@ -20,13 +20,13 @@ from headwater.reports.engine.block_sums import Addition
 from headwater.reports.engine.chosen_events import ChosenEvents
 from headwater.reports.engine.conversion import LeftOutMoney
 from headwater.reports.engine.dimensions import steps
-from headwater.reports.engine.group_loader import GroupLoader, Subject
+from headwater.reports.engine.group_loader import GroupLoader
 from headwater.reports.engine.groups import ReportDimension, fetch_campaign_tag_sets, step_keys
 from headwater.reports.engine.plan import EventConditions, KeyFilter, Plan, ReportScope
 from headwater.reports.engine.report_reader import ReportReader
 from headwater.reports.engine.time_buckets import ReportPeriod, TimeBuckets, compared_span, cut
 from headwater.reports.engine.visits import fetch_visit_tag_sets
-from headwater.reports.query import STEPS, Comparison, DateBasis, DateTimeSpan, Group, Measure, ReportQuery
+from headwater.reports.query import STEPS, Comparison, DateTimeSpan, Group, Measure, ReportQuery
 from headwater.spaces.known_values import refuse_source
 
 
@@ -62,13 +62,9 @@ class PlanLoader:
         """All queries must have one subject. `also` filters events further."""
         self._also = also
         self._reader, self._subject = reader, get_subject(queries[0])
-        self._span = DateTimeSpan(self._subject.start, self._subject.end)
-        self._of_touch_dates = self._subject.date_basis is DateBasis.TOUCH
+        self._span = self._subject.span
         self._measures = frozenset(measure for query in queries for measure in query.measures)
-        self._groups = GroupLoader(
-            reader,
-            Subject(self._span, self._subject.filters, self._subject.window_days, self._of_touch_dates),
-        )
+        self._groups = GroupLoader(reader, self._subject)
         self._scopes: dict[tuple[DateTimeSpan, Comparison], ReportScope] = {}
         self._cached_steps: dict[tuple[DateTimeSpan, Group], ReportDimension] = {}
         self._selection: tuple[EventConditions, IntArray | None] | None = None
@@ -105,7 +101,7 @@ class PlanLoader:
 
     async def _scope(self, span: DateTimeSpan, only: Sequence[KeyFilter]) -> ReportScope:
         filters, seconds = self._subject.filters, self._reader.bounds(span).seconds
-        event_seconds = None if self._of_touch_dates else seconds
+        event_seconds = None if self._subject.of_touch_dates else seconds
         conditions, tag_sets = await self._load_selection()
         return ReportScope(
             self._subject,
@@ -155,7 +151,7 @@ class PlanLoader:
     def _steps(self, span: DateTimeSpan, buckets: TimeBuckets) -> ReportDimension:
         group = buckets.group
         if (span, group) not in self._cached_steps:
-            dimension = steps(buckets, of_touch=self._of_touch_dates)
+            dimension = steps(buckets, of_touch=self._subject.of_touch_dates)
             dimensions_entry = ReportDimension(group, dimension, step_keys(buckets))
             self._cached_steps[span, group] = dimensions_entry
         return self._cached_steps[span, group]
@@ -239,7 +235,7 @@ async def load_left_out(
     if not reader.leaves_out_money:
         return ()
     plan = _without_groups(planned.plan)
-    by_company = _is_about_touches(plan) and plan.query.by_company
+    by_company = plan.query.of_touch_dates and plan.query.by_company
     paths = reader.path_reader(_columns(plan), by_company=by_company)
     scan = await reader.plan_scan(paths, planned.days)
     amounts = await reader.left_out_amounts(scan)
@@ -264,7 +260,7 @@ def _find_ids(plan: Plan, paths: PathData) -> IntArray:
     paths = _select_left_out(plan.scope.kinds.without_other_amounts(paths))
     events = ChosenEvents.of(plan.scope, paths)
     ids = events.paths[Column.EVENT_IDS]
-    if not _is_about_touches(plan):
+    if not plan.query.of_touch_dates:
         return ids.astype(np.int64)
     return ids[distinct_values(events.touched.pairs.events)].astype(np.int64)
 
@@ -273,12 +269,8 @@ def _without_groups(plan: Plan) -> Plan:
     return Plan(replace(plan.query, measures=(), group_by=()), plan.scope, ())
 
 
-def _is_about_touches(plan: Plan) -> bool:
-    return plan.query.date_basis is DateBasis.TOUCH
-
-
 def _columns(plan: Plan) -> tuple[Column, ...]:
-    columns = plan.columns if _is_about_touches(plan) else plan.scope.conditions.columns
+    columns = plan.columns if plan.query.of_touch_dates else plan.scope.conditions.columns
     return tuple(dict.fromkeys([Column.EVENT_IDS, Column.NAMES, *columns]))
 
 

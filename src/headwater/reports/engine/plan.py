@@ -34,7 +34,7 @@ from headwater.reports.engine.dimensions import (
     time_column,
 )
 from headwater.reports.engine.measures import BY_KIND, FORMS, Sum
-from headwater.reports.query import BY_MODEL, TOUCHED, Comparison, DateBasis, Filters, Measure, ReportQuery
+from headwater.reports.query import BY_MODEL, TOUCHED, Comparison, Filters, Measure, ReportQuery
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class ReportScope:
         columns = [column for touch_key in self.touch_keys for column in touch_key.dimension.columns]
         if self.tag_sets is not None or self.visit_tag_sets is not None:
             columns.append(Column.TAG_SETS)
-        if self.query.date_basis is DateBasis.TOUCH:
+        if self.query.of_touch_dates:
             columns.append(time_column(of_touch=True))
         return tuple(columns)
 
@@ -295,7 +295,7 @@ class Plan:
         scope = replace(
             self.scope,
             query=replace(self.scope.query, **of_time),
-            period=self.scope.period if self._uses_touch_dates else range(0),
+            period=self.scope.period if self.query.of_touch_dates else range(0),
             conditions=self.scope.conditions.within(None),
         )
         dimensions = tuple(
@@ -321,7 +321,3 @@ class Plan:
             if isinstance(dimension, Step) and not dimension.of_touch
         ]
         return None if within == seconds else within, *buckets
-
-    @property
-    def _uses_touch_dates(self) -> bool:
-        return self.query.date_basis is DateBasis.TOUCH

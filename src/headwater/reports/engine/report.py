@@ -32,7 +32,6 @@ from headwater.reports.engine.time_buckets import ReportPeriod, name_bucket
 from headwater.reports.engine.visits import count_bot_views, load_visits
 from headwater.reports.query import (
     OF_VISITS,
-    DateBasis,
     DateTimeSpan,
     FigureColumn,
     Measure,
@@ -265,7 +264,7 @@ async def _make_report(
         ),
         unattributed=make_unattributed(query, current, previous),
         overall=None
-        if query.date_basis is DateBasis.TOUCH
+        if query.of_touch_dates
         else make_row(
             query, (), current.overall, current.whole, previous and (previous.overall, previous.whole)
         ),

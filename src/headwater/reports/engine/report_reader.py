@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from psycopg import AsyncConnection
 from psycopg.errors import InternalError, QueryCanceled
 
-from headwater.attribution.paths.cache import Key, cache
+from headwater.attribution.paths.cache import Key, PathSource, cache, fetch_source
 from headwater.attribution.paths.path_data import Column, PathData
-from headwater.attribution.paths.path_source import PathSource, fetch_source
 from headwater.attribution.paths.reader import Batch, PathReader
 from headwater.attribution.paths.scan_plan import Block, ScanPlan
 from headwater.base.telemetry.spans import span

@@ -32,7 +32,7 @@ from headwater.reports.engine.measures import (
 )
 from headwater.reports.engine.plan import join_counts
 from headwater.reports.engine.time_buckets import ReportPeriod, counterpart
-from headwater.reports.query import CREDITED, DateBasis, FigureColumn, Group, Measure, ReportQuery
+from headwater.reports.query import CREDITED, FigureColumn, Group, Measure, ReportQuery
 
 Keys = tuple[int, ...]
 """Time buckets count from 1 in the period."""
@@ -104,13 +104,13 @@ class PeriodSums:
     @property
     def event_count(self) -> int | None:
         """None for a period of touches."""
-        of_touches = self.query.date_basis is DateBasis.TOUCH
+        of_touches = self.query.of_touch_dates
         return None if of_touches else self.overall[Sum.EVENTS]
 
     @property
     def whole(self) -> Sums:
         """The sums that shares are relative to."""
-        return self.total if self.query.date_basis is DateBasis.TOUCH else self.overall
+        return self.total if self.query.of_touch_dates else self.overall
 
     def at(self, group: int) -> Sums:
         return sums_at(self.groups, group, int(self.contacts[group]))

@@ -19,7 +19,7 @@ from headwater.http.inputs.timerange import between
 from headwater.reports.engine.passes import PeriodPlan
 from headwater.reports.engine.plan import ReportScope
 from headwater.reports.engine.report_reader import ReportReader
-from headwater.reports.query import Comparison, ReportProblem, ReportQuery, ReportRefused
+from headwater.reports.query import ReportProblem, ReportQuery, ReportRefused
 from headwater.spaces.models import Space
 from headwater.spend.rates.store import RatePoint, fetch_reference_revision
 
@@ -153,21 +153,10 @@ _UNKNOWN = (1 << 32) - 1
 
 
 def _subject(query: ReportQuery) -> list[tuple[str, object]]:
-    """Return the question without groups and measures. Defaults are left out, so new fields don't invalidate
-    old snapshots.
+    """Return the question without limit, currency and model. Defaults are left out, so new fields don't
+    invalidate old snapshots.
     """
-    subject = replace(
-        query,
-        measures=(),
-        group_by=(),
-        compare=Comparison.NONE,
-        order_by=None,
-        descending=True,
-        limit=50,
-        complete_on=None,
-        currency=None,
-        trained_model=None,
-    )
+    subject = replace(query, limit=50, currency=None, trained_model=None)
     values = [(field, getattr(subject, field.name)) for field in fields(subject)]
     return [
         (field.name, value) for field, value in values if field.default is MISSING or value != field.default

@@ -12,11 +12,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from headwater.reports.engine.measures import Figures, plain, rounded
+from headwater.reports.engine.measures import Figures, plain, round_money, rounded
 from headwater.reports.engine.report import ReportResult
 from headwater.reports.engine.time_buckets import compared_span
 from headwater.reports.query import ALL_ROWS, Comparison, FigureColumn, Group, Measure, ReportQuery
-from headwater.reports.questions.cost_figures import round_money
 from headwater.reports.questions.shared import number
 
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS)

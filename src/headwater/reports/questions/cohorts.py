@@ -18,7 +18,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, cite
-from headwater.events.parameters import EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.events.filters import EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.http.inputs.period_words import EXAMPLES

@@ -10,7 +10,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from headwater.attribution.models import MODELS, CreditedTouches
-from headwater.reports.engine.measures import Figure, MeasureChange, change_between, plain, rounded
+from headwater.reports.engine.measures import (
+    Figure,
+    MeasureChange,
+    change_between,
+    plain,
+    round_money,
+    rounded,
+)
 from headwater.reports.engine.measures import Figures as ReportFigures
 from headwater.reports.engine.report import ReportResult, ReportRow
 from headwater.reports.query import (
@@ -123,10 +130,6 @@ class CostFigures:
     def cac(self) -> Decimal | None:
         return self._divide_spend(Fraction(self._paid.new_customers))
 
-    @property
-    def is_nothing(self) -> bool:
-        return self.spent == NOTHING and self.credit == NO_CREDIT
-
     def less(self, subtrahend: CostFigures) -> CostFigures:
         spent = tuple(new - old for new, old in zip(self.spent, subtrahend.spent, strict=True))
         credit = self.credit.plus(subtrahend.credit, -1)
@@ -169,8 +172,6 @@ GROUPS = (
 NOT_OF_SPEND = (Group.COUNTRY, Group.KEYWORD, Group.LANDING_PAGE)
 """Filters that spend lacks; such reports have no ratios."""
 MEASURES = (Measure.CREDITED_REVENUE, Measure.CREDITED_CONVERSIONS, Measure.NEW_CUSTOMERS)
-_SMALLEST = 10**4
-"""Amounts have four decimals."""
 _FIRST_ORDERS = KeyCondition(Group.CUSTOMER, "new")
 
 
@@ -300,7 +301,3 @@ def spend_problem(only: Sequence[KeyCondition], sources: SourceNames) -> Group |
         if group in NOT_OF_SPEND or is_together:
             return group
     return None
-
-
-def round_money(amount: Fraction) -> Decimal:
-    return Decimal(int(amount * _SMALLEST)) / _SMALLEST

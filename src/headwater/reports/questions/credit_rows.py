@@ -1,4 +1,4 @@
-"""The events on a page of the list of credits, and the credit of their touches."""
+"""The events on a page of the list of credits, the credit of their touches, and the totals of all pages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,18 @@ from headwater.database.queries import Queries, fetch_all
 from headwater.http.inputs.pagination import Position
 from headwater.reports.engine.addition import BatchSums, add_up_events
 from headwater.reports.engine.chosen_events import COUNTS, STATUSES, ChosenEvents, ModelCredit, NoCredit
-from headwater.reports.engine.measures import as_money
+from headwater.reports.engine.measures import (
+    TOUCHED_EVENTS,
+    TOUCHED_REVENUE,
+    WHOLE_EVENT,
+    Sum,
+    as_money,
+    credit_sum,
+)
 from headwater.reports.engine.plan import Plan
 from headwater.reports.engine.report_reader import ReportReader
+from headwater.reports.engine.result import PeriodSums
+from headwater.reports.query import Measure
 from headwater.sources.catalogue import find_channel
 
 
@@ -185,6 +194,36 @@ def _are_listed(events: ChosenEvents, credit: CreditFilter) -> BoolArray:
     if credit is CreditFilter.CREDITED:
         return statuses == COUNTS
     return np.isin(statuses, [STATUSES.index(reason) for reason in credit.reasons])
+
+
+@dataclass(frozen=True)
+class CreditTotals:
+    events: int
+    amount: Decimal
+    credited_events: Fraction = Fraction(0)
+    credited_revenue: Decimal = Decimal(0)
+
+
+def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
+    """Return the figures that equal the list's sums."""
+    total = sums.total
+    match credit:
+        case CreditFilter.TOUCHED:
+            events, amount = total[TOUCHED_EVENTS], total[TOUCHED_REVENUE]
+        case CreditFilter.ALL:
+            events, amount = sums.overall[Sum.EVENTS], sums.overall.revenue
+        case CreditFilter.CREDITED:
+            credited = sums.credited(model)
+            events, amount = credited[Sum.EVENTS], credited.revenue
+        case _:
+            nobodys = sums.unattributed(model, credit.reasons)
+            return CreditTotals(nobodys[Sum.EVENTS], as_money(nobodys.revenue))
+    return CreditTotals(
+        events,
+        as_money(amount),
+        Fraction(total[credit_sum(Measure.CREDITED_EVENTS, model)], WHOLE_EVENT),
+        as_money(total[credit_sum(Measure.CREDITED_REVENUE, model)]),
+    )
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,8 @@ engine gives totals and page; only the page's events are read one by one.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from typing import Annotated, Literal
 
@@ -19,7 +17,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.trained_models.choice import ONLY_WITH_MARKOV, TRAINED_MODEL, ChosenModel, cite
-from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.answers import DataPage, Moment
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.instants import written_in_utc
@@ -38,14 +36,6 @@ from headwater.http.inputs.timerange import months_after
 from headwater.people.contacts import filters
 from headwater.reports.engine.acquisition import Acquisition, load_acquired
 from headwater.reports.engine.conversion import LeftOutMoney
-from headwater.reports.engine.measures import (
-    TOUCHED_EVENTS,
-    TOUCHED_REVENUE,
-    WHOLE_EVENT,
-    Sum,
-    as_money,
-    credit_sum,
-)
 from headwater.reports.engine.passes import PlanLoader, load_left_out, path_reader
 from headwater.reports.engine.report_reader import open_reader, run_in_thread
 from headwater.reports.engine.result import PeriodSums
@@ -67,11 +57,13 @@ from headwater.reports.questions.cohorts import UNATTRIBUTED
 from headwater.reports.questions.credit_rows import (
     CreditFilter,
     CreditRowReader,
+    CreditTotals,
     EventCredit,
     ListedEvents,
     ListRequest,
     SharesByEvent,
     TouchCredit,
+    compute_totals,
     list_batch,
 )
 from headwater.reports.questions.shared import (
@@ -148,19 +140,15 @@ def read_acquisition(query: Input, sources: SourceNames) -> Acquisition | None:
     return None if month is None else Acquisition(month, only, bool(by) and not only)
 
 
+MEASURES = (Measure.EVENTS, Measure.REVENUE, Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE)
+
+
 @dataclass(frozen=True)
 class CreditsQuery:
-    """One page of the events behind a figure. Common fields mean the same as in ReportQuery. `query_credits`
-    checks the rules.
-    """
+    """One page of the events behind a figure. `query_credits` checks the rules."""
 
-    start: datetime
-    end: datetime
-    model: str = "last_touch"
-    window_days: int = 30
-    by_company: bool = False
-    filters: Filters = field(default_factory=Filters)
-    date_basis: DateBasis = DateBasis.CONVERSION
+    figure: ReportQuery
+    """The report of the figure, with one model."""
     acquired: Acquisition | None = None
     """Only customers of this cohort."""
     credit: CreditFilter | None = None
@@ -168,30 +156,26 @@ class CreditsQuery:
     per_page: int = 200
     at: Position | None = None
     """A Unix second and an event id; None for the first page."""
-    trained_model: str | None = None
 
     @property
     def listed(self) -> CreditFilter:
-        some = self.report.of_some_touches
+        some = self.figure.of_some_touches
         return self.credit or (CreditFilter.CREDITED if some else CreditFilter.ALL)
 
     @property
     def report(self) -> ReportQuery:
-        measures = [Measure.EVENTS, Measure.REVENUE]
-        measures += [Measure.CREDITED_EVENTS, Measure.CREDITED_REVENUE]
-        if self.credit is CreditFilter.TOUCHED:
-            measures += [Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE]
-        return ReportQuery(
-            self.start,
-            self.end,
-            tuple(measures),
-            models=(self.model,),
-            window_days=self.window_days,
-            by_company=self.by_company,
-            filters=self.filters,
-            date_basis=self.date_basis,
-            trained_model=self.trained_model,
-        )
+        """The report of the list's totals."""
+        touched = self.credit is CreditFilter.TOUCHED
+        more = (Measure.TOUCHED_EVENTS, Measure.TOUCHED_REVENUE) if touched else ()
+        return replace(self.figure, measures=(*MEASURES, *more))
+
+    @property
+    def filters(self) -> Filters:
+        return self.figure.filters
+
+    @property
+    def model(self) -> str:
+        return self.figure.models[0]
 
 
 @dataclass(frozen=True)
@@ -213,24 +197,24 @@ class CreditList:
 
 def check_credits(query: CreditsQuery) -> None:
     """Raise Invalid with every broken rule."""
-    credit, some = query.listed, query.report.of_some_touches
+    credit, figure = query.listed, query.figure
     refuse_broken_rules(
         [
-            *common_rules(query.report),
+            *common_rules(figure),
             ("attribution_model", query.model in MODELS, f"must be one of {', '.join(MODELS)}."),
             (
                 TRAINED_MODEL.name,
-                query.trained_model is None or query.report.needs_trained_model,
+                figure.trained_model is None or figure.needs_trained_model,
                 ONLY_WITH_MARKOV,
             ),
             (
                 "credit",
-                not (some and credit.reasons),
+                not (figure.of_some_touches and credit.reasons),
                 "must be all, credited or touched if only some touchpoints count.",
             ),
             (
                 "credit",
-                query.date_basis is not DateBasis.TOUCH or credit is not CreditFilter.ALL,
+                not figure.of_touch_dates or credit is not CreditFilter.ALL,
                 "must be credited or touched if date_basis is touch.",
             ),
             ("per_page", 1 <= query.per_page <= MOST_ROWS, f"must be from 1 to {MOST_ROWS}."),
@@ -278,19 +262,23 @@ def credit_cursors(query: Input, signing_key: bytes, space_id: int) -> Cursors:
 def read_credits_query(query: Input, space: Space, cursors: Cursors, current_time: datetime) -> CreditsQuery:
     """Raise Invalid with every broken rule."""
     span, credit = read_span(query, space, current_time), CREDIT.read(query)
-    credits_query = CreditsQuery(
+    figure = ReportQuery(
         start=span.start,
         end=span.end,
-        model=MODEL.read(query) or DEFAULT_MODEL,
+        measures=MEASURES,
+        models=(MODEL.read(query) or DEFAULT_MODEL,),
         window_days=WINDOW.read(query) or 0,
         by_company=QUERY_MODE.read(query) == "company",
         filters=read_filters(query, space, current_time),
         date_basis=DateBasis(DATE_BASIS.read(query) or DateBasis.CONVERSION),
+        trained_model=TRAINED_MODEL.read(query),
+    )
+    credits_query = CreditsQuery(
+        figure,
         acquired=read_acquisition(query, space.sources),
         credit=None if credit is None else CreditFilter(credit),
         per_page=PER_PAGE.read(query) or 0,
         at=cursors.read_from(query),
-        trained_model=TRAINED_MODEL.read(query),
     )
     query.finish()
     return credits_query
@@ -384,9 +372,9 @@ def answer_credits(query: CreditsQuery, page: CreditList, link: PageLink, hints:
         currency=page.currency,
         left_out_money=describe_left_out(page.left_out_money),
         attribution_model=query.model,
-        attribution_window=query.window_days,
-        query_mode="company" if query.by_company else "profile",
-        date_basis=str(query.date_basis),
+        attribution_window=query.figure.window_days,
+        query_mode="company" if query.figure.by_company else "profile",
+        date_basis=str(query.figure.date_basis),
         trained_model=page.trained_model and cite(page.trained_model),
         hints=hints,
     )
@@ -440,17 +428,15 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
     Raises Invalid for a broken rule, NotFound for an unknown Space, and ReportTooLarge after SECONDS.
     """
     check_credits(query)
-    span = DateTimeSpan(query.start, query.end)
+    report = query.report
     async with open_reader(connection, space_id) as reader:
-        acquired = [await load_acquired(reader, query.report, query.acquired)] if query.acquired else ()
-        (planned,) = await PlanLoader(reader, [query.report], acquired).plans(query.report)
+        acquired = [await load_acquired(reader, report, query.acquired)] if query.acquired else ()
+        (planned,) = await PlanLoader(reader, [report], acquired).plans(report)
         request = ListRequest(query.listed, query.at, query.per_page + 1)
         work = partial(list_batch, planned.plan, request)
         paths_reader = path_reader(reader, [planned.plan])
         batches = [batch async for batch in reader.batches(paths_reader, planned.days, work)]
-        sums = await run_in_thread(
-            PeriodSums.join, query.report, planned.period, [batch.sums for batch in batches]
-        )
+        sums = await run_in_thread(PeriodSums.join, report, planned.period, [batch.sums for batch in batches])
         events = ListedEvents.join([batch.events for batch in batches])
         page = _page(query, events.nearest(request.at, request.most))
         event_ids = np.array([int(line) for line in page.lines], dtype=np.int64)
@@ -465,7 +451,7 @@ async def query_credits(connection: AsyncConnection, space_id: int, query: Credi
             credit=query.listed,
             next=page.next,
             previous=page.previous,
-            span=span,
+            span=report.span,
             timezone=reader.space.timezone,
             currency=reader.currency,
             trained_model=planned.plan.scope.trained_model,
@@ -490,33 +476,3 @@ def _page(query: CreditsQuery, events: ListedEvents) -> Page:
         for second, event_id in zip(events.seconds.tolist(), ids, strict=True)
     ]
     return make_page(rows, query.per_page, query.at, tuple)
-
-
-@dataclass(frozen=True)
-class CreditTotals:
-    events: int
-    amount: Decimal
-    credited_events: Fraction = Fraction(0)
-    credited_revenue: Decimal = Decimal(0)
-
-
-def compute_totals(sums: PeriodSums, model: str, credit: CreditFilter) -> CreditTotals:
-    """Return the figures that equal the list's sums."""
-    total = sums.total
-    match credit:
-        case CreditFilter.TOUCHED:
-            events, amount = total[TOUCHED_EVENTS], total[TOUCHED_REVENUE]
-        case CreditFilter.ALL:
-            events, amount = sums.overall[Sum.EVENTS], sums.overall.revenue
-        case CreditFilter.CREDITED:
-            credited = sums.credited(model)
-            events, amount = credited[Sum.EVENTS], credited.revenue
-        case _:
-            nobodys = sums.unattributed(model, credit.reasons)
-            return CreditTotals(nobodys[Sum.EVENTS], as_money(nobodys.revenue))
-    return CreditTotals(
-        events,
-        as_money(amount),
-        Fraction(total[credit_sum(Measure.CREDITED_EVENTS, model)], WHOLE_EVENT),
-        as_money(total[credit_sum(Measure.CREDITED_REVENUE, model)]),
-    )

@@ -12,7 +12,7 @@ from decimal import Decimal
 from msgspec import UNSET, Struct
 from psycopg import AsyncConnection
 
-from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, whole_number
 from headwater.http.inputs.parameters import Input, Parameter
 from headwater.reports.engine.conversion import LeftOutMoney

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import WINDOWS
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
-from headwater.events.parameters import EVENT_NAMES_PARAMETER
+from headwater.events.filters import EVENT_NAMES_PARAMETER
 from headwater.forwarding.deliveries.delivery_log import count_by_status
 from headwater.forwarding.destinations.destinations import list_destinations
 from headwater.http.inputs.fields import one_of, written

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from headwater.attribution.models import MODELS
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
-from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
+from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.http.inputs.fields import one_of, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.reports.engine.completeness import Completeness

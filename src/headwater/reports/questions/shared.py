@@ -13,15 +13,18 @@ from msgspec import Meta, Struct
 
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.trained_models.choice import TrainedModelCitation
-from headwater.events.parameters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER
-from headwater.events.source_filter import read_sources, sources_parameter
-from headwater.http.answers import inline_schema
+from headwater.events.filters import (
+    AMOUNT_MAX,
+    AMOUNT_MIN,
+    EVENT_NAMES_PARAMETER,
+    read_sources,
+    sources_parameter,
+)
 from headwater.http.csv_table import CsvTable
 from headwater.http.inputs.date_range import MOMENT_OR_BLANK, date_range
 from headwater.http.inputs.fields import one_of, whole_number, written
 from headwater.http.inputs.parameters import Input, ListParameter, Parameter
 from headwater.http.inputs.period_words import EXAMPLES, CalendarUnit, read_dates, read_period
-from headwater.http.openapi import TEXT_OR_NULL, Schema
 from headwater.people.contacts import filters
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.engine.measures import Figure
@@ -288,15 +291,8 @@ def describe_left_out_spend(left_out: Iterable[LeftOutSpend]) -> list[UncountedS
     ]
 
 
-LEFT_OUT_SPEND: Schema = {"type": "array", "items": inline_schema(UncountedSpend)}
-LEFT_OUT_MONEY: Schema = {"type": "array", "items": inline_schema(UncountedMoney)}
-BEFORE_FIRST_EVENT = "before_first_event"
-NOT_COMPARED = TEXT_OR_NULL
-"""The reason why compared figures are null."""
-
-
 def explain_uncompared(is_comparable: bool) -> str | None:
-    return None if is_comparable else BEFORE_FIRST_EVENT
+    return None if is_comparable else "before_first_event"
 
 
 def number(figure: Figure) -> float | None:
@@ -324,6 +320,3 @@ def format_span(span: DateTimeSpan) -> ReportDates:
 
 def format_moment(moment: datetime | None) -> str | None:
     return moment and moment.isoformat(" ", "seconds")
-
-
-DATES = inline_schema(ReportDates)

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct
 from psycopg import AsyncConnection
 
 from headwater.attribution.trained_models.choice import TRAINED_MODEL, ChosenModel, cite
-from headwater.events.parameters import EVENT_NAMES_PARAMETER
+from headwater.events.filters import EVENT_NAMES_PARAMETER
 from headwater.http.errors import Invalid
 from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Input, Parameter
@@ -135,20 +135,6 @@ class CostReport:
         """The compared report, unless it ends before the first event."""
         return self.compared if self.compared is not None and self.compared.began else None
 
-    def at_cost_rate(self, rate: Decimal | None) -> CostReport:
-
-        def at(figures: CostFigures) -> CostFigures:
-            return replace(figures, cost_rate=rate)
-
-        return replace(
-            self,
-            rows=tuple(replace(row, figures=at(row.figures)) for row in self.rows),
-            total=at(self.total),
-            with_spend=at(self.with_spend),
-            without_place=at(self.without_place),
-            cost_rate=rate,
-        )
-
 
 async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQuery) -> CostReport:
     """Return a report of spend, by its groups and measures. See `query_report` for conditions and errors."""
@@ -176,8 +162,7 @@ async def query_spend(connection: AsyncConnection, space_id: int, query: ReportQ
     for period, period_queries, spent in zip(periods, queries, spending, strict=True):
         answers = [reports.pop(0) for _ in period_queries.all]
         credit = CreditByKey(period_queries, answers, spent.platforms, customers.pop(0))
-        report = _join(period, answers[0], credit, spent, space.sources)
-        period_reports.append(report.at_cost_rate(space.cost_rate))
+        period_reports.append(_join(period, answers[0], credit, spent, space))
     current, *before = period_reports
     if before:
         current = _compared(current, before[0], query, space.zone)
@@ -217,8 +202,9 @@ def _periods(query: ReportQuery) -> list[ReportQuery]:
 
 
 def _join(
-    query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: PeriodSpend, sources: SourceNames
+    query: ReportQuery, report: ReportResult, credit: CreditByKey, spent: PeriodSpend, space: Space
 ) -> CostReport:
+    sources, cost_rate = space.sources, space.cost_rate
     group = query.group_by[0] if query.group_by else None
     labels = {key.value: key.label for key in credit.listed}
     by_key = spent.by_key(group, labels)
@@ -236,6 +222,7 @@ def _join(
                 by_key.get(key, NOTHING),
                 credit.at(key),
                 credit.get_paid(key),
+                cost_rate,
                 has_ratios=problem is None and _find_platform(group, key, sources) not in unsplit,
             ),
         )
@@ -247,12 +234,13 @@ def _join(
         group,
         tuple(sorted(rows, key=_order)),
         0,
-        CostFigures(total, credit.total, paid, has_ratios=has_ratios),
-        CostFigures(total, paid, has_ratios=has_ratios),
-        CostFigures(nowhere, has_ratios=has_ratios),
+        CostFigures(total, credit.total, paid, cost_rate, has_ratios),
+        CostFigures(total, paid, None, cost_rate, has_ratios),
+        CostFigures(nowhere, cost_rate=cost_rate, has_ratios=has_ratios),
         report.span,
         report.timezone,
         report.currency,
+        cost_rate,
         trained_model=report.trained_model,
         snapshot=report.snapshot,
         left_out_money=report.left_out_money,

@@ -6,8 +6,7 @@ from typing import Any
 
 from headwater.http.inputs.fields import REQUIRED, FieldType, Schema, text_up_to, word_of
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
-from headwater.http.inputs.parameters import Input
+from headwater.http.inputs.pagination import Cursors
 from headwater.spend.ads.catalogue import KINDS, AdName
 
 MAX_NAMES = 1000
@@ -75,17 +74,5 @@ def read_name(values: dict[str, Any]) -> AdName:
     return parse_body(AD_NAME, values)
 
 
-PER_PAGE = page_size(1000)
-DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
-
-
 def cursors(signing_key: bytes, space_id: int) -> Cursors:
     return Cursors(signing_key, space_id, "/ads", None)
-
-
-def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Parse the page size and position. Raises Invalid."""
-    per_page = PER_PAGE.read(query) or 0
-    position = cursors.read_from(query)
-    query.finish()
-    return per_page, position

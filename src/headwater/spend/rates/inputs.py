@@ -6,8 +6,7 @@ from typing import Any
 
 from headwater.http.inputs.fields import NUMBER, REQUIRED, Schema, number, number_text, written
 from headwater.http.inputs.objects import Property, array_of, object_of, parse_body
-from headwater.http.inputs.pagination import CURSOR, Cursors, Position, page_size
-from headwater.http.inputs.parameters import Input
+from headwater.http.inputs.pagination import Cursors
 from headwater.http.inputs.timerange import parse_day
 from headwater.spaces.currencies import parse_currency
 from headwater.spend.rates.store import Rate
@@ -67,17 +66,5 @@ def read_rates(body: dict[str, Any]) -> tuple[Rate, ...]:
     return parse_body(RATES, body)["rates"]
 
 
-PER_PAGE = page_size(1000)
-DOCUMENTATION = [parameter.openapi() for parameter in (PER_PAGE, CURSOR)]
-
-
 def cursors(signing_key: bytes, space_id: int) -> Cursors:
     return Cursors(signing_key, space_id, "/rates", None)
-
-
-def read_list(query: Input, cursors: Cursors) -> tuple[int, Position | None]:
-    """Parse the page size and position. Raises Invalid."""
-    per_page = PER_PAGE.read(query) or 0
-    position = cursors.read_from(query)
-    query.finish()
-    return per_page, position

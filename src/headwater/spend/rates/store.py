@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from psycopg import AsyncConnection, Connection
 
-from headwater.attribution.history.former_rows import NOTE_ADDED
-from headwater.attribution.history.revisions import DRAW_REVISION
+from headwater.attribution.history.revisions import DRAW_REVISION, NOTE_ADDED
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.inputs.pagination import Page, Position, day_bounds, make_page, sort_direction, to_key

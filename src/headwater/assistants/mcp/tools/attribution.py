@@ -7,10 +7,14 @@ from typing import Any
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.tool import ID, Arguments, Tool, as_in, describe_arguments, make_bare_schema
 from headwater.attribution.trained_models.choice import TRAINED_MODEL
-from headwater.events.parameters import QUERY_MODE
+from headwater.events.filters import QUERY_MODE
 from headwater.http.inputs.parameters import JsonInput
-from headwater.reports.explanation import explain_event
-from headwater.reports.explanation_answer import AttributionExplanation, describe_explanation, read_path
+from headwater.reports.explanation import (
+    AttributionExplanation,
+    describe_explanation,
+    explain_event,
+    read_path,
+)
 from headwater.reports.questions.shared import WINDOW
 
 

@@ -35,6 +35,7 @@ from headwater.attribution.trained_models.choice import TRAINED_MODEL, cite
 from headwater.events import parameters
 from headwater.events.answers import EventAnswer, ListedEvent
 from headwater.events.fields import complete_fields
+from headwater.events.filters import AMOUNT_MAX, AMOUNT_MIN, EVENT_NAMES_PARAMETER, QUERY_MODE
 from headwater.events.models import ListEvents
 from headwater.events.queries import fetch_event, list_events, lock_event, queries, sum_refunds
 from headwater.events.trained_selection import load_listing
@@ -166,12 +167,12 @@ _LISTED = (
     | as_in(
         "query_report",
         describe_arguments(
-            parameters.AMOUNT_MIN,
-            parameters.AMOUNT_MAX,
-            parameters.EVENT_NAMES_PARAMETER,
+            AMOUNT_MIN,
+            AMOUNT_MAX,
+            EVENT_NAMES_PARAMETER,
             parameters.MODEL,
             parameters.WINDOW,
-            parameters.QUERY_MODE,
+            QUERY_MODE,
             TRAINED_MODEL,
         )
         | filters.ARGUMENT,

@@ -26,7 +26,7 @@ from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.destinations import fetch_destination, list_destinations
 from headwater.forwarding.platforms import registry
 from headwater.http.inputs.fields import one_of, whole_number
-from headwater.http.inputs.pagination import Cursors
+from headwater.http.inputs.pagination import Cursors, read_page
 from headwater.http.inputs.parameters import Input, JsonInput, Parameter
 from headwater.http.inputs.timerange import EVER
 from headwater.http.openapi import TEXT, object_schema
@@ -55,7 +55,7 @@ async def _list_deliveries(context: ToolContext, arguments: Arguments) -> Any:
     query = JsonInput(with_dates(paged(arguments), space, datetime.now(UTC)))
     sought = _read_filter(query, space)
     cursors = parameters.cursors(context.service.signing_key, context.space_id, sought)
-    per_page, position = parameters.read_page(query, cursors)
+    per_page, position = read_page(query, cursors)
     async with context.transaction() as connection:
         if sought.destination_id is not None:
             await fetch_destination(connection, context.space_id, sought.destination_id)

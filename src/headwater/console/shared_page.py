@@ -8,7 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.ad_pages.campaigns import render_ads
+from headwater.console.overview_page.overview import render_overview
 from headwater.console.report_pages.channels import render_channels
+from headwater.console.report_pages.cohorts import render_cohorts
 from headwater.console.report_pages.models import render_models
 from headwater.console.report_pages.paths import render_paths
 from headwater.console.report_pages.report_page import ReportPage
@@ -20,9 +23,12 @@ from headwater.http.inputs.parameters import Query
 from headwater.spaces.spaces import fetch_space
 
 _RENDERERS: dict[str, Callable[[ReportPage], Awaitable[Response]]] = {
+    "": render_overview,
     "/channels": render_channels,
     "/models": render_models,
     "/paths": render_paths,
+    "/campaigns": render_ads,
+    "/cohorts": render_cohorts,
 }
 
 

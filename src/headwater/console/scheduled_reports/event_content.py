@@ -1,0 +1,114 @@
+"""Sent reports of the pages about credit by group: channels, models and journeys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection
+
+from headwater.alerts.notifications.models import ReportTable
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import model_title
+from headwater.console.report_pages.basis import Basis, choose_basis, title_columns
+from headwater.console.report_pages.breakdown import LEVELS, title
+from headwater.console.report_pages.channels import select_columns
+from headwater.console.report_pages.models import model_choices_report
+from headwater.console.report_pages.paths import paths_csv_report
+from headwater.console.report_pages.view import ReportView
+from headwater.console.scheduled_reports.report_content import (
+    LISTED,
+    ReportContent,
+    SentPage,
+    describe_terms,
+    shorten_key,
+    write_total,
+)
+from headwater.reports.engine.report import ReportResult, ReportRow, query_report
+from headwater.reports.query import FigureColumn, Measure, ReportQuery
+from headwater.reports.questions.report import answer_report, report_csv
+
+
+@dataclass(frozen=True)
+class EventReport:
+    basis: Basis
+    query: ReportQuery
+    columns: tuple[Measure, ...]
+    """The columns listed in a message."""
+    titles: Mapping[Measure, str]
+    report: ReportResult
+
+
+async def load_channels(connection: AsyncConnection, page: SentPage) -> ReportContent:
+    view = page.read_view(ReportView)
+    basis = choose_basis(view)
+    query = view.report(page.space, page.current_time, basis.measures, LEVELS[:1])
+    return await _load(connection, page, query, basis.columns)
+
+
+async def load_models(connection: AsyncConnection, page: SentPage) -> ReportContent:
+    view = page.read_view(ReportView)
+    query = model_choices_report(page.space, view, page.query, choose_basis(view), page.current_time)
+    return await _load(connection, page, query, query.measures)
+
+
+async def load_paths(connection: AsyncConnection, page: SentPage) -> ReportContent:
+    query = paths_csv_report(page.space, page.read_view(ReportView), page.query, page.current_time)
+    return await _load(connection, page, query, query.measures)
+
+
+async def _load(
+    connection: AsyncConnection, page: SentPage, query: ReportQuery, columns: tuple[Measure, ...]
+) -> ReportContent:
+    view = page.read_view(ReportView)
+    report = await query_report(connection, page.space.id, query)
+    sent = EventReport(choose_basis(view), query, columns, title_columns(page.space, view), report)
+    return ReportContent(
+        [_write_headline(sent)],
+        describe_terms(query, report.timezone, report.currency, report.compared_span),
+        report.span,
+        _build_table(sent),
+        report.left_out_money,
+        lambda: report_csv(answer_report(query, report)),
+    )
+
+
+def _write_headline(sent: EventReport) -> str:
+    report = sent.report
+    totals = report.overall or report.total
+    for measure in (sent.basis.whole, sent.columns[0]):
+        if (column := FigureColumn(measure)) in totals.figures:
+            return _write_figure(sent, totals, column)
+    return _write_figure(sent, report.total, report.columns[0])  # with several models: the first model's
+
+
+def _write_figure(sent: EventReport, row: ReportRow, column: FigureColumn) -> str:
+    value = figures.written(column.measure, row.figures[column])
+    unit = f" {sent.report.currency}" if column.measure in figures.MONEY else ""
+    title = sent.titles.get(column.measure, "Value")
+    return write_total(title, f"{value}{unit}", figures.change(row, column))
+
+
+def _build_table(sent: EventReport) -> ReportTable:
+    report = sent.report
+    measures = select_columns(sent.columns, report)
+    columns = [column for column in report.columns if column.measure in measures]
+    group = sent.query.group_by[0]
+    rows = [
+        [
+            shorten_key(title(group, row.keys[0])),
+            *(figures.written(column.measure, row.figures[column]) for column in columns),
+        ]
+        for row in report.rows[:LISTED]
+    ]
+    if report.unattributed is not None:
+        nobody = report.unattributed.row.figures
+        values = (figures.written(c.measure, nobody[c]) if c in nobody else "" for c in columns)
+        rows.append(["Unattributed", *values])
+    name = str(group).replace("_", " ").capitalize()
+    return ReportTable(columns=[name, *(_title_column(sent, column) for column in columns)], rows=rows)
+
+
+def _title_column(sent: EventReport, column: FigureColumn) -> str:
+    text = sent.titles.get(column.measure, str(column.measure))
+    return f"{text}, {model_title(column.model).lower()}" if column.model else text

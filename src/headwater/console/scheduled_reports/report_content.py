@@ -1,0 +1,88 @@
+"""The parts of a sent report that every page has. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from headwater.alerts.notifications.models import ReportTable
+from headwater.console.report_pages import figures
+from headwater.console.report_pages.bar import model_title
+from headwater.console.report_pages.figures import Change
+from headwater.console.report_pages.view import ReportView
+from headwater.console.tables import Row, Table
+from headwater.http.inputs.parameters import Query
+from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
+from headwater.reports.query import DateTimeSpan, ReportQuery
+from headwater.spaces.models import Space
+
+LISTED = 10
+LONGEST_KEY = 60
+View = TypeVar("View", bound=ReportView)
+
+
+@dataclass(frozen=True)
+class SentPage:
+    """The choices of a page when it is sent."""
+
+    space: Space
+    query: Query
+    period: str
+    """In words; empty if the page keeps its own."""
+    current_time: datetime
+
+    def read_view(self, kind: type[View]) -> View:
+        view = kind.read(self.query)
+        return view.changed(period=self.period, start_date="", end_date="") if self.period else view
+
+
+@dataclass(frozen=True)
+class ReportContent:
+    totals: Sequence[str]
+    """The first one is the headline."""
+    terms: str
+    """How the figures were made, in words."""
+    span: DateTimeSpan
+    table: ReportTable
+    left_out: Sequence[LeftOutMoney | LeftOutSpend]
+    write_csv: Callable[[], bytes]
+
+
+def write_total(title: str, value: str, change: Change | None) -> str:
+    name = title if title.isupper() else title.lower()
+    if change is None:
+        return f"{name} {value}"
+    sign = {"up": "+", "down": "-", "same": ""}[change.direction]
+    return f"{name} {value} ({sign}{change.text})"
+
+
+def describe_terms(query: ReportQuery, timezone: str, currency: str, compared: DateTimeSpan | None) -> str:
+    beside = f", compared with {figures.dates(compared)}" if compared else ""
+    return f"{describe_model(query.models, query.window_days)}, {timezone}, {currency}{beside}"
+
+
+def describe_model(models: Sequence[str], window_days: int) -> str:
+    names = " and ".join(model_title(name).lower() for name in models)
+    return f"{names}, {f'{window_days}-day window' if window_days else 'any window'}"
+
+
+def shorten_key(text: str) -> str:
+    return text if len(text) <= LONGEST_KEY else f"{text[:LONGEST_KEY]}…"
+
+
+def list_table(table: Table) -> ReportTable:
+    """Return a page's table with its first rows and its totals."""
+    rows = (*table.rows[:LISTED], *table.totals)
+    return ReportTable(columns=[column.title for column in table.columns], rows=[*map(_list_cells, rows)])
+
+
+def _list_cells(row: Row) -> list[str]:
+    cells = [
+        cell.content.striptags() if isinstance(cell.content, Markup) else cell.content
+        for cell in (row.head, *row.cells)
+    ]
+    return [shorten_key(cells[0]), *cells[1:]]

@@ -1,0 +1,138 @@
+"""Overview, ads and cohorts, shared and sent: the figures of the page, and nothing about a person."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, time
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from headwater.alerts.notifications.models import Notice
+from headwater.console.scheduled_reports.content import make_notice
+from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
+from headwater.spaces.spaces import fetch_space
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.console.test_campaigns import put, spent, stage
+from tests.console.test_channels import order
+from tests.console.test_share_links import guest, share
+from tests.support.factories import Stage
+
+__all__ = ["guest", "put", "stage"]
+PAGES = {
+    "": ["tile=orders", "stack=channel", "only=channel:paid", "conversion=any", "open=meta&tile=roas"],
+    "/campaigns": ["open=meta&columns=all", "group=campaign&sort=roas", "group=day", "unpaid=1"],
+    "/cohorts": ["figure=retention", "group=campaign", "only=source:google_ads", "query_mode=company"],
+}
+VIEWS = [(page, query) for page, queries in PAGES.items() for query in ["", *queries]]
+TABLES = {"": "sources", "/campaigns": "rows", "/cohorts": "cohorts"}
+
+
+@pytest.fixture(autouse=True)
+def shop(stage: Stage, put: Any) -> None:
+    """Orders of this and the previous period, one of a named person, and spend."""
+    stage.connection.execute("UPDATE spaces SET cost_rate = 40 WHERE id = %s", (stage.space_id,))
+    put(spent(3, "meta", "100", campaign_id="c1"), spent(3, "google", "40"), spent(40, "meta", "70"))
+    order(stage, "facebook_ads", "250.50", campaign_id="c1", campaign_name="Spring")
+    order(stage, "instagram_ads", "30")
+    order(stage, "google_ads", "70", days=1)
+    order(stage, "email", "20", days=1)
+    order(stage, None, "10", days=1)
+    order(stage, "facebook_ads", "90", days=40)
+    ada = stage.contact(name="Ada Lovelace", email="ada@example.com")
+    stage.event(ada, event_time=datetime.now(UTC), amount="5", order_id="order-of-ada")
+
+
+def read_figures(html: str) -> list[str]:
+    """The exact figures of a page, without the list of orders."""
+    return re.findall(r'<data value="([^"]+)">', html.partition('id="latest"')[0])
+
+
+@pytest.mark.parametrize(("page", "query"), VIEWS)
+def test_a_guest_sees_the_figures_of_the_page(
+    owner: Person, space_id: int, guest: Callable[[str], httpx.Response], page: str, query: str
+) -> None:
+    own = owner.browser.get(f"/console/spaces/{space_id}{page}?{query}")
+    answer = guest(share(owner, space_id, report=f"{page}?{query}"))
+    assert (own.status_code, answer.status_code) == (200, 200)
+    assert read_figures(answer.text) == read_figures(own.text)
+    assert len(read_figures(answer.text)) > 5
+    assert re.findall(r'href="([^"]*)"', answer.text)[2:] == ["#content"]
+    for text in ("<form", "<script", "Ada", "order-of-ada", "/console/spaces"):
+        assert text not in answer.text.replace("For Ada", ""), text
+
+
+def test_orders_are_on_the_page_of_members_alone(
+    owner: Person, space_id: int, guest: Callable[[str], httpx.Response]
+) -> None:
+    assert "order-of-ada" in owner.browser.get(f"/console/spaces/{space_id}").text
+    assert "Latest orders" not in guest(share(owner, space_id, report="")).text
+
+
+def send(database_url: str, space_id: int, page: str, query: str, cadence: str = "daily") -> Notice:
+    scheduled = ScheduledReport(
+        id=1, name="Report", page=page, query=query, cadence=cadence, weekdays=[0] * (cadence == "weekly"),
+        send_at=time(8), with_csv=True, channel_ids=[], made_by=None, next_at=None, last_at=None, error=None,
+    )  # fmt: skip
+
+    async def make() -> Notice:
+        async with await psycopg.AsyncConnection.connect(database_url) as connection:
+            space = await fetch_space(connection, space_id)
+            await connection.rollback()
+            return await make_notice(connection, space, scheduled, datetime.now(UTC))
+
+    return asyncio.run(make())
+
+
+def is_shown(text: str, shown: str) -> bool:
+    """Whether a cell begins with a figure, before its change."""
+    return re.match(re.escape("".join(text.split())) + r"(?![\d.,])", "".join(shown.split())) is not None
+
+
+@pytest.mark.parametrize("cadence", ["daily", "weekly"])
+@pytest.mark.parametrize(("page", "query"), [view for view in VIEWS if "open=" not in view[1]])
+def test_a_message_has_the_figures_of_the_page_that_it_links(
+    owner: Person, space_id: int, database_url: str, page: str, query: str, cadence: str
+) -> None:
+    notice = send(database_url, space_id, page, query, cadence)
+    answer = owner.browser.get(notice.link)
+    assert answer.status_code == 200
+    tables = PageTables(answer.text)
+    assert notice.table is not None
+    rows = {row[0].text.strip(): [cell.text for cell in row[1:]] for row in tables.tables[TABLES[page]]}
+    if page == "/cohorts":
+        totals = [tables.headlines[name].text for name in ("New customers", "Spend", "CAC", "Revenue since")]
+        rows = {title: [*cells[:3], ""] for title, cells in rows.items()} | {"All": totals}
+    for title, *cells in notice.table.rows:
+        for text, shown in zip(cells, rows[title], strict=True):
+            assert is_shown(text, shown) or not shown, (title, text, shown)
+    for tile in tables.headlines.values() if page != "/cohorts" else ():
+        assert tile.text.split()[0] in f"{notice.headline} {' '.join(notice.paragraphs)}"
+    assert "Ada" not in str(notice)
+
+
+@pytest.mark.parametrize(
+    ("page", "column", "total"), [("", "credited_revenue", 370.5), ("/campaigns", "spend", 140)]
+)
+def test_the_file_of_a_message_has_every_row(
+    space_id: int, database_url: str, page: str, column: str, total: float
+) -> None:
+    """The last 7 days: spend by platform, and credit by source with what has none."""
+    notice = send(database_url, space_id, page, "", "weekly")
+    assert notice.file is not None
+    lines = list(csv.DictReader(notice.file.splitlines()))
+    assert sum(float(line[column] or 0) for line in lines if "unattributed" not in line.values()) == total
+
+
+def test_the_period_of_cohorts_is_that_of_the_page(owner: Person, space_id: int, database_url: str) -> None:
+    notice = send(database_url, space_id, "/cohorts", "period=last+1000+days&group=channel", "monthly")
+    assert notice.link.endswith("/cohorts?period=last+1000+days&group=channel")
+    assert "Every week: " not in owner.browser.get(
+        f"/console/spaces/{space_id}/alerts/reports/new?page=%2Fcohorts&query="
+    ).text  # fmt: skip
