@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TRUSTED: Mapping[str, str] = {
+    "api/reference/examples.py": "our own examples",
     "alerts/reported_figures.py": "figures of ours",
     "operations/backups/": "files that we wrote, which the operator names",
     "events/browsing/views.py build_stored_view": "a column that we wrote",

@@ -7,7 +7,11 @@ sets a number for it alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TypeVar
+from zlib import crc32
 
+T = TypeVar("T")
 IS_LONG = bool(os.environ.get("HEADWATER_LONG"))
 
 
@@ -16,3 +20,11 @@ def campaign_size(variable: str, usual: int, long: int) -> int:
     HEADWATER_LONG is set.
     """
     return int(os.environ.get(variable, str(long if IS_LONG else usual)))
+
+
+def pick_share(items: Iterable[T], name: str, share: int = 4) -> list[T]:
+    """Return all items in a long run, else one in `share`; which ones depends on the name alone, so that
+    trials of different names cover all.
+    """
+    listed = list(items)
+    return listed if IS_LONG else listed[crc32(name.encode()) % share :: share]
