@@ -73,6 +73,14 @@ class Node:
             script = Path(shutil.copy(script, self.folder / script.name))
         return [str(_NODE), str(script), *arguments]
 
+    def npm(self, cwd: Path, *arguments: str) -> None:
+        """Run npm in a folder, which must succeed."""
+        ran = subprocess.run(
+            [str(_NODE), str(_NPM), *arguments], cwd=cwd, env=self.environment(),
+            capture_output=True, text=True, timeout=RUN_SECONDS, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Nothing of this process but the way to programs, and a home of its own."""
         return {"PATH": f"{_NODE.parent}:{os.environ['PATH']}", "HOME": str(self.folder)} | dict(extra or {})

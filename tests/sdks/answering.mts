@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import * as sdk from "../../sdks/typescript/src/index.ts";
 
 const { URL: url = "", KEY = "" } = process.env;
-const client = new sdk.Client(url, KEY, { sleep: async () => {}, attempts: 30 });
+const client = new sdk.Client(url, KEY, { sleep: async () => {}, retries: 29, timeout: 60_000 });
 const operations = client as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -8,8 +8,8 @@ const year = { start_date: "2026-01-01 00:00:00", end_date: "2027-12-31 23:59:59
 const event: sdk.TrackPayload = { event_name: "purchase", email: "anna@example.com", amount: 89.5 };
 const waits: number[] = [];
 const sleep = async (milliseconds: number) => void waits.push(milliseconds);
-const direct = new sdk.Client(DIRECT, KEY, { sleep });
-const cut = new sdk.Client(CUT, KEY, { sleep });
+const direct = new sdk.Client(DIRECT, KEY, { sleep, retries: 5 });
+const cut = new sdk.Client(CUT, KEY, { sleep, retries: 5 });
 const told: Record<string, unknown> = {};
 
 async function failure(asked: Promise<unknown>): Promise<unknown> {
@@ -46,14 +46,14 @@ told.once = await failure(cut.createContact({ emails: ["b@example.com"] }));
 
 const batches: string[] = [];
 for (const [number, url] of (JSON.parse(HALVES) as string[]).entries()) {
-  const half = new sdk.Client(url, KEY, { sleep });
+  const half = new sdk.Client(url, KEY, { sleep, retries: 5 });
   for await (const result of half.trackMany([{ ...event, order_id: `half-${number}` }])) batches.push(result.status);
 }
 told.halves = batches;
 
 const lost: unknown[] = [];
 for (const [number, url] of (JSON.parse(STRANGERS) as string[]).entries()) {
-  const client = new sdk.Client(url, KEY, { sleep });
+  const client = new sdk.Client(url, KEY, { sleep, retries: 5 });
   const patient = new sdk.EventBuffer(client, { wait: 1, rest: 1, onRejection: (each) => lost.push(each) });
   for (const part of ["a", "b"]) patient.add({ ...event, order_id: `stranger-${number}-${part}` });
   while (!(await patient.flush()));

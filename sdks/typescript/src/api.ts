@@ -1801,7 +1801,7 @@ export type CreateTrainedModelBody = {
 };
 
 /** A file to send unchanged. In Node, `fs.openAsBlob` returns a Blob of a file. */
-export type FileContent = Blob | Uint8Array<ArrayBuffer>;
+export type FileContent = { readonly size: number; arrayBuffer(): Promise<ArrayBuffer> } | Uint8Array;
 
 /** Parameters of a request; undefined and null are omitted. */
 export type Query = Record<string, unknown>;

@@ -1,14 +1,16 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // A bounded buffer of events in memory, emptied in batches. An event gets its idempotency_key and event_time
 // when added, so that retries are stored once and with the original time.
 
 import type { TrackPayload } from "./api.ts";
 import { type Client, withKey } from "./client.ts";
-import { ApiError, BufferFullError, type FieldErrors, HeadwaterError } from "./errors.ts";
+import { ApiError, BufferFullError, type FieldErrors, HeadwaterError, InvalidEventError } from "./errors.ts";
 
 /**
  * Statuses that mean invalid events. Any other, such as a proxy's 404 during an outage, may be temporary.
  */
 const FINAL: ReadonlySet<number> = new Set([413, 422]);
+const CLOSE_TIMEOUT = 15_000;
 
 export type BufferOptions = {
   /** Capacity (100,000). */
@@ -19,14 +21,15 @@ export type BufferOptions = {
   wait?: number;
   /** Pause while the service can't be reached or refuses all events, in milliseconds (10,000). */
   rest?: number;
-  /** Called for invalid events, which are removed. */
-  onRejection?: (event: TrackPayload, errors: FieldErrors) => void;
+  /** Called for invalid events, which are removed. What it throws is written to the console. */
+  onRejection?: (event: TrackPayload, errors: FieldErrors) => unknown;
 };
 
 /** A buffer that sends events in the background. */
 export class EventBuffer {
   readonly #client: Client;
   readonly #options: Required<BufferOptions>;
+  readonly #stop = new AbortController();
   #events: TrackPayload[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #sending: Promise<void> | undefined;
@@ -46,13 +49,14 @@ export class EventBuffer {
     return this.#events.length;
   }
 
-  /** Adds an event. Throws BufferFullError. */
+  /**
+   * Adds a copy of an event. Throws InvalidEventError if JSON can't hold it, BufferFullError if there is no
+   * room or the buffer is closed.
+   */
   add(event: TrackPayload): void {
-    if (this.#closed || this.size >= this.#options.most) {
-      throw new BufferFullError(`${this.size} events are waiting`);
-    }
-    const kept = withKey(event);
-    this.#events.push(kept.event_time ? kept : { ...kept, event_time: new Date().toISOString() });
+    if (this.#closed) throw new BufferFullError("the buffer is closed");
+    if (this.size >= this.#options.most) throw new BufferFullError(`${this.size} events are waiting`);
+    this.#events.push(copy(withKey({ event_time: new Date().toISOString(), ...event })));
     this.#schedule(this.size >= this.#options.batch ? 0 : this.#options.wait);
   }
 
@@ -64,12 +68,21 @@ export class EventBuffer {
     return this.size === 0;
   }
 
-  /** Sends waiting events, and stops. Resolves like `flush`. */
-  async close(): Promise<boolean> {
+  /** Sends waiting events for at most `timeout` milliseconds (15,000), and stops. Resolves like `flush`. */
+  async close(timeout: number = CLOSE_TIMEOUT): Promise<boolean> {
     this.#closed = true;
-    const done = await this.flush();
-    clearTimeout(this.#timer);
-    return done;
+    const timer = setTimeout(() => this.#stop.abort(), timeout);
+    try {
+      return await this.flush();
+    } finally {
+      clearTimeout(timer);
+      clearTimeout(this.#timer);
+    }
+  }
+
+  /** Closes the buffer at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   #schedule(milliseconds: number): void {
@@ -96,15 +109,15 @@ export class EventBuffer {
       await this.#deliver(events);
       this.failure = undefined;
     } catch (error) {
-      if (!(error instanceof HeadwaterError)) throw error;
-      this.failure = error;
+      this.failure =
+        error instanceof HeadwaterError ? error : new HeadwaterError(String(error), { cause: error });
     }
   }
 
   async #deliver(events: TrackPayload[]): Promise<void> {
     const refused: [TrackPayload, FieldErrors][] = [];
     try {
-      for await (const result of this.#client.trackMany(events)) {
+      for await (const result of this.#client.trackMany(events, { signal: this.#stop.signal })) {
         const event = events[result.index];
         if (event && result.status === "invalid") refused.push([event, result.errors ?? {}]);
       }
@@ -121,6 +134,25 @@ export class EventBuffer {
     }
     const done = new Set(events);
     this.#events = this.#events.filter((event) => !done.has(event));
-    for (const [event, errors] of refused) this.#options.onRejection(event, errors);
+    for (const [event, errors] of refused) this.#report(event, errors);
+  }
+
+  /** Calls `onRejection`, whose faults must not stop the buffer or the process. */
+  #report(event: TrackPayload, errors: FieldErrors): void {
+    const warn = (error: unknown) => console.warn("headwater-client: onRejection failed:", error);
+    try {
+      Promise.resolve(this.#options.onRejection(event, errors)).catch(warn);
+    } catch (error) {
+      warn(error);
+    }
+  }
+}
+
+/** Returns what JSON will send of an event, so that later changes to it have no effect. */
+function copy(event: TrackPayload): TrackPayload {
+  try {
+    return JSON.parse(JSON.stringify(event)) as TrackPayload;
+  } catch (error) {
+    throw new InvalidEventError(`JSON can't hold the event: ${String(error)}`, { cause: error });
   }
 }

@@ -4,24 +4,28 @@
 // `track` adds; touchpoints and imports, whose repetitions store nothing; and anything refused with 429. A
 // retried DELETE that finds nothing counts as done, because an earlier attempt did it.
 
-import { Api, type Accepted, type FileContent, type Query, type ItemResult, type TrackPayload } from "./api.ts";
+import { Api, type Accepted, type BatchAccepted, type FileContent, type Query, type ItemResult, type TrackPayload } from "./api.ts";
 import { ApiError, ConnectionFailedError, type FieldErrors } from "./errors.ts";
+import type { CallOptions, Fetch, FetchRequest, FetchResponse, Signal } from "./fetching.ts";
+
+export const VERSION = "0.1.0";
 
 const PREFIX = "/public-api/v1";
 const LARGEST_BATCH = 1000;
+const LARGEST_KEPT_ALIVE = 60_000;
 const GONE = { status: 200, message: "Deleted by an earlier attempt whose response was lost." };
 
 export type ClientOptions = {
-  /** Milliseconds per attempt (30,000). */
+  /** Milliseconds that a call may take with all its retries (15,000). */
   timeout?: number;
-  /** Maximum attempts (6). */
-  attempts?: number;
-  /** Maximum pause between attempts, in milliseconds (60,000). */
-  longestWait?: number;
+  /** Maximum retries of a call (2). */
+  retries?: number;
+  /** Lets small requests outlive the page or worker that sends them (false). */
+  keepalive?: boolean;
   /** The function that sends requests; the runtime's fetch by default. */
-  fetch?: typeof fetch;
+  fetch?: Fetch;
   /** The function that pauses between attempts. */
-  sleep?: (milliseconds: number) => Promise<void>;
+  sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
 };
 
 /** An API key's access to its Space. Use keys only on servers: pages load the tracker instead. */
@@ -30,19 +34,30 @@ export class Client extends Api {
   readonly #key: string;
   readonly #options: Required<ClientOptions>;
 
-  /** `baseUrl` is the origin of the installation. */
+  /** `baseUrl` is the origin of the installation. Throws TypeError if it or the key can't be right. */
   constructor(baseUrl: string, key: string, options: ClientOptions = {}) {
     super();
+    if (!/^https?:\/\/[^/\s]/i.test(baseUrl)) {
+      throw new TypeError(`the base URL must begin with https:// or http://, not ${JSON.stringify(baseUrl)}`);
+    }
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw new TypeError("the key must not be empty, or contain spaces, line breaks or other characters than ASCII");
+    }
     this.#origin = baseUrl.replace(/\/+$/, "");
     this.#key = key;
     this.#options = {
-      timeout: 30_000,
-      attempts: 6,
-      longestWait: 60_000,
-      fetch: globalThis.fetch.bind(globalThis),
-      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+      timeout: 15_000,
+      retries: 2,
+      keepalive: false,
+      fetch: globalThis.fetch.bind(globalThis) as Fetch,
+      sleep: pause,
       ...options,
     };
+  }
+
+  /** Returns the same client with other options: `client.withOptions({ timeout: 120_000 })` for large files. */
+  withOptions(options: ClientOptions): Client {
+    return new Client(this.#origin, this.#key, { ...this.#options, ...options });
   }
 
   /**
@@ -54,18 +69,22 @@ export class Client extends Api {
   }
 
   /** Sends events in batches of 1,000, and yields the results in order. Rejects like `track`. */
-  async *trackMany(events: readonly TrackPayload[]): AsyncGenerator<ItemResult, void, undefined> {
+  async *trackMany(
+    events: readonly TrackPayload[],
+    options: CallOptions = {},
+  ): AsyncGenerator<ItemResult, void, undefined> {
     for (let start = 0; start < events.length; start += LARGEST_BATCH) {
       const batch = events.slice(start, start + LARGEST_BATCH).map(withKey);
-      for (const result of await this.#trackBatch(batch)) {
+      for (const result of await this.#trackBatch(batch, options)) {
         yield { ...result, index: start + result.index };
       }
     }
   }
 
-  async #trackBatch(events: TrackPayload[]): Promise<ItemResult[]> {
+  async #trackBatch(events: TrackPayload[], options: CallOptions): Promise<ItemResult[]> {
     try {
-      const { results } = await this.createEvents({ events });
+      const answer = await this.call("POST", "/events/batch", {}, { events }, options);
+      const { results } = answer as BatchAccepted;
       if (results?.length === events.length) return results;
       throw new ConnectionFailedError(`received ${results?.length ?? 0} results for ${events.length} events`);
     } catch (error) {
@@ -75,20 +94,29 @@ export class Client extends Api {
   }
 
   /** Sends a request with retries. Rejects with ApiError, ConnectionFailedError. */
-  override async call(method: string, path: string, query: Query, body?: unknown): Promise<unknown> {
+  override async call(
+    method: string,
+    path: string,
+    query: Query,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<unknown> {
     const parameters = new URLSearchParams(flatten(query)).toString();
     const url = `${this.#origin}${PREFIX}${path}${parameters ? `?${parameters}` : ""}`;
     const harmless = method !== "POST" || mayRepeat(path, body);
-    const { attempts, longestWait, sleep } = this.#options;
+    const { timeout, retries, sleep } = this.#options;
+    const end = Date.now() + timeout;
+    const signal = anySignal(AbortSignal.timeout(timeout), options.signal);
     let lost = false;
     for (let attempt = 1; ; attempt += 1) {
       let wait = (0.5 + Math.random() / 2) * 250 * 2 ** attempt;
-      let answer: { response: Response; text: string; value: unknown } | undefined;
+      const mayTry = () => attempt <= retries && !signal.aborted && Date.now() + wait < end;
+      let answer: Answer | undefined;
       try {
-        answer = await this.#send(method, url, body);
+        answer = await this.#send(method, url, body, signal);
       } catch (error) {
         lost = true;
-        if (attempt >= attempts || !harmless) {
+        if (!harmless || !mayTry()) {
           throw new ConnectionFailedError(`${method} ${path}: ${String(error)}`, { cause: error });
         }
       }
@@ -97,32 +125,51 @@ export class Client extends Api {
         if (response.ok) return value;
         if (lost && method === "DELETE" && response.status === 404) return { ...GONE };
         lost ||= response.status >= 500;
-        const again = response.status === 429 || (response.status >= 500 && harmless);
-        if (attempt >= attempts || !again) throw apiError(response.status, text);
         wait = Math.max(wait, 1000 * (Number(response.headers.get("Retry-After")) || 0));
+        const again = response.status === 429 || (response.status >= 500 && harmless);
+        if (!again || !mayTry()) throw apiError(response.status, text);
       }
-      await sleep(Math.min(wait, longestWait));
+      await sleep(wait, signal);
     }
   }
 
-  async #send(method: string, url: string, body: unknown) {
+  async #send(method: string, url: string, body: unknown, signal: AbortSignal): Promise<Answer> {
     const headers: Record<string, string> = {
       Authorization: `Bearer ${this.#key}`,
       Accept: "application/json",
+      "User-Agent": `headwater-client-typescript/${VERSION}`,
     };
     // Following a redirect would turn a POST into a GET.
-    const signal = AbortSignal.timeout(this.#options.timeout);
-    const request: RequestInit = { method, headers, signal, redirect: "manual" };
+    const request: FetchRequest = { method, headers, signal, redirect: "manual", keepalive: false };
     if (body !== undefined) {
       const isFile = body instanceof Blob || body instanceof Uint8Array;
       headers["Content-Type"] = isFile ? "text/csv" : "application/json";
       request.body = isFile ? (body as FileContent) : JSON.stringify(body);
     }
+    // Runtimes refuse larger ones.
+    request.keepalive = this.#options.keepalive && (request.body?.length ?? 0) < LARGEST_KEPT_ALIVE;
     const response = await this.#options.fetch(url, request);
     const text = await response.text();
     // Anything but JSON is truncated, or from a proxy.
     return { response, text, value: response.ok ? JSON.parse(text) : undefined };
   }
+}
+
+type Answer = { response: FetchResponse; text: string; value: unknown };
+
+function anySignal(first: AbortSignal, second: Signal | undefined): AbortSignal {
+  return second === undefined ? first : AbortSignal.any([first, second as AbortSignal]);
+}
+
+/** Resolves after some milliseconds, or at once when the signal is aborted. */
+function pause(milliseconds: number, signal: Signal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    }, { once: true });
+  });
 }
 
 /** Returns the event with an idempotency key. */

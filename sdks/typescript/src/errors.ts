@@ -8,7 +8,12 @@ export class ConnectionFailedError extends HeadwaterError {
   override name = "ConnectionFailedError";
 }
 
-/** The buffer is full. */
+/** JSON can't hold the event: it has a BigInt, or contains itself. */
+export class InvalidEventError extends HeadwaterError {
+  override name = "InvalidEventError";
+}
+
+/** The buffer is full, or closed. */
 export class BufferFullError extends HeadwaterError {
   override name = "BufferFullError";
 }

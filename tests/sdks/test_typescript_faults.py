@@ -1,0 +1,79 @@
+"""The TypeScript client when things go wrong around it, in Node: bad keys and events, callbacks that fail, a
+service that hangs or is gone, and an end without `close`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Running
+from tests.sdks.test_typescript_client import NODE
+from tests.support.factories import make_stage
+from tests.support.pipeline import Stage as Queue
+from tests.support.processes import environment
+from tests.support.waiting import PATIENCE_SECONDS
+
+SCRIPT = Path(__file__).parent / "enduring.mts"
+PACKAGE = Path(__file__).parents[2] / "sdks" / "typescript" / "package.json"
+
+
+@pytest.fixture(scope="module")
+def told(server: Running, database_url: str) -> dict[str, Any]:
+    """What the program said, and the orders that were stored."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        stage = make_stage(connection)
+        ran = subprocess.run(
+            [NODE, SCRIPT], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
+            env=environment(DIRECT=server.base_url, KEY=stage.key),
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        Queue(connection, stage.space_id).process()
+        rows = connection.execute(
+            "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL", (stage.space_id,)
+        ).fetchall()
+        return json.loads(ran.stdout) | {"orders": {order for (order,) in rows}, "warnings": ran.stderr}
+
+
+def test_it_works(told: dict[str, Any]) -> None:
+    """Also what was waiting when the program reached its end is sent."""
+    left = {f"left-{number}" for number in range(40)}
+    assert told["orders"] == {"as-added", "kept-alive"} | left
+
+
+def test_bad_keys_and_addresses_are_refused_at_once(told: dict[str, Any]) -> None:
+    assert told["addresses"] == ["TypeError", "TypeError", "TypeError"]
+
+
+def test_an_event_that_json_cannot_hold_is_refused_when_it_is_added(told: dict[str, Any]) -> None:
+    assert told["unwritable"] == ["InvalidEventError", "InvalidEventError"]
+
+
+def test_callbacks_that_fail_stop_nothing(told: dict[str, Any]) -> None:
+    assert told["rejected"] == ["wrong-1", "wrong-2"]
+    assert told["warnings"].count("planted") >= 2
+
+
+def test_calls_and_closing_end_in_time(told: dict[str, Any]) -> None:
+    assert told["hanging"]["result"] == "ConnectionFailedError"
+    assert told["closed"]["result"] is False
+    assert told["gone"]["result"] == "ConnectionFailedError"
+    assert told["hanging"]["milliseconds"] < 10_000 > told["closed"]["milliseconds"]
+
+
+def test_a_closed_buffer_takes_nothing(told: dict[str, Any]) -> None:
+    assert told["full"] == "BufferFullError"
+
+
+def test_requests_name_the_client_and_its_version(told: dict[str, Any]) -> None:
+    version = json.loads(PACKAGE.read_text())["version"]
+    assert told["agents"] == [f"headwater-client-typescript/{version}"]
+
+
+def test_only_small_requests_are_kept_alive(told: dict[str, Any]) -> None:
+    assert told["kept"] == [True, False]
