@@ -152,7 +152,7 @@ class SourceTable:
             cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, row.conversions)))
         if self._has_visits:
             cells.append(Cell(figures.figure(Measure.VISITS, row.visits)))
-            hint = _SEVERAL if len(row.sources) > 1 else ""
+            hint = _SEVERAL if toggle else ""
             cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate), hint=hint))
         cells.append(Cell(figures.figure(Measure.REVENUE, row.spend)))
         cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None)))
