@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -15,11 +16,11 @@ import httpx
 
 from headwater.base.settings import read_settings
 from headwater.demo import money
-from headwater.demo.journeys import journeys
+from headwater.demo.journeys import DAYS, journeys
 from headwater.demo.pretend_platforms import ACCESS_TOKEN, PIXEL_ID, PretendPlatforms, answer
 from headwater.demo.report import MODELS
 from headwater.demo.shops import SHOPS
-from headwater.demo.visits import WALK_INS
+from headwater.demo.visits import WALK_INS, make_hits, passers_by
 from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.outcomes import Source
@@ -58,6 +59,7 @@ def check_login(printed: str) -> None:
         assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
         check_connections(client)
         check_visits_and_imports(client)
+        check_rates(client)
         check_money(client)
         check_changes(client)
 
@@ -98,6 +100,16 @@ def check_visits_and_imports(client: httpx.Client) -> None:
     orders = page("/orders")
     assert "Shop orders" in orders
     assert "Telefonbestellungen.csv" in orders
+
+
+def check_rates(client: httpx.Client) -> None:
+    """As many visits convert as in a usual shop, now and at the beginning of the history."""
+    for space in (1, 2):
+        for period in ("last 30 days", "last 90 days", "last 170 days"):
+            page = client.get(f"/console/spaces/{space}", params={"period": period}).text
+            rate = re.search(r"([\d.]+) % convert", page)
+            assert rate is not None, (space, period)
+            assert 1 < float(rate[1]) < 5, (space, period)
 
 
 def check_money(client: httpx.Client) -> None:
@@ -192,6 +204,20 @@ def test_journeys_are_the_same_every_time() -> None:
         assert any(event.get("amount", 0) < 0 for event in events)
         later = journeys(shop, NOW.replace(month=5)).events
         assert {event["idempotency_key"] for event in later} == set(keys)
+
+
+def test_page_views_go_back_as_far_as_orders() -> None:
+    for shop in SHOPS:
+        visits = [*journeys(shop, NOW).visits, *passers_by(shop, NOW)]
+        hits = make_hits(shop, visits, NOW)
+        moments = [hit.occurred_at for hit in hits]
+        assert moments == sorted(moments)
+        assert moments[-1] < NOW.timestamp() * 1000
+        by_week = Counter(int(moments[-1] - moment) // (7 * 86_400_000) for moment in moments)
+        assert min(by_week[week] for week in range(DAYS // 7)) > 0.5 * len(hits) / (DAYS // 7)
+        assert len({hit.key for hit in hits}) == len(hits) > len(visits)
+        assert {hit.device_type for hit in hits} == {"desktop", "mobile"}
+        assert hits == make_hits(shop, visits, NOW)
 
 
 def test_two_periods_can_be_compared_and_today_has_something() -> None:

@@ -86,7 +86,7 @@ class AlertWatch:
             async with self.database.transaction(CONNECTION_SECONDS) as connection:
                 figures = await read_figures(connection, space, watch, until)
         checks = [] if is_late else await check_due_rules(self.database, space, current_time)
-        async with self.database.transaction() as connection:
+        async with self.database.transaction(CONNECTION_SECONDS) as connection:
             history = AlertHistory(connection, space.id)
             await history.load(current_time)
             for sign in _find_signs(problems, history, local(current_time, space)):

@@ -22,7 +22,7 @@ from headwater.spaces.models import Space
 PAST = timedelta(days=30)
 NO_TAG = (timedelta(days=20), timedelta(days=16))
 """Start and end of the time without visits, before now."""
-NO_ADS = timedelta(days=8)
+NO_ADS = timedelta(days=4)
 """The last click on a Google ad, before now."""
 FILLING = timedelta(hours=1)
 """A new Space is checked first within this time."""

@@ -189,9 +189,7 @@ class SamplePerson:
             )
         if self.dice.random() < 0.08:
             self.later(24 * 7)
-            self.act_known(
-                "purchase", amount=-amount, order_id=f"{order}-refund", order_name="Refund", **self._paid
-            )
+            self.act_known("purchase", amount=-amount, order_id=f"{order}-refund", **self._paid)
 
     def act_known(self, name: str, **values: Any) -> None:
         """Use the person's own e-mail address."""

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from headwater.api.operations import RATE_LIMITS
@@ -20,14 +20,14 @@ from headwater.demo import afterthoughts, connections, money
 from headwater.demo.client import ApiClient
 from headwater.demo.connections import connect_platforms, create_shop_webhook, deliver_orders, write_notes
 from headwater.demo.incidents import begin_alerts, find_alerts, visits_seen
-from headwater.demo.journeys import DAYS, Journeys, Payload, journeys
+from headwater.demo.journeys import DAYS, Journeys, journeys
 from headwater.demo.phone_orders import import_orders, write_file
 from headwater.demo.pretend_platforms import PretendPlatforms
 from headwater.demo.report import WINDOW_DAYS, make_report, render
 from headwater.demo.sample_model import train_sample_model
 from headwater.demo.shops import SHOPS, Shop
 from headwater.demo.site_test import begin_test, walk_through
-from headwater.demo.visits import TrackerClient, is_recent, walk_ins
+from headwater.demo.visits import TrackerClient, make_hits, passers_by, store_hits, walk_ins
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.operations.terminal.connection import autocommit_connection, transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
@@ -44,7 +44,10 @@ from headwater.spaces.settings_input import read_changes
 from headwater.spaces.sites import sites
 from headwater.spaces.sites.sites import Site
 
+T = TypeVar("T")
+
 BATCH = 500
+PAGE_VIEWS_AT_ONCE = 5_000
 SINGLY = 50
 PROCESS_SECONDS = 300.0
 RECENT = timedelta(days=7)
@@ -163,6 +166,8 @@ class _Filling:
     def fill(self, user_id: int) -> None:
         """Connect the ad platforms before the latest events."""
         filled = [(sample, journeys(sample.shop, self._now)) for sample in self._samples]
+        for sample, sample_journeys in filled:
+            sample_journeys.visits.extend(passers_by(sample.shop, self._now))
         filled[0][1].visits[:] = visits_seen(filled[0][1].visits, self._now)
         for sample, sample_journeys in filled:
             self._send_money(sample)
@@ -193,14 +198,17 @@ class _Filling:
     def _send_past(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
         client = self._client(sample)
         if not _has_events(client, sample.space, self._now):  # from an earlier run, with its own visits
-            recent = [visit for visit in sample_journeys.visits if is_recent(visit, self._now)]
-            for batch in _batches(sample_journeys.visits[: len(sample_journeys.visits) - len(recent)]):
-                client.post("/touchpoints/batch", {"touchpoints": batch})
-            self._tracker(sample).report_visits(sample.shop, recent, self._now)
+            asyncio.run(self._store_page_views(sample, sample_journeys))
         for batch in _batches(
             [event for event in sample_journeys.events if event["event_time"] < self._since]
         ):
             client.post("/events/batch", {"events": batch})
+
+    async def _store_page_views(self, sample: SampleSpace, sample_journeys: Journeys) -> None:
+        hits = make_hits(sample.shop, sample_journeys.visits, self._now)
+        async with transaction(self._settings) as connection:
+            for batch in _batches(hits, PAGE_VIEWS_AT_ONCE):
+                await store_hits(connection, sample.space.id, batch)
 
     def _connect(self, sample: SampleSpace, user_id: int) -> None:
         asyncio.run(connect_platforms(self._settings, sample.space.id))
@@ -262,8 +270,8 @@ class _Filling:
                 raise Failure("the events were not processed in time; see the log above")
 
 
-def _batches(items: list[Payload]) -> list[list[Payload]]:
-    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+def _batches(items: list[T], size: int = BATCH) -> list[list[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _has_events(client: ApiClient, space: Space, current_time: datetime) -> bool:

@@ -33,6 +33,8 @@ class Shop:
     settings: dict[str, str]
     domain: str
     people: int
+    passers_by: int
+    """Visitors who never sign up or order."""
     business: bool
     """True for a shop that sells to companies: its buyers use business addresses."""
     prices: tuple[float, ...]
@@ -95,6 +97,7 @@ NORDLICHT = Shop(
     },
     domain="nordlicht-outdoor.example",
     people=640,
+    passers_by=19_000,
     business=False,
     prices=(39.9, 59.0, 89.5, 129.0, 189.95, 249.0),
     pages=(
@@ -155,6 +158,7 @@ HARBOR = Shop(
     },
     domain="harbor-analytics.example",
     people=440,
+    passers_by=12_000,
     business=True,
     prices=(490.0, 990.0, 1490.0, 2990.0),
     pages=("product", "pricing", "customers", "integrations", "blog/attribution-basics", "demo", "security"),

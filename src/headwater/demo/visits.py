@@ -1,20 +1,32 @@
-"""Page views: of recent sample journeys, and in every run of a few new visitors."""
+"""Page views of the sample history, and in every run of a few new visitors.
+
+The tracker accepts page views up to a week old, so those of the history are put into the inbox, as the
+tracker would have put them there at the time.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
-from headwater.demo.client import HttpClient
-from headwater.demo.journeys import Payload, SamplePerson
-from headwater.demo.shops import Shop
+import msgspec
+from psycopg import AsyncConnection
 
-RECENT = timedelta(days=6)
-"""Visits up to this age are sent as page views: a browser keeps unsent ones for a week."""
+from headwater.demo.client import HttpClient
+from headwater.demo.journeys import DAYS, Payload, SamplePerson
+from headwater.demo.shops import Shop
+from headwater.events.browsing.accepted import AcceptedHit
+from headwater.events.browsing.agents import read_agent
+from headwater.intake.inbox.accepted_rows import AcceptedRows, append
+from headwater.people.identity.senders import Sender
+
 WALK_INS = 9
+_FURTHER_PAGES = (0, 0, 0, 0, 1, 1, 2, 3)
+"""Pages opened after the first; half of the visits have none."""
 _BROWSERS = (
     (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -34,21 +46,48 @@ class TrackerClient:
 
     def report(self, origin: str, token: str, items: Sequence[Payload]) -> int:
         body = {"site": self._site_key, "token": token, "items": items}
-        headers = {
-            "Content-Type": "text/plain",
-            "Origin": origin,
-            "User-Agent": _BROWSERS[sum(token.encode()) % len(_BROWSERS)],
-        }
+        headers = {"Content-Type": "text/plain", "Origin": origin, "User-Agent": _choose_browser(token)}
         return self._http.send("POST", self._endpoint, json.dumps(body), headers).status
 
     def report_visits(self, shop: Shop, visits: Sequence[Payload], current_time: datetime) -> None:
         """Report visits, each with the pages opened after the first."""
         for visit in visits:
-            self.report(shop.origin, visit["trk_token"], _list_pages(shop, visit, current_time))
+            items = [
+                make_item("page", view.key, view.moment, url=view.url, referrer=view.referrer)
+                for view in _list_page_views(shop, visit, current_time)
+            ]
+            self.report(shop.origin, visit["trk_token"], items)
 
 
-def is_recent(visit: Payload, current_time: datetime) -> bool:
-    return current_time - _moment(visit) < RECENT
+def make_hits(shop: Shop, visits: Sequence[Payload], current_time: datetime) -> list[AcceptedHit]:
+    """Return the page views of all visits as the tracker accepts them, in order of time."""
+    hits = [
+        _make_hit(visit["trk_token"], view)
+        for visit in visits
+        for view in _list_page_views(shop, visit, current_time)
+    ]
+    return sorted(hits, key=lambda hit: hit.occurred_at)
+
+
+async def store_hits(connection: AsyncConnection, space_id: int, hits: Sequence[AcceptedHit]) -> None:
+    """Put page views into the inbox. The caller commits."""
+    payloads = list(map(msgspec.json.encode, hits))
+    count = len(payloads)
+    await append(
+        connection, AcceptedRows([space_id] * count, ["hit"] * count, [Sender.BROWSER] * count, payloads)
+    )
+
+
+def passers_by(shop: Shop, current_time: datetime) -> list[Payload]:
+    """Return visits of browsers that never sign up or order, over the whole history."""
+    dice = random.Random(f"{shop.seed}/passers-by")  # noqa: S311 # repeatable on purpose
+    visits: list[Payload] = []
+    for number in range(shop.passers_by):
+        start = current_time - timedelta(days=dice.uniform(0.02, DAYS))
+        person = SamplePerson(shop, number, dice, start, f"{shop.slug}-passer-by-{number}")
+        person.visit()
+        visits += person.visits
+    return visits
 
 
 def walk_ins(shop: Shop, current_time: datetime) -> list[Payload]:
@@ -74,22 +113,48 @@ def make_item(kind: str, key: str, moment: datetime, **values: str | None) -> Pa
     ago = datetime.now(UTC) - moment + timedelta(seconds=1)
     milliseconds = max(0, int(ago.total_seconds() * 1000))
     given = {name: value for name, value in values.items() if value is not None}
-    return {"type": kind, "key": str(uuid5(NAMESPACE_URL, key)), "ago": milliseconds, **given}
+    return {"type": kind, "key": _make_uuid(key), "ago": milliseconds, **given}
 
 
-def _list_pages(shop: Shop, visit: Payload, current_time: datetime) -> list[Payload]:
+@dataclass(frozen=True)
+class _PageView:
+    key: str
+    moment: datetime
+    url: str
+    referrer: str | None
+
+
+def _list_page_views(shop: Shop, visit: Payload, current_time: datetime) -> list[_PageView]:
     key = f"{visit['trk_token']}/{visit['occurred_at']}"
     dice = random.Random(key)  # noqa: S311 # repeatable on purpose
-    moment, url = _moment(visit), visit["url"]
-    items = [make_item("page", key, moment, url=url, referrer=visit.get("referrer"))]
-    for number in range(dice.randrange(4)):
+    moment, url = datetime.fromisoformat(visit["occurred_at"]), visit["url"]
+    views = [_PageView(key, moment, url, visit.get("referrer"))]
+    for number in range(dice.choice(_FURTHER_PAGES)):
         moment += timedelta(seconds=dice.randrange(10, 120))
         if moment > current_time:
             break
         before, url = url, f"{shop.origin}/{dice.choice(shop.pages)}"
-        items.append(make_item("page", f"{key}/{number}", moment, url=url, referrer=before))
-    return items
+        views.append(_PageView(f"{key}/{number}", moment, url, before))
+    return views
 
 
-def _moment(visit: Payload) -> datetime:
-    return datetime.fromisoformat(visit["occurred_at"])
+def _make_hit(token: str, view: _PageView) -> AcceptedHit:
+    agent = read_agent(_choose_browser(token))
+    return AcceptedHit(
+        key=_make_uuid(view.key),
+        occurred_at=int(view.moment.timestamp() * 1000) - 1000,  # like make_item
+        trk_token=token,
+        url=view.url,
+        referrer=view.referrer,
+        device_type=agent.device_type,
+        browser=agent.browser,
+        os=agent.os,
+    )
+
+
+def _make_uuid(key: str) -> str:
+    return str(uuid5(NAMESPACE_URL, key))
+
+
+def _choose_browser(token: str) -> str:
+    return _BROWSERS[sum(token.encode()) % len(_BROWSERS)]
