@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import escape
 from itertools import pairwise
 
 import httpx
@@ -19,7 +20,8 @@ IN_SPACE = (
     "", "?period=today", "?tile=roas&stack=channel&open=meta", "/channels",
     "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
     "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
-    "/people", "/people?q=nobody", "/setup", "/data-quality",
+    "/events?conversion=any", "/people", "/people?q=nobody",
+    "/companies", "/setup", "/data-quality",
     "/sources", "/sources?url=shop.example&referrer=t.co&find=x",
     "/links", "/links/many", "/links?address=shop.example&source=email&campaign=1",
     "/live", "/live?kind=problems&reload=on",
@@ -92,7 +94,9 @@ ENTRY_HEADED = ("Performance", "General", "Overview", "Open")
 def test_a_page_is_headed_like_its_tab(owner: Person, space_id: int) -> None:
     for entry in ENTRIES:
         for tab in entry.tabs:
-            page = owner.browser.get(f"/console/spaces/{space_id}{tab.end}?period=today").text
+            choice = "&" if "?" in tab.link else "?"
+            page = owner.browser.get(f"/console/spaces/{space_id}{tab.link}{choice}period=today").text
+            assert f'href="/console/spaces/{space_id}{escape(tab.link)}" aria-current' in page
             (heading,) = re.findall(r"<h1[^>]*>([^<]+)", page)
             assert heading == (entry.title if tab.title in ENTRY_HEADED else tab.title)
             assert re.findall(r"<title>([^<·]+)", page)[0].strip() == heading

@@ -231,14 +231,19 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
         assert figure == (amount if whole else of_credit), where
     elif title == "New customers" or (title in {"Orders", "Sign-ups", "Events"} and "headline" in where):
         assert figure == events, where
-    rows = [row for row in page.tables.get("listed", [])[1:] if row]
+    head, *rows = [row for row in page.tables.get("listed", [[]]) if row] or [[]]
+    columns = [cell.text for cell in head]
     while older := next_of(page.html):
         page = PageTables(owner.browser.get(older).text)
         rows += [row for row in page.tables["listed"][1:] if row]
     assert len(rows) == events, where
-    assert sum(Decimal(row[3].value or "0") for row in rows) == amount, where
-    if of_credit is not None and all(row[3].value for row in rows):
-        assert sum(Decimal(row[4].value or "0") for row in rows) == of_credit, where
+    if not rows:
+        return
+    place = columns.index("Amount")
+    assert sum(Decimal(row[place].value or "0") for row in rows) == amount, where
+    if of_credit is not None and all(row[place].value for row in rows):
+        place = columns.index("Credited revenue")
+        assert sum(Decimal(row[place].value or "0") for row in rows) == of_credit, where
 
 
 def next_of(html: str) -> str | None:

@@ -12,6 +12,12 @@ class Tab:
     """The path below the Space's."""
     prefixes: tuple[str, ...] = ()
     """Starts of other paths that belong to it."""
+    query: str = ""
+    """Choices that make it another tab of the same page."""
+
+    @property
+    def link(self) -> str:
+        return f"{self.end}?{self.query}" if self.query else self.end
 
     def contains(self, end: str) -> bool:
         return end == self.end or end.startswith(
@@ -30,6 +36,9 @@ class Entry:
     def end(self) -> str:
         return self.tabs[0].end
 
+
+ORDERS = Tab("Orders", "/events")
+ALL_EVENTS = Tab("All events", "/events", query="conversion=any")
 
 ENTRIES = (
     Entry("Overview", "M2 8 8 2.5 14 8M4 6.5V13.5H12V6.5", (Tab("Overview", ""),)),
@@ -55,12 +64,16 @@ ENTRIES = (
     Entry(
         "Customers",
         "M8 7.5A2.5 2.5 0 1 0 8 2.5 2.5 2.5 0 0 0 8 7.5ZM2.5 13.5C3 10.5 5.5 9.5 8 9.5S13 10.5 13.5 13.5",
-        (Tab("Cohorts", "/cohorts"), Tab("People", "/people", ("/contacts", "/companies"))),
+        (
+            Tab("Cohorts", "/cohorts"),
+            Tab("People", "/people", ("/contacts",)),
+            Tab("Companies", "/companies"),
+        ),
     ),
     Entry(
         "Orders",
         "M2 3H4L5.5 10.5H12.5L14 5H4.5M6.5 13.5H6.6M11.5 13.5H11.6",
-        (Tab("Orders and events", "/events"), Tab("Live", "/live")),
+        (ORDERS, ALL_EVENTS, Tab("Live", "/live")),
     ),
     Entry(
         "Connections",
@@ -118,9 +131,14 @@ class PagePlace:
     tab: Tab | None
 
 
-def find_place(end: str) -> PagePlace:
-    """Return the place of the page at a path below the Space's."""
+def find_place(end: str, tab: Tab | None = None) -> PagePlace:
+    """Return the place of the page at a path below the Space's. A path of several tabs belongs to the first,
+    unless the page names its `tab`.
+    """
     places = [PagePlace(entry, tab) for entry in ENTRIES for tab in entry.tabs if tab.contains(end)]
+    named = next((place for place in places if place.tab == tab), None)
+    if named is not None:
+        return named
     if places:
         return max(places, key=lambda place: len(place.tab.end) if place.tab else 0)
     title = _OTHERS.get("/" + end.split("/")[1] if end else "")

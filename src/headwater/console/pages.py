@@ -133,6 +133,7 @@ def render(
         "on_phone": ON_PHONE,
         "more_pages": MORE_PAGES,
         "find_place": find_place,
+        "page_tab": None,
         "folded": "folded" in request.cookies,
     }
     values["errors"] = _Refusals(values.get("errors", {}))

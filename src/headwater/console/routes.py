@@ -38,7 +38,7 @@ from headwater.console.order_pages import (
 )
 from headwater.console.overview_page import overview as first_page
 from headwater.console.pages import pages_app, redirect
-from headwater.console.people_pages import company, contact, contact_changes, event, search
+from headwater.console.people_pages import company, company_list, contact, contact_changes, event, search
 from headwater.console.platform_pages import delivery, destination, overview, wizard
 from headwater.console.report_pages import (
     channels,
@@ -122,6 +122,7 @@ PAGES = [
     *contact.ROUTES,
     *contact_changes.ROUTES,
     *company.ROUTES,
+    *company_list.ROUTES,
     *search.ROUTES,
     *alert_page.ROUTES,
     *alert_rules.ROUTES,

@@ -7,6 +7,13 @@ from typing import Literal
 
 from markupsafe import Markup
 
+NONE = "\u2013"
+
+
+def write_missing(reason: str) -> Markup:
+    """Return a dash with the reason for a missing figure, shown on hover and read aloud."""
+    return Markup('<span title="{0}">{1}<span class="sr"> {0}</span></span>').format(reason, NONE)
+
 
 @dataclass(frozen=True)
 class TableColumn:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.navigation import ALL_EVENTS, ORDERS
 from headwater.console.pages import render
 from headwater.console.people_pages.credits import (
     ModelColumn,
@@ -31,6 +32,7 @@ from headwater.console.visitor import HOME, read_id
 from headwater.console.visits import enter_space
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.endpoints.services import services
+from headwater.events.accepted import SALES_EVENTS
 from headwater.events.queries import sum_refunds
 from headwater.forwarding.deliveries.delivery_log import list_event_deliveries
 from headwater.forwarding.deliveries.reasons import REASONS as SKIPPED
@@ -140,6 +142,7 @@ async def show_event(request: Request) -> Response:
         source_title=format_title,
         title=conversion_title(inside.space, content.event.event_name),
         base=f"{HOME}/spaces/{inside.space.id}",
+        page_tab=ORDERS if content.event.event_name in SALES_EVENTS else ALL_EVENTS,
     )
 
 

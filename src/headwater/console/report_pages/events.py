@@ -1,4 +1,6 @@
-"""Events behind a figure, the counted part and credited touchpoints. The totals above equal the figure."""
+"""Orders or all events: those behind a figure, with the counted part and credited touchpoints. The totals
+equal the figure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headwater.console.navigation import ALL_EVENTS, ORDERS
 from headwater.console.report_pages.bar import (
     ChoiceLinks,
     Filter,
@@ -139,6 +142,7 @@ async def show_events(request: Request) -> Response:
         event_title=partial(conversion_title, page.space),
         csv=view.link(f"{page.base}/events.csv", **choices.pairs),
         zone=page.space.timezone,
+        page_tab=ORDERS if view.is_monetary else ALL_EVENTS,
     )
 
 
@@ -147,7 +151,7 @@ def _default_filter(events: EventList | None) -> CreditFilter:
 
 
 def _own_filters(page: ReportPage, pairs: Mapping[str, str | Sequence[str]]) -> tuple[Filter, ...]:
-    """Return amount filters and customers' cohort filter."""
+    """Return amount filters, customers' cohort filter."""
 
     def without(*names: str) -> str:
         remaining = {name: value for name, value in pairs.items() if name not in names}

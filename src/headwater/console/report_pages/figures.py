@@ -10,12 +10,11 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
+from headwater.console.tables import NONE, write_missing
 from headwater.reports.engine.measures import Figure, MeasureChange, rounded
 from headwater.reports.engine.report import ReportRow
 from headwater.reports.query import DateTimeSpan, FigureColumn, Measure
 from headwater.reports.questions.shared import format_figure, number
-
-NONE = "\u2013"
 
 MONEY = frozenset(
     {
@@ -29,6 +28,20 @@ MONEY = frozenset(
 )
 _DECIMALS = {**dict.fromkeys(MONEY, 2), Measure.DAYS_TO_CONVERSION: 1, Measure.TOUCHES_TO_CONVERSION: 1}
 
+_NO_REASON = "Not known here"
+_REASONS = {
+    Measure.AVERAGE_ORDER_VALUE: "No orders",
+    Measure.CONVERSION_RATE: "No visits",
+    Measure.DAYS_TO_CONVERSION: "No conversion with a visit before it",
+    Measure.TOUCHES_TO_CONVERSION: "No conversion with a visit before it",
+    Measure.SHARE: "The total is 0",
+    Measure.CONTACTS: "One person can be in several rows",
+    Measure.REVENUE: "No amount",
+    Measure.CREDITED_REVENUE: "No amount",
+    Measure.VISITS: "No visit belongs to it",
+}
+"""Why a figure may be missing, unless the page knows better."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -37,9 +50,10 @@ class Change:
     """`up`, `down` or `same`."""
 
 
-def figure(measure: Measure, value: Figure) -> Markup:
+def figure(measure: Measure, value: Figure, reason: str = "") -> Markup:
+    """Format a figure with its exact value. `reason` says why it may be missing, unless the measure does."""
     if value is None:
-        return Markup("<span>{}</span>").format(NONE)
+        return write_missing(reason or _REASONS.get(measure, _NO_REASON))
     return Markup('<data value="{}">{}</data>').format(digits(value), written(measure, value))
 
 

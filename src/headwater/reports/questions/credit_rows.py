@@ -55,6 +55,11 @@ class CreditFilter(StrEnum):
     """A touch in the window would count, credited or not."""
 
     @property
+    def of_credit(self) -> bool:
+        """Return whether the list is of the credit of events, not only of the events."""
+        return self in (CreditFilter.CREDITED, CreditFilter.TOUCHED)
+
+    @property
     def reasons(self) -> tuple[NoCredit, ...]:
         """Empty for other lists."""
         if self is CreditFilter.UNATTRIBUTED:

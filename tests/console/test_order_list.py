@@ -1,0 +1,82 @@
+"""The tabs of Orders: what was sold, and everything that happened."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import psycopg
+import pytest
+
+from tests.console.conftest import Person
+from tests.console.tables import PageTables
+from tests.console.test_channels import days_ago, order
+from tests.support.factories import Stage
+
+ALL_EVENTS = "conversion=any"
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def open_list(person: Person, space_id: int, query: str = "") -> str:
+    answer = person.browser.get(f"/console/spaces/{space_id}/events?{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def current_tab(page: str) -> list[str]:
+    tabs = page.partition('<nav class="tabs"')[2].partition("</nav>")[0]
+    return re.findall('aria-current="[^"]+">([^<]+)', tabs)
+
+
+def list_rows(page: str) -> list[list[str]]:
+    return [[" ".join(cell.text.split()) for cell in row] for row in PageTables(page).tables["listed"]]
+
+
+def test_orders(owner: Person, stage: Stage, space_id: int) -> None:
+    ann = stage.contact(name="Ann")
+    stage.touchpoint(ann, "google_ads", occurred_at=days_ago(4))
+    stage.event(ann, event_time=days_ago(3), amount="80.5", order_id="77", order_name="#1077")
+    stage.event(ann, event_time=days_ago(2), amount="-80.5", order_id="77-back")
+    stage.event(ann, event_time=days_ago(2), event_name="sign_up")
+    page = open_list(owner, space_id)
+    head, *rows = list_rows(page)
+    assert head == ["Number", "Customer", "Amount", "Source", "Time"]
+    assert [row[:4] for row in rows] == [
+        ["77-back refund", "Ann", "-80.50", "Google ads"],
+        ["#1077", "Ann", "80.50", "Google ads"],
+    ]
+    assert current_tab(page) == ["Orders"]
+
+
+def test_all_events(owner: Person, stage: Stage, space_id: int) -> None:
+    """Also steps before a conversion, which convert nobody."""
+    ann = stage.contact(name="Ann")
+    for name in ("view_content", "sign_up", "purchase"):
+        stage.event(ann, event_time=days_ago(3), event_name=name)
+    page = open_list(owner, space_id, ALL_EVENTS)
+    assert current_tab(page) == ["All events"]
+    assert {row[1] for row in list_rows(page)[1:]} == {"view content", "sign up", "purchase"}
+
+
+def test_a_list_of_other_conversions_belongs_to_all_events(
+    owner: Person, stage: Stage, space_id: int
+) -> None:
+    stage.event(stage.contact(), event_time=days_ago(3), event_name="sign_up")
+    page = open_list(owner, space_id, "conversion=sign_up")
+    assert current_tab(page) == ["All events"]
+    assert len(list_rows(page)) == 2
+
+
+def test_the_page_of_an_event_leads_back(owner: Person, stage: Stage, space_id: int) -> None:
+    sold = order(stage, "email", "10")
+    seen = stage.event(stage.contact(), event_time=days_ago(3), event_name="view_content")
+    for event, tab in ((sold, "Orders"), (seen, "All events")):
+        page = owner.browser.get(f"/console/spaces/{space_id}/events/{event}").text
+        assert current_tab(page) == [tab]
+        back = re.search(f'<a href="([^"]+)"><bdi>{tab}</bdi>', page)
+        assert back is not None
+        assert current_tab(owner.browser.get(html.unescape(back[1])).text) == [tab]
