@@ -39,7 +39,7 @@ HIDDEN = """() => [...document.querySelectorAll("main .scroll")].filter((one) =>
     .flatMap((one) => [
         ...(one.scrollWidth > one.clientWidth + 1 ? [`${one.ariaLabel} scrolls sideways`] : []),
         ...[...one.querySelectorAll("tbody td")]
-            .filter((cell) => cell.textContent.trim() && !/^[\u2013\u2014-]$/.test(cell.textContent.trim()))
+            .filter((cell) => /^(?!-$)[^\u2013\u2014]/.test(cell.textContent.trim()))
             .filter((cell) => !cell.checkVisibility()
                 || cell.getBoundingClientRect().right > one.getBoundingClientRect().right + 1)
             .map((cell) => `${one.ariaLabel} hides ${cell.dataset.label ?? cell.textContent.trim()}`),

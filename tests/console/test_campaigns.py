@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.console.ad_pages import campaigns
 from headwater.console.ad_pages.ad_columns import COLUMNS
 from headwater.console.report_pages.figures import NONE
 from headwater.sources.networks import NUMBERS, PaidNetwork
@@ -126,6 +127,20 @@ def test_rows_open_into_finer_ones(owner: Person, stage: Stage, space_id: int, p
     assert closed
     titles = [row[0].text for row in PageTables(owner.browser.get(closed).text).tables["rows"]]
     assert "8" not in titles
+
+
+def test_rows_beyond_the_longest_list_are_counted(
+    owner: Person, stage: Stage, space_id: int, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaigns, "MOST_LISTED", 2)
+    order(stage, "google_ads", "100", campaign_id="0")
+    put(*(spent(3, "google", number + 1, campaign_id=f"{number}") for number in range(5)))
+    page = make_page(owner, space_id, "open=google")
+    more = page.row("rows", "3 more rows in the totals")
+    assert more[0].link
+    below = owner.browser.get(html.unescape(more[0].link)).text
+    assert "3 more rows are not listed" in below
+    assert "platform: Google" in html.unescape(below)
 
 
 def test_what_a_platform_says_leads_to_the_comparison(

@@ -203,7 +203,11 @@ def _different(cells: list[Cell], row: dict[str, Any], figure: str) -> Iterator[
     shown = [cell.value or "" for cell in cells[1:4]]
     if shown != list(map(format_figure, right)):
         yield f"the page has {shown} instead of {right}: {cells[0].text}"
-    paid = {"reached": f"month {row['payback_month']}", "not_yet": "not yet", "no_spend": NONE}
+    paid = {
+        "reached": f"month {row['payback_month']}",
+        "not_yet": "not yet",
+        "no_spend": f"{NONE} No spend in this month",
+    }
     if cells[4].text.strip() != paid[row["payback"]]:
         yield f"the page has {cells[4].text} paid back: {row['payback']} {row['payback_month']}"
     if not new:

@@ -6,15 +6,20 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
+from headwater.console.tables import NONE
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
 from tests.console.test_channels import HOSTILE, days_ago, order
 from tests.support.factories import Stage
+from tests.support.pipeline import Stage as Pipeline
+from tests.support.pipeline import event, hit
 
 __all__ = ["put", "stage"]
 
@@ -93,6 +98,61 @@ def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id
     assert rows[1:4] == ["Meta Ads", "Facebook ads", "Instagram ads"]
     assert [opened.row("sources", title)[1].value for title in rows[1:4]] == ["150", "100", "50"]
     assert "open=" not in (page.row("sources", "Google Ads")[0].link or "")
+
+
+def test_the_rate_of_a_platform_is_that_of_all_its_visits(
+    owner: Person, connection: psycopg.Connection, space_id: int
+) -> None:
+    """Two of four visits by Meta led to an order: one of three by Facebook, one by Instagram."""
+    visits = [("facebook", 3), ("instagram", 1), ("google", 2)]
+    moment = round(days_ago(3).timestamp() * 1000)
+    items: list[Any] = []
+    for network, count in visits:
+        url = f"https://shop.example/?utm_source={network}&utm_medium=cpc"
+        items += [hit(trk_token=f"{network}-{n}", occurred_at=moment, url=url) for n in range(count)]
+        items.append(event(trk_token=f"{network}-0", event_time=moment + 60_000, amount="10"))
+    Pipeline(connection, space_id).run(*items)
+    rows = {title: Overview(owner, space_id, "open=meta").figures(title)[3:5]
+            for title in ("Meta Ads", "Facebook ads", "Instagram ads", "Google Ads", "All")}  # fmt: skip
+    assert rows == {
+        "Meta Ads": ["4", "0.5"], "Facebook ads": ["3", "0.3333"], "Instagram ads": ["1", "1"],
+        "Google Ads": ["2", "0.5"], "All": ["6", "0.5"],
+    }  # fmt: skip
+
+
+def test_visitors_on_the_site_now(owner: Person, connection: psycopg.Connection, space_id: int) -> None:
+    stage = Stage(connection, space_id, "")
+    order(stage, "email", "10")
+    assert "on the site now" not in Overview(owner, space_id).html
+    now = datetime.now(UTC)
+    for minutes in (1, 2, 3, 40):
+        contact = stage.contact()
+        visit = stage.visit(contact)
+        for earlier in (0, 1):
+            stage.hit(contact, visit, occurred_at=now - timedelta(minutes=minutes + earlier))
+    assert f'href="/console/spaces/{space_id}/live"><span' in Overview(owner, space_id).html
+    assert "3 on the site now" in Overview(owner, space_id).html
+
+
+def test_every_missing_figure_has_a_reason(owner: Person, stage: Stage, space_id: int, put: Any) -> None:
+    order(stage, "facebook_ads", "100")
+    order(stage, "email", "30.50", days=40)
+    order(stage, None, "20")
+    put(spent(3, "google", 15, campaign_id="1"), spent(40, "meta", 5))
+    ends = (
+        "", "?conversion=lead_generated", "?compare=none", "/channels", "/channels?compare=none", "/models",
+        "/paths", "/campaigns?unpaid=1&columns=all", "/campaigns?open=google&unpaid=1",
+        "/campaigns?group=campaign", "/cohorts", "/cohorts?group=source", "/ads/comparison", "/spend",
+        "/events", "/events?conversion=any", "/self-reported",
+    )  # fmt: skip
+    dashes = 0
+    for end in ends:
+        page = owner.browser.get(f"/console/spaces/{space_id}{end}").text.partition("<main")[2]
+        for before, after in re.findall(rf"(<[^>]*>)\s*{NONE}\s*(<[^>]*>)", page):
+            dashes += 1
+            assert re.search('title="[^"]+"', before), end
+            assert after == '<span class="sr">', end
+    assert dashes > 20
 
 
 def test_figures_lead_to_their_events(owner: Person, stage: Stage, space_id: int) -> None:

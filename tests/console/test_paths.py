@@ -17,6 +17,7 @@ from tests.console.test_figures_agree import fill
 from tests.support.factories import Stage
 
 TOTAL = "Their revenue"
+UNTAKEN = f"{NONE} No conversion from this to that source"
 
 
 @pytest.fixture
@@ -57,10 +58,10 @@ def test_it_works(owner: Person, stage: Stage, space_id: int) -> None:
     assert [[cell.value for cell in row[1:]] for row in paths] == [["2", "110.5", "1.5"],
                                                                    ["1", "3", "0"]]  # fmt: skip
     assert texts(page.tables["flow"][0]) == ["First, last", "E-mail", "Direct"]
-    assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", NONE],
-                                                               ["Direct", NONE, "1"]]  # fmt: skip
+    assert [texts(row) for row in page.tables["flow"][1:]] == [["Google ads", "2", UNTAKEN],
+                                                               ["Direct", UNTAKEN, "1"]]  # fmt: skip
     assert texts(page.tables["touches"][3]) == ["3", "1", "10.00"]
-    assert texts(page.tables["days"][6]) == [f"15{NONE}30", "0", NONE]
+    assert texts(page.tables["days"][6]) == [f"15{NONE}30", "0", f"{NONE} No conversion took this path"]
 
 
 @pytest.mark.parametrize("query", ["period=last+90+days", "steps=channel&attribution_window=0",

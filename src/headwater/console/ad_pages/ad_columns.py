@@ -25,6 +25,8 @@ class CostColumn:
     made_of: MadeOf | None = None
     """Parameters that select its events; None without events."""
     hint: str = ""
+    missing: str = ""
+    """Why a row may have no figure."""
 
 
 COLUMNS = (
@@ -45,15 +47,23 @@ COLUMNS = (
         Measure.REVENUE,
         hint="As the platform counts it, for comparison only.",
     ),
-    CostColumn("roas", "ROAS", Measure.REVENUE, hint="Revenue divided by spend."),
-    CostColumn("cpa", "CPA", Measure.REVENUE, hint="Spend per order."),
+    CostColumn("roas", "ROAS", Measure.REVENUE, hint="Revenue divided by spend.", missing="No spend"),
+    CostColumn("cpa", "CPA", Measure.REVENUE, hint="Spend per order.", missing="No spend, or no orders"),
     CostColumn("new_customers", "New customers", Measure.EVENTS, NEW),
-    CostColumn("cac", "CAC", Measure.REVENUE, hint="Spend per new customer."),
-    CostColumn("contribution", "Profit", Measure.REVENUE, hint="Revenue after product costs, minus spend."),
+    CostColumn(
+        "cac", "CAC", Measure.REVENUE, hint="Spend per new customer.", missing="No spend, or no new customers"
+    ),
+    CostColumn(
+        "contribution",
+        "Profit",
+        Measure.REVENUE,
+        hint="Revenue after product costs, minus spend.",
+        missing="Needs a cost rate in the settings",
+    ),
 )
 _MORE = (
-    CostColumn("ctr", "CTR", Measure.SHARE, hint="Clicks per impression."),
-    CostColumn("cpc", "CPC", Measure.REVENUE, hint="Spend per click."),
+    CostColumn("ctr", "CTR", Measure.SHARE, hint="Clicks per impression.", missing="No impressions"),
+    CostColumn("cpc", "CPC", Measure.REVENUE, hint="Spend per click.", missing="No clicks"),
     CostColumn(
         "platform_says",
         "Platform says",
@@ -73,6 +83,8 @@ USUAL_COLUMNS = (
     "contribution",
     "platform_says",
 )
+NOT_COMPARABLE = "Spend and revenue of this row don't belong together"
+ONLY_SPEND = "Only spend is known on this level"
 HEADLINES = ("spend", "credited_revenue", "roas", "cpa", "cac", "contribution")
 
 
@@ -95,7 +107,8 @@ def get_figure(column: CostColumn, costs: CostFigures) -> Figure:
 
 def write_figure(column: CostColumn, costs: CostFigures) -> Markup:
     """Format a figure with its exact value."""
-    text = figures.figure(column.written_as, get_figure(column, costs))
+    reason = column.missing if costs.has_ratios else NOT_COMPARABLE
+    text = figures.figure(column.written_as, get_figure(column, costs), reason)
     if column.figure == "platform_says" and (costs.platform_conversions or costs.platform_revenue):
         revenue = figures.figure(Measure.REVENUE, costs.platform_revenue)
         return Markup("{} · {}").format(text, revenue)

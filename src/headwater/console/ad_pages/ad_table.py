@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from headwater.console.ad_pages.ad_columns import (
     BY_FIGURE,
+    ONLY_SPEND,
     USUAL_COLUMNS,
     CostColumn,
     break_even,
@@ -160,6 +161,8 @@ class AdTable:
                 yield from self._rows(below.rows, below, inner, here)
                 if any(below.without_place.spent):
                     yield self._account_row(below, here, BELOW[group])
+                if below.left_out:
+                    yield self._more_row(below, here, BELOW[group])
 
     def _level(self, place: Place) -> Group:
         return list_levels(self.group)[len(place)]
@@ -190,6 +193,13 @@ class AdTable:
     def _account_row(self, report: CostReport, place: Place, group: Group) -> Row:
         name = ACCOUNT_LEVEL if group is Group.CAMPAIGN else f"No {title_group(group)}"
         return Row(Cell(name), self._spend_cells(report.without_place), len(place) + 1)
+
+    def _more_row(self, report: CostReport, place: Place, group: Group) -> Row:
+        """Return the number of rows left out, which leads to the rows of the level by themselves."""
+        rest = "row" if report.left_out == 1 else "rows"
+        own_page = self._narrow(place, report.span).link(f"{self.base}/campaigns", group=str(group))
+        head = Cell(f"{report.left_out:,} more {rest} in the totals", own_page)
+        return Row(head, (Cell(""),) * len(self.choices.shown), len(place) + 1)
 
     def _narrow(self, place: Place, span: DateTimeSpan) -> ReportView:
         """Return the view with only this row's credit."""
@@ -246,7 +256,11 @@ class AdTable:
             "cpc",
         )
         return tuple(
-            Cell(write_figure(column, costs) if column.figure in only_spend else figures.NONE)
+            Cell(
+                write_figure(column, costs)
+                if column.figure in only_spend
+                else figures.write_missing(ONLY_SPEND)
+            )
             for column in self.choices.shown
         )
 

@@ -34,6 +34,7 @@ from headwater.alerts.notifications.messages import list_messages
 from headwater.alerts.rules import OF_COUNTS, TEXTS, Rule, Sensitivity
 from headwater.alerts.watches import RuleChoice, choose, read_choices
 from headwater.console.flash import FlashMessage
+from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
 from headwater.http.errors import Errors, Invalid
 from headwater.reports.query import Group
@@ -155,6 +156,7 @@ async def rules_page(
         "channels": await list_channels(connection, space.id),
         "messages": await list_messages(connection, space.id),
         "mutes": MUTES,
+        "write_missing": write_missing,
         "sensitivities": SENSITIVITIES,
         "usual": _USUAL,
         "typed": _USUAL | {key: value for key, value in (typed or {}).items() if value is not None},

@@ -1,4 +1,4 @@
-"""Campaigns at an earlier time and now, with every cause and its largest ledger rows and events."""
+"""Spend and its credit at an earlier time and now, with every cause and its largest rows and events."""
 
 from __future__ import annotations
 

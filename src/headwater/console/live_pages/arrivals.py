@@ -22,6 +22,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one
 queries = Queries(__name__, "arrivals.sql")
 
 MINUTES = 30
+ON_SITE_MINUTES = 5
 MOST = 50
 """Latest items read per kind, and listed in total."""
 MOST_COUNTED = 2_000
@@ -120,6 +121,16 @@ async def _fetch_tag(connection: AsyncConnection, space_id: int, until: datetime
     mark = await fetch_one(connection, queries["mark"], {"space_id": space_id})
     seen = repr((space_id, tuple(mark), f"{until:%Y-%m-%dT%H:%M}"))
     return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+
+async def count_on_site(connection: AsyncConnection, space_id: int) -> int | None:
+    """Count visitors with a page view in the last ON_SITE_MINUTES; None for a Space without page views."""
+    values = {
+        "space_id": space_id,
+        "since": datetime.now(UTC) - timedelta(minutes=ON_SITE_MINUTES),
+        "most_counted": MOST_COUNTED,
+    }
+    return (await fetch_one(connection, queries["on_site"], values))[0]
 
 
 async def fetch_snapshot(

@@ -93,3 +93,10 @@ FROM (
     WHERE v.at > %(since)s AND v.at <= %(until)s
 ) c
 GROUP BY c.ago;
+
+-- name: on_site
+-- Visitors of the latest %(most_counted)s page views since a time; NULL without any page view at all.
+SELECT CASE WHEN count(*) > 0
+            THEN count(DISTINCT h.contact_id) FILTER (WHERE h.occurred_at > %(since)s) END
+FROM (SELECT l.contact_id, l.occurred_at FROM hits l
+      WHERE l.space_id = %(space_id)s ORDER BY l.id DESC LIMIT %(most_counted)s) h;

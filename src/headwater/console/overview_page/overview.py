@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from headwater.console.change_pages.channel_changes import describe_changes, load_channel_changes
+from headwater.console.live_pages.arrivals import count_on_site
 from headwater.console.overview_page.overview_chart import OverviewChart, draw_overview
 from headwater.console.overview_page.source_table import OPEN, SourceTable
 from headwater.console.overview_page.tiles import TILE, Tile, TileKind, TileValue, compute_tiles, list_tiles
@@ -55,6 +56,8 @@ class Overview:
     """None on a shared page: orders belong to people."""
     changes: tuple[str, ...]
     """What changed, in sentences; empty without a comparison."""
+    on_site: int | None
+    """Visitors on the site now; None on a shared page and without page views."""
 
 
 class OverviewQueries:
@@ -76,6 +79,12 @@ class OverviewQueries:
         measures = tuple(dict.fromkeys((self.basis.credited, self.basis.whole, *counted, *of_tiles)))
         query = self._view.report(self._space, self._now, measures, (Group.PLATFORM, Group.SOURCE))
         return replace(query, limit=MOST_ROWS)
+
+    def rates(self) -> list[ReportQuery]:
+        """Return the report of the platforms' conversion rates; none with filters that visits lack."""
+        if not self._has_visits:
+            return []
+        return [self._view.report(self._space, self._now, (Measure.CONVERSION_RATE,), (Group.PLATFORM,))]
 
     def csv(self) -> ReportQuery:
         """Raise Invalid for bad input."""
@@ -123,16 +132,18 @@ class OverviewLoader:
         page, space_id = self._page, self._page.space.id
         by_source = self._queries.by_source()
         steps = self._make_steps(by_source)
-        report, *reports = await query_reports(
-            connection, space_id, [by_source, *self._chart_queries(by_source, steps)]
-        )
+        of_chart, of_rates = self._chart_queries(by_source, steps), self._queries.rates()
+        report, *reports = await query_reports(connection, space_id, [by_source, *of_chart, *of_rates])
+        rates = reports[len(of_chart) :]
         costs, costs_by_step = await self._queries.fetch_costs(connection), None
         if self.tile.kind is TileKind.SPEND:
             costs_by_step = await self._queries.fetch_costs(connection, steps.group)
-        chart = draw_overview(self._view, self.tile, steps, reports, costs_by_step, stacks=self.stacks)
+        chart = draw_overview(
+            self._view, self.tile, steps, reports[: len(of_chart)], costs_by_step, stacks=self.stacks
+        )
         conversions = conversions_title(page.space, self._view.conversion)
         table = SourceTable(self._view, page.base, self.basis, conversions).make(
-            report, costs, self.opened, self.link
+            report, costs, rates, self.opened, self.link
         )
         changes: list[str] = []
         if report.is_comparable:
@@ -149,7 +160,13 @@ class OverviewLoader:
             await self._load_notes(connection, report, steps),
             await self._list_latest(connection),
             tuple(changes[:MOST_CHANGES]),
+            await self._count_on_site(connection),
         )
+
+    async def _count_on_site(self, connection: AsyncConnection) -> int | None:
+        if self._page.shared is not None:
+            return None
+        return await count_on_site(connection, self._page.space.id)
 
     async def _load_notes(
         self, connection: AsyncConnection, report: ReportResult, steps: TimeSteps

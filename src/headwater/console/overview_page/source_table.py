@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -23,7 +23,10 @@ from headwater.sources.titles import format_title
 
 OPEN = "open"
 MOST_ROWS = 12
-_SEVERAL = "Open the platform for the rate of each source."
+_NO_SPEND = "No spend"
+_SEVERAL = "Several sources together"
+_UNSEEN = "No visit belongs to it"
+_NO_COMPARISON = "No comparison with an earlier period"
 
 
 @dataclass
@@ -39,7 +42,8 @@ class SourceRow:
     conversions: Figure = Fraction(0)
     visits: Figure = 0
     rate: Figure = None
-    """None for several sources together, too."""
+    no_rate: str = ""
+    """Why there is no rate, unless there are no visits."""
     costs: CostFigures | None = None
     sources: list[SourceRow] = field(default_factory=list["SourceRow"])
 
@@ -58,11 +62,14 @@ class SourceTable:
         self,
         report: ReportResult,
         costs: CostReport | None,
+        rates: Sequence[ReportResult],
         opened: Collection[str],
         link: Callable[..., str],
     ) -> Table:
-        """Build the table of a report by platform and source; `link` returns the page's own address."""
-        rows = self.list_rows(report, costs)
+        """Build the table of a report by platform and source; `rates` may have the conversion rates of
+        platforms, and `link` returns the page's own address.
+        """
+        rows = self._list_rows(report, costs, rates)
         largest = max((float(row.value or 0) for row in rows), default=0.0)
         table_rows: list[Row] = []
         for row in rows[:MOST_ROWS]:
@@ -88,9 +95,13 @@ class SourceTable:
         yield TableColumn("Spend")
         yield TableColumn("ROAS", "Revenue credited to it, divided by its spend")
 
-    def list_rows(self, report: ReportResult, costs: CostReport | None) -> list[SourceRow]:
+    def _list_rows(
+        self, report: ReportResult, costs: CostReport | None, rates: Sequence[ReportResult]
+    ) -> list[SourceRow]:
         """Return rows in order of their value; spend without credit has rows too."""
         rows: dict[str, SourceRow] = {}
+        column = FigureColumn(Measure.CONVERSION_RATE)
+        rate_by_platform = {row.keys[0].value: row.figures[column] for each in rates for row in each.rows}
         by_platform = sorted(report.rows, key=lambda row: row.keys[0].value or "")
         for platform, of_platform in groupby(by_platform, key=lambda row: row.keys[0].value):
             sources = [self._read_source(row) for row in of_platform]
@@ -98,6 +109,7 @@ class SourceTable:
                 rows |= {source.key: source for source in sources}
             else:
                 rows[platform] = _join_sources(platform, sources)
+                rows[platform].rate = rate_by_platform.get(platform)
         for row in costs.rows if costs else ():
             if row.key and row.figures.spend:
                 rows.setdefault(row.key, _join_sources(row.key, [])).costs = row.figures
@@ -127,6 +139,7 @@ class SourceTable:
     ) -> Iterator[SourceRow]:
         if rest:
             joined = _join("", f"{len(rest)} more sources", rest)
+            joined.no_rate = _SEVERAL
             spent = [row.costs.spent for row in rest if row.costs]
             joined.costs = CostFigures(add_up_all(spent), has_ratios=False) if spent else None
             yield joined
@@ -136,6 +149,7 @@ class SourceTable:
         else:
             unseen = self._read("No visit seen", report.unattributed.row, whole, conversions)
             unseen.visits = unseen.rate = None
+            unseen.no_rate = _UNSEEN
             yield unseen
             total = self._read("All", report.overall, whole, conversions)
         total.costs = costs.total if costs else None
@@ -147,15 +161,14 @@ class SourceTable:
         bar = max(0.0, float(row.value or 0)) / largest if largest else None
         value = figures.figure(self._basis.credited, row.value)
         cells = [Cell(value, self._link_events(row), bar=bar)]
-        cells.append(Cell(figures.figure(self._basis.credited, row.previous)))
+        cells.append(Cell(figures.figure(self._basis.credited, row.previous, _NO_COMPARISON)))
         if self._view.is_monetary:
             cells.append(Cell(figures.figure(Measure.CREDITED_CONVERSIONS, row.conversions)))
         if self._has_visits:
             cells.append(Cell(figures.figure(Measure.VISITS, row.visits)))
-            hint = _SEVERAL if toggle else ""
-            cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate), hint=hint))
-        cells.append(Cell(figures.figure(Measure.REVENUE, row.spend)))
-        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None)))
+            cells.append(Cell(figures.figure(Measure.CONVERSION_RATE, row.rate, row.no_rate)))
+        cells.append(Cell(figures.figure(Measure.REVENUE, row.spend, _NO_SPEND)))
+        cells.append(Cell(figures.figure(Measure.REVENUE, row.costs.roas if row.costs else None, _NO_SPEND)))
         link = self._view.narrowed(row.only).link(f"{self._base}/channels") if row.only else ""
         return Row(Cell(row.title, link), tuple(cells), depth, row.key, toggle, is_open)
 
@@ -168,8 +181,6 @@ class SourceTable:
 def _join_sources(platform: str, sources: list[SourceRow]) -> SourceRow:
     joined = _join(platform, platform_title(platform), sources)
     joined.only, joined.sources = f"{Group.PLATFORM}:{platform}", sources
-    if len(sources) == 1:
-        joined.rate = sources[0].rate
     return joined
 
 

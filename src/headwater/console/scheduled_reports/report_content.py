@@ -14,7 +14,7 @@ from headwater.console.report_pages import figures
 from headwater.console.report_pages.bar import model_title
 from headwater.console.report_pages.figures import Change
 from headwater.console.report_pages.view import ReportView
-from headwater.console.tables import Row, Table
+from headwater.console.tables import NONE, Row, Table
 from headwater.http.inputs.parameters import Query
 from headwater.reports.engine.conversion import LeftOutMoney, LeftOutSpend
 from headwater.reports.query import DateTimeSpan, ReportQuery
@@ -81,8 +81,8 @@ def list_table(table: Table) -> ReportTable:
 
 
 def _list_cells(row: Row) -> list[str]:
-    cells = [
+    head, *cells = (
         cell.content.striptags() if isinstance(cell.content, Markup) else cell.content
         for cell in (row.head, *row.cells)
-    ]
-    return [shorten_key(cells[0]), *cells[1:]]
+    )
+    return [shorten_key(head), *(NONE if text.startswith(NONE) else text for text in cells)]

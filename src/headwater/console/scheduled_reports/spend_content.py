@@ -45,7 +45,9 @@ async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportCo
     space, view = page.space, page.read_view(SharedView)
     queries = OverviewQueries(space, view, page.current_time)
     csv_query = queries.csv()
-    report, by_source = await query_reports(connection, space.id, [queries.by_source(), csv_query])
+    report, by_source, *rates = await query_reports(
+        connection, space.id, [queries.by_source(), csv_query, *queries.rates()]
+    )
     costs = await queries.fetch_costs(connection)
     table = SourceTable(view, "", queries.basis, conversions_title(space, view.conversion))
     return ReportContent(
@@ -55,7 +57,7 @@ async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportCo
         ],
         describe_terms(csv_query, report.timezone, report.currency, report.compared_span),
         report.span,
-        list_table(table.make(report, costs, (), _link_nowhere)),
+        list_table(table.make(report, costs, rates, (), _link_nowhere)),
         (*report.left_out_money, *(costs.left_out_spend if costs else ())),
         lambda: report_csv(answer_report(csv_query, by_source)),
     )

@@ -16,6 +16,7 @@ from headwater.alerts.quality.setup import SHARE_DAYS, read_setup
 from headwater.console.report_pages.figures import percent
 from headwater.console.setup_pages.remedies import find_alert_page, get_advice
 from headwater.console.site_pages.site import describe_installation
+from headwater.console.tables import write_missing
 from headwater.console.visits import PageVisit, SpacePages
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.operations.backups.records import OLD, fetch_latest
@@ -95,6 +96,7 @@ async def show_setup(visit: PageVisit) -> Response:
         "find_alert_page": find_alert_page,
         "percent": percent,
         "counted": counted,
+        "write_missing": write_missing,
         "base": visit.path(),
     }
     return visit.render("setup.html", values)
