@@ -37,7 +37,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class ListedCompany:
+class CompanySummary:
     """A company with counts up to MOST, and the revenue of the counted events."""
 
     id: int
@@ -81,7 +81,7 @@ async def show_companies(request: Request) -> Response:
 
 async def fetch_companies(
     connection: AsyncConnection, space_id: int, ids: Sequence[int]
-) -> list[ListedCompany]:
+) -> list[CompanySummary]:
     values = {
         "space_id": space_id,
         "ids": list(ids),
@@ -89,7 +89,7 @@ async def fetch_companies(
         "sales": [*SALES_EVENTS],
         "most": MOST,
     }
-    cursor = connection.cursor(row_factory=class_row(ListedCompany))
+    cursor = connection.cursor(row_factory=class_row(CompanySummary))
     return await fetch_all(cursor, queries["rows"], values)
 
 
