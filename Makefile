@@ -8,10 +8,10 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist image sdk site pictures lock
+.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist release-check image sdk site pictures lock
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.dev ## Make .venv with everything needed to run, test and check
 
@@ -63,6 +63,14 @@ dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, with the
 	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist
 	cd dist && sha256sum headwater-* > SHA256SUMS && cat SHA256SUMS
 
+release-check: $(VENV)/.release dist ## Check the archives of both Python packages, and that the project has an address
+	$(BIN)/uv build --quiet --no-build-isolation --out-dir dist sdks/python
+	$(BIN)/twine check --strict dist/headwater*.whl dist/headwater*.tar.gz
+	$(BIN)/check-wheel-contents dist
+	$(BIN)/pyroma --min 10 dist/headwater-*.tar.gz
+	$(BIN)/pyroma --min 10 dist/headwater_client-*.tar.gz
+	@! grep '^[a-z].*\.invalid' project.toml || { echo "project.toml has placeholders"; exit 1; }
+
 image: $(VENV)/.dev ## Build the container image into dist (on Debian 12)
 	$(BIN)/python -m scripts.build_image dist
 
@@ -81,6 +89,8 @@ lock: $(VENV)/.dev ## Compile requirements/*.txt anew from pyproject.toml
 	    --output-file requirements/dev.txt
 	$(BIN)/uv pip compile $(LOCK) requirements/build.in --constraint requirements/dev.txt \
 	    --output-file requirements/build.txt
+	$(BIN)/uv pip compile $(LOCK) requirements/release.in --constraint requirements/dev.txt \
+	    --output-file requirements/release.txt
 	$(BIN)/python scripts/write_sbom.py
 
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -100,4 +110,8 @@ $(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/base.txt pyproje
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.txt
 	$(PIP) -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.dev requirements/release.txt
+	$(PIP) -r requirements/release.txt
 	@touch $@

@@ -13,6 +13,7 @@ import json
 import re
 import subprocess
 import uuid
+from importlib.metadata import PackageNotFoundError, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,32 @@ PIN = re.compile(
     r"(?: ; (?P<marker>[^\\]+?))? *\\?$",
     re.MULTILINE,
 )
+HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+SPDX = {
+    "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "LGPL-3.0-only", "MIT", "MIT-0",
+    "MPL-2.0", "PSF-2.0", "Unlicense", "Zlib",
+}  # fmt: skip
+CLASSIFIERS = {
+    "Apache Software License": "Apache-2.0",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+}
+"""The SPDX identifiers of licences that a distribution names only in a classifier; others keep their name."""
+ELSEWHERE = {"colorama": "BSD-3-Clause", "httpx2-jsfetch": "BSD-3-Clause", "pywin32": "PSF-2.0"}
+"""The licences of distributions that are installed only on other systems."""
 
 
 def build_bill(pins: str, headwater: str, bundled: dict[str, list[dict[str, Any]]]) -> str:
     """The document of the `pins` of a requirements file, and of what is `bundled`: distribution →
     components inside it.
     """
-    components = [_component(match, bundled) for match in PIN.finditer(pins)]
+    matches = list(PIN.finditer(pins))
+    ends = [match.start() for match in matches[1:]] + [len(pins)]
+    components = [
+        _component(match, HASH.findall(pins, match.end(), end), bundled)
+        for match, end in zip(matches, ends, strict=True)
+    ]
     root = f"pkg:pypi/headwater@{headwater}"
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -57,16 +77,38 @@ def build_bill(pins: str, headwater: str, bundled: dict[str, list[dict[str, Any]
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _component(match: re.Match[str], bundled: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _component(
+    match: re.Match[str], hashes: list[str], bundled: dict[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
     name, purl = match["name"], f"pkg:pypi/{match['name'].lower()}@{match['version']}"
     component: dict[str, Any] = {
-        "type": "library", "bom-ref": purl, "name": name, "version": match["version"], "purl": purl,
+        "type": "library", "bom-ref": purl, "name": name, "version": match["version"],
+        "hashes": [{"alg": "SHA-256", "content": content} for content in hashes],
+        "licenses": _find_licences(name), "purl": purl,
     }  # fmt: skip
     if match["marker"]:
         component["properties"] = [{"name": "python:marker", "value": match["marker"]}]
     if name in bundled:
         component["components"] = bundled[name]
     return component
+
+
+def _find_licences(name: str) -> list[dict[str, Any]]:
+    """Return a distribution's licences in the form of the document."""
+    try:
+        about = metadata(name)
+    except PackageNotFoundError:
+        return [{"license": {"id": ELSEWHERE[name]}}]
+    stated = about.get("License-Expression") or about.get("License") or ""
+    parts = re.split(r" (?:AND|OR|WITH) ", stated.strip("()"))
+    if about.get("License-Expression") or SPDX.issuperset(parts):
+        return [{"license": {"id": stated}} if stated in SPDX else {"expression": stated}]
+    listed = [text.rpartition(" :: ")[2] for text in about.get_all("Classifier") or ()
+              if text.startswith("License :: ")]  # fmt: skip
+    return [
+        {"license": {"id": CLASSIFIERS[text]} if text in CLASSIFIERS else {"name": text}}
+        for text in listed or [stated]
+    ]
 
 
 def find_bundled() -> dict[str, list[dict[str, Any]]]:

@@ -29,6 +29,18 @@ def test_every_pin_is_in_it_once() -> None:
     assert len(set(references)) == len(references)
 
 
+def test_every_component_has_its_licence_and_hashes() -> None:
+    """The hashes are those that `pip` requires."""
+    required = set(re.findall(r"--hash=sha256:(\w+)", PINS.read_text()))
+    for each in DOCUMENT["components"]:
+        (first, *_) = each["licenses"]
+        assert first.get("expression") or any(first["license"].values()), each["name"]
+        assert each["hashes"], each["name"]
+    held = [one["content"] for each in DOCUMENT["components"] for one in each["hashes"]]
+    assert len(held) == len(set(held))
+    assert set(held) == required
+
+
 def test_what_is_compiled_in_is_named() -> None:
     """Advisories are about PostgreSQL, not about the package that brings it."""
     inside = {

@@ -14,7 +14,8 @@ from tests.support.processes import environment
 from tests.support.sizes import ROOT
 
 SOURCES = (
-    "src", "requirements", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml",
+    "src", "requirements", "sdks", "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml",
+    "project.toml",
 )  # fmt: skip
 """What a build reads."""
 
@@ -44,7 +45,9 @@ def copy_sources(target: Path, mode: int, seconds: float) -> Path:
     target.mkdir()
     for name in SOURCES:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("*.pyc"))
+            shutil.copytree(
+                ROOT / name, target / name, ignore=shutil.ignore_patterns("*.pyc", "node_modules")
+            )
         else:
             shutil.copyfile(ROOT / name, target / name)
     for path in target.rglob("*"):
