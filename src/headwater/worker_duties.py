@@ -6,6 +6,7 @@ Import it only after counter sharing is set up, because it creates counters.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from psycopg import Connection
@@ -18,19 +19,28 @@ from headwater.attribution.history.revisions import make_forgetting_duty
 from headwater.attribution.paths.builder import make_paths_duty
 from headwater.attribution.trained_models import nightly_runs
 from headwater.base.settings import Settings
+from headwater.base.storage import Storage, open_storage
 from headwater.console.scheduled_reports import scheduled_reports
 from headwater.database.jobs.child_process import make_process_duty
-from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.database.jobs.duties import INSTALLATION, Duty, Waiting
 from headwater.events.browsing.old_views import make_old_views_job
-from headwater.exports.duties import make_export_duty, make_export_schedule_duty, make_export_tidying_duty
-from headwater.forwarding.deliveries.duty import make_forwarding_duty
-from headwater.intake.imports.duties import make_import_duty, make_import_tidying_duty
+from headwater.exports import jobs as exports
+from headwater.exports import schedules
+from headwater.forwarding.deliveries.queue import spaces_due
+from headwater.intake.imports import jobs as imports
 from headwater.intake.pipeline.answers import REREADING_DUTY
 from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
 
+FORWARDING_SECONDS = 0.5
+EXPORT_SECONDS = 0.25
+"""Between two polls for waiting exports, which visit every node of a cluster."""
+SCHEDULE_SECONDS = 1.0
+EXPORT_TIDY_SECONDS = 2.0
+"""Between two searches for expired files, which read the rows of all files."""
+IMPORT_SECONDS, IMPORT_TIDY_SECONDS = 0.5, 5.0
 WATCH_SECONDS = 1.0
 """Seconds between checks whether alerts, reports or messages are due."""
 RATES_SECONDS = 6 * 3600.0
@@ -38,6 +48,7 @@ RATES_SECONDS = 6 * 3600.0
 
 def make_duties(settings: Settings) -> list[Duty]:
     """Return a worker's background jobs, in running order."""
+    storage = open_storage(settings)
     return [
         make_pipeline_duty(merge_alert=settings.merge_alert),
         ERASURE_JOB,
@@ -46,16 +57,35 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_paths_duty(),
         make_forgetting_duty(),
         make_old_views_job(),
-        make_forwarding_duty(settings),
-        make_export_schedule_duty(),
-        make_export_duty(settings),
-        make_export_tidying_duty(settings),
-        make_import_duty(settings),
-        make_import_tidying_duty(settings),
+        make_process_duty("forwarder", settings, spaces_due, FORWARDING_SECONDS),
+        Duty(
+            schedules.due_spaces,
+            schedules.queue_runs,
+            pause_seconds=SCHEDULE_SECONDS,
+            name="scheduled exports",
+        ),
+        make_process_duty("exporter", settings, exports.waiting_spaces, EXPORT_SECONDS),
+        _make_tidying_duty("exports", exports.spaces_to_tidy, exports.tidy, storage, EXPORT_TIDY_SECONDS),
+        make_process_duty("importer", settings, imports.waiting_spaces, IMPORT_SECONDS),
+        _make_tidying_duty("imports", imports.spaces_to_tidy, imports.tidy, storage, IMPORT_TIDY_SECONDS),
         make_cleanup_duty(),
         make_backlog_duty(),
         make_journal_duty(settings),
     ]
+
+
+def _make_tidying_duty(
+    name: str,
+    waiting: Waiting,
+    tidy: Callable[[Connection[Any], Storage, int], None],
+    storage: Storage,
+    pause_seconds: float,
+) -> Duty:
+    def attend(connection: Connection[Any], space_id: int) -> bool:
+        tidy(connection, storage, space_id)
+        return False
+
+    return Duty(waiting, attend, pause_seconds=pause_seconds, name=name)
 
 
 def make_side_duties(settings: Settings) -> list[Duty]:

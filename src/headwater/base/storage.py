@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 import obstore
+import structlog
+from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store, from_url
 
 from headwater.base.files import OURS_ALONE, close_to_others, sync_directory
@@ -31,6 +33,8 @@ BUFFER_BYTES = 8 * 1024 * 1024
 """Buffer size of a file on its way to a bucket; it allows files of 80 GB."""
 
 _PARTIAL = ".partial"
+
+log = structlog.get_logger()
 
 
 def content_type(name: str) -> str:
@@ -69,6 +73,17 @@ class Storage(ABC):
     @abstractmethod
     def link(self, name: str, expires_in: timedelta) -> str | None:
         """Return a link to a file served by the store; None if Headwater serves it."""
+
+    def discard(self, names: Iterable[str]) -> bool:
+        """Delete files. Log a failure and return False: it must not end the process that records it."""
+        name = ""
+        try:
+            for name in names:
+                self.delete(name)
+        except (OSError, BaseError) as error:
+            log.warning("stored file not removed", file=name, error=type(error).__name__)
+            return False
+        return True
 
 
 class LocalFolder(Storage):

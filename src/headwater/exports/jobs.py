@@ -10,13 +10,10 @@ was only slow finds its token replaced and discards its file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import structlog
-from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
@@ -40,8 +37,6 @@ _WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 
 EXHAUSTED = "The export was interrupted every time it was tried."
 FORGOTTEN = "The file was kept for 7 days and has been removed. Request the export again."
-
-log = structlog.get_logger()
 
 
 async def create_job(connection: AsyncConnection, space_id: int, request: ExportRequest) -> int:
@@ -91,7 +86,7 @@ def claim_next(connection: Connection[Any], storage: Storage) -> ClaimedJob | No
         if row is None:
             continue
         if left_behind is not None:
-            discard(storage, part_names(left_behind, parts))
+            storage.discard(part_names(left_behind, parts))
         status, lease, file, attempts, kind, body, start, end = row[:8]
         rows_per_file, folder, former_parts = row[8:]
         if status == "processing":
@@ -109,21 +104,9 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     """Remove expired files, and those of failed or withdrawn exports."""
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
-        if discard(storage, part_names(file, parts)):
+        if storage.discard(part_names(file, parts)):
             values = {"space_id": space_id, "export_id": export_id, "error": FORGOTTEN}
             connection.execute(queries["forget"], values)
-
-
-def discard(storage: Storage, files: Iterable[str]) -> bool:
-    """Return True if all are removed. A failure must not end the process that records it."""
-    file = ""
-    try:
-        for file in files:
-            storage.delete(file)
-    except (OSError, BaseError) as error:
-        log.warning("export file not removed", file=file, error=type(error).__name__)
-        return False
-    return True
 
 
 def renew(connection: Connection[Any], job: ClaimedJob, done: int, total: int | None) -> bool:

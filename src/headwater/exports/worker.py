@@ -46,7 +46,7 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     attempt = ExportAttempt(url, job)
 
     def discard() -> None:
-        jobs.discard(storage, part_names(job.file, attempt.parts))
+        storage.discard(part_names(job.file, attempt.parts))
 
     try:
         with attempt.renewal:

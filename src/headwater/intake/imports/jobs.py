@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-import structlog
-from obstore.exceptions import BaseError
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.sql import SQL
@@ -37,8 +35,6 @@ REFUSED_KEPT = timedelta(days=14)
 WAITS = {"lease": LEASE, "longest_pause": max(PAUSES)}
 LEFT = "The file was not imported within a day, so it was removed. Upload it again."
 CHANGED = "The import has changed. Reload its page."
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -206,16 +202,6 @@ def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
     values = {"space_id": space_id, "unused": UNUSED, "kept": REFUSED_KEPT, "error": LEFT}
     connection.execute(queries["end_unused"], values)
     for job_id, file in connection.execute(queries["files_to_remove"], values).fetchall():
-        if discard(storage, file):
+        if storage.discard([file]):
             connection.execute(queries["forget_file"], {"space_id": space_id, "id": job_id})
     connection.execute(queries["forget_refused"], values)
-
-
-def discard(storage: Storage, file: str) -> bool:
-    """Return whether it succeeded."""
-    try:
-        storage.delete(file)
-    except (OSError, BaseError) as error:
-        log.warning("uploaded file not removed", file=file, error=type(error).__name__)
-        return False
-    return True

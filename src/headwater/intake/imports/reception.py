@@ -15,7 +15,7 @@ from headwater.intake.imports.formats.choices import NO_CHOICES, FileChoices
 from headwater.intake.imports.formats.dialects import Dialect, FileSurvey
 from headwater.intake.imports.formats.files import RowSource
 from headwater.intake.imports.job_models import Reading
-from headwater.intake.imports.jobs import discard, enqueue_job, note_upload, remove_job
+from headwater.intake.imports.jobs import enqueue_job, note_upload, remove_job
 from headwater.intake.imports.uploads import judge_file, store_pieces
 
 NO_ROOM = "The storage has no room for the file. Ask the operator of this service."
@@ -58,7 +58,7 @@ async def receive_file(
     try:
         return await _receive(database, storage, upload, pieces, choose)
     except BaseException as error:
-        await asyncio.to_thread(discard, storage, upload.file)
+        await asyncio.to_thread(storage.discard, [upload.file])
         async with database.connection() as connection:
             await remove_job(connection, upload.space_id, upload.job_id)
         if isinstance(error, OSError | BaseError):
