@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.types.json import Jsonb
 
 from headwater.base.settings import Settings
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_one, fetch_row
 
 queries = Queries(__name__, "installation.sql")
 
@@ -29,8 +29,7 @@ def write_addresses(connection: Connection[Any], settings: Settings, base_url: s
 
 async def with_service_addresses(connection: AsyncConnection, settings: Settings) -> Settings:
     """Leave the settings unchanged before the first start."""
-    row = await (await connection.execute(queries["addresses"])).fetchone()
-    assert row is not None
+    row = await fetch_one(connection, queries["addresses"])
     base_url, tracker_script, platform_urls = row
     if base_url is None:
         return replace(settings, base_url=settings.base_url or DEFAULT_BASE_URL)
@@ -77,9 +76,7 @@ def require_finished(connection: Connection[Any]) -> None:
 
 def fetch_description(connection: Connection[Any]) -> dict[str, Any]:
     """Omit the secret key."""
-    row = connection.execute(queries["description"]).fetchone()
-    assert row is not None
-    return row[0]
+    return fetch_row(connection, queries["description"])[0]
 
 
 def restore_description(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, LiteralString, TypeVar, cast
 
-from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor
+from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, Connection, Cursor
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Composable, Composed
 
@@ -78,6 +78,15 @@ async def fetch_one(
     values: Mapping[str, Any] | None = None,
 ) -> Row:
     row = await fetch_optional(source, query, values)
+    assert row is not None
+    return row
+
+
+def fetch_row(
+    source: Connection[Row] | Cursor[Row], query: SQL | Composed, values: Mapping[str, Any] | None = None
+) -> Row:
+    """Return the first row over a blocking connection. There must be one."""
+    row = source.execute(query, values).fetchone()
     assert row is not None
     return row
 

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import Identifier
 
-from headwater.database.queries import Queries, fetch_one
+from headwater.database.queries import Queries, fetch_one, fetch_row
 
 queries = Queries(__name__, "row_security.sql")
 
@@ -57,8 +57,7 @@ def serving(space_id: int) -> Generator[None]:
 
 
 def fetch_role(connection: Connection[Any]) -> SpaceRole:
-    row = connection.execute(queries["role"]).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["role"])
     return SpaceRole(*row)
 
 

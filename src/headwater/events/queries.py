@@ -34,7 +34,7 @@ from headwater.events.space_amounts import (
     exchange_amounts,
     show_amount,
 )
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.http.inputs.pagination import Page, Position, make_page, sort_direction
 from headwater.people.contacts.filters import compose_all
 
@@ -82,9 +82,7 @@ async def fetch_event(connection: AsyncConnection, space_id: int, event_id: int)
     """Return an event as JSON. Raises NotFound."""
     values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}
     cursor = await connection.execute(_FETCH, values)
-    row = await cursor.fetchone()
-    if row is None:
-        raise NotFound("Event")
+    row = require_found(await cursor.fetchone(), "Event")
     line, *columns = row
     amount = await show_amount(connection, space_id, EventAmount._make(columns))
     return amount.add_to(line)

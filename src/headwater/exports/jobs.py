@@ -24,7 +24,7 @@ from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_one, fetch_optional
 from headwater.exports.formats import FileForm, part_names
 from headwater.exports.models import ClaimedJob, ExportJob, ExportRequest
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.locks import lock_shared
 
@@ -57,10 +57,7 @@ async def fetch_job(connection: AsyncConnection, space_id: int, kind: str, expor
     """Raise NotFound for an unknown export."""
     cursor = connection.cursor(row_factory=class_row(ExportJob))
     values = {"space_id": space_id, "kind": kind, "export_id": export_id}
-    job = await fetch_optional(cursor, queries["fetch"], values)
-    if job is None:
-        raise NotFound("Export")
-    return job
+    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Export")
 
 
 def waiting_spaces(connection: Connection[Any]) -> list[int]:

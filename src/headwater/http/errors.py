@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 Errors = dict[str, list[str]]
 
@@ -74,6 +76,13 @@ class NotFound(Problem):
 
     def __init__(self, noun: str) -> None:
         super().__init__(f"{noun} not found.", 404)
+
+
+def require_found(value: T | None, noun: str) -> T:
+    """Return a value that a query has found. Raise NotFound for None."""
+    if value is None:
+        raise NotFound(noun)
+    return value
 
 
 class Conflict(Problem):

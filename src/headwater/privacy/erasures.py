@@ -12,7 +12,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 from headwater.intake.inbox.queue import POLL_SECONDS
 
 queries = Queries(__name__, "erasures.sql")
@@ -90,8 +90,7 @@ def list_unprocessed(connection: Connection[Any], erasures: Sequence[PastErasure
 
 def request_again(connection: Connection[Any], erasures: Sequence[PastErasure]) -> int:
     """Request erasures unknown to this copy of the database, and return their number."""
-    row = connection.execute(queries["mark"]).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["mark"])
     values = {"erasures": _encode(erasures), "receipt_mark": row[0]}
     return connection.execute(queries["request_again"], values).rowcount
 
@@ -112,6 +111,4 @@ def _encode(erasures: Sequence[PastErasure]) -> Jsonb:
 
 
 def count_waiting(connection: Connection[Any]) -> int:
-    row = connection.execute(queries["waiting"]).fetchone()
-    assert row is not None
-    return row[0]
+    return fetch_row(connection, queries["waiting"])[0]

@@ -28,7 +28,7 @@ from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_opti
 from headwater.events.filters import QUERY_MODE
 from headwater.events.space_amounts import show_amounts
 from headwater.http.answers import Moment
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.http.inputs.parameters import Input
 from headwater.people.identity.senders import Sender
 from headwater.reports.engine.chosen_events import NoCredit
@@ -110,9 +110,7 @@ async def explain_event(
     await connection.execute(queries["snapshot"])
     values: dict[str, Any] = {"space_id": space_id, "event_id": event_id}
     cursor = connection.cursor(row_factory=dict_row)
-    event = await fetch_optional(cursor, queries["event"], values)
-    if event is None:
-        raise NotFound("Event")
+    event = require_found(await fetch_optional(cursor, queries["event"], values), "Event")
     amount = (await show_amounts(connection, space_id, [event_id]))[event_id]
     event |= {"currency": amount.currency, "amount_in_space_currency": amount.in_space_currency}
     values["space_amount"] = amount.in_space_currency

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_one
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, require_found
 from headwater.spaces.secret_hash import hash_secret
 from headwater.spaces.settings_input import read_name
 from headwater.spaces.spaces import announce_access, fetch_space
@@ -96,9 +96,7 @@ async def revoke_key(connection: AsyncConnection, space_id: int, key_id: int) ->
     """Revoke a key when the transaction commits. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(ApiKey))
     await cursor.execute(queries["revoke"], {"space_id": space_id, "key_id": key_id})
-    stored = await cursor.fetchone()
-    if stored is None:
-        raise NotFound("API key")
+    stored = require_found(await cursor.fetchone(), "API key")
     await announce_access(connection, space_id)
     return stored
 

@@ -7,7 +7,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_one, fetch_optional
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.spaces.locks import create_lock, lock_space
 from headwater.spaces.models import Space
 from headwater.spaces.reclassifications import request_reclassification
@@ -43,10 +43,7 @@ _COLUMNS = (
 async def fetch_space(connection: AsyncConnection, space_id: int) -> Space:
     cursor = connection.cursor(row_factory=class_row(Space))
     await cursor.execute(queries["fetch"], {"space_id": space_id})
-    space = await cursor.fetchone()
-    if space is None:
-        raise NotFound("Space")
-    return space
+    return require_found(await cursor.fetchone(), "Space")
 
 
 def list_space_ids(connection: Connection[Any]) -> list[int]:

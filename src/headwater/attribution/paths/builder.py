@@ -31,7 +31,7 @@ from headwater.attribution.paths.segments import (
 from headwater.database.bulk_values import array
 from headwater.database.cluster.presence import is_cluster
 from headwater.database.jobs.duties import Duty
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 
 queries = Queries(__name__, "builder.sql")
 
@@ -264,14 +264,12 @@ class _Day:
 
     def _live(self, event_ids: IntArray) -> PathData:
         values = live_values(self._space_id, event_ids=array(event_ids.tolist()))
-        record = self._cursor.execute(live_paths(OF_IDS), values).fetchone()
-        assert record is not None
+        record = fetch_row(self._cursor, live_paths(OF_IDS), values)
         return assemble(record)
 
     def _read_segment(self, part_number: int, *, without: IntArray) -> PathData:
         query = read_query("read_part", ALL_COLUMNS)
-        record = self._cursor.execute(query, self._values | {"part": part_number}).fetchone()
-        assert record is not None
+        record = fetch_row(self._cursor, query, self._values | {"part": part_number})
         paths = unpacked(record, ALL_COLUMNS).paths
         return paths.select(~are_among(without, paths[Column.EVENT_IDS]))
 

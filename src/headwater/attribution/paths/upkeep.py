@@ -33,6 +33,7 @@ from headwater.attribution.paths.segments import (
     read_query,
     unpacked,
 )
+from headwater.database.queries import fetch_row
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,7 @@ def forget_space(connection: Connection[Any], space_id: int) -> bool:
 def _check_day(connection: Connection[Any], space_id: int, day: date) -> DayReport:
     cursor = connection.cursor(binary=True)
     span = {"space_id": space_id, "first_day": day, "last_day": day, "days": [day]}
-    record = cursor.execute(live_paths(OF_DAY), live_values(space_id, day=day)).fetchone()
-    assert record is not None
+    record = fetch_row(cursor, live_paths(OF_DAY), live_values(space_id, day=day))
     live = assemble(record)
     pending_row = cursor.execute(queries["pending"], span).fetchone()
     pending = np.unique(read_numbers(pending_row[1] if pending_row else None))

@@ -21,7 +21,7 @@ from headwater.attribution.trained_models.journeys import Journey, JourneyKinds,
 from headwater.attribution.trained_models.models import TrainedModel, TrainedWeight, TrainingRequest
 from headwater.database.bulk_values import array
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.http.inputs.timerange import TimeRange
 from headwater.spaces.networks import fetch_sources
 
@@ -97,18 +97,15 @@ async def fetch_trained_model(
     cursor = connection.cursor(row_factory=class_row(TrainedModel))
     query = queries["list"].format(only=SQL("f.id = %(trained_model_id)s"))
     values = {"space_id": space_id, "trained_model_id": trained_model_id}
-    trained_model = await fetch_optional(cursor, query, values)
-    if trained_model is None:
-        raise NotFound("Trained model")
-    return trained_model
+    return require_found(await fetch_optional(cursor, query, values), "Trained model")
 
 
 async def find_trained_model(connection: AsyncConnection, space_id: int, name: str) -> int:
     """Raises NotFound."""
-    row = await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name})
-    if row is None:
-        raise NotFound("Trained model")
-    return row[0]
+    return require_found(
+        await fetch_optional(connection, queries["find"], {"space_id": space_id, "name": name}),
+        "Trained model",
+    )[0]
 
 
 async def fetch_weights(

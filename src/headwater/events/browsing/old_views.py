@@ -13,7 +13,7 @@ from psycopg import Connection
 from headwater.base.failpoints import failpoint
 from headwater.database.jobs.connection import TRANSIENT_ERRORS
 from headwater.database.jobs.duties import Duty
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 from headwater.spaces.locks import try_lock
 
 queries = Queries(__name__, "old_views.sql")
@@ -87,8 +87,7 @@ class _Batch:
         self._space_id = space_id
         self._limit = limit
         self.checked_at = checked_at
-        row = connection.execute(queries["standing"], {"space_id": space_id}).fetchone()
-        assert row is not None
+        row = fetch_row(connection, queries["standing"], {"space_id": space_id})
         self._kept_days, waiting_since = row
         # A page view in the inbox is at most a week older than its receipt. Counting from the oldest receipt
         # keeps all rows near it.

@@ -16,7 +16,7 @@ from headwater.forwarding.deliveries.answers import ReplayResult
 from headwater.forwarding.destinations.destinations import fetch_destination
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import SkipReason
-from headwater.http.errors import NotFound
+from headwater.http.errors import NotFound, require_found
 from headwater.http.inputs.pagination import Page, Position, make_page, to_key
 
 queries = Queries(__name__, "delivery_log.sql")
@@ -146,10 +146,7 @@ async def list_event_deliveries(connection: AsyncConnection, space_id: int, even
 async def fetch_delivery(connection: AsyncConnection, space_id: int, delivery_id: int) -> str:
     """Return JSON with the attempts. Raises NotFound."""
     values = {"space_id": space_id, "delivery_id": delivery_id}
-    row = await fetch_optional(connection, queries["fetch"], values)
-    if row is None:
-        raise NotFound("Delivery")
-    return row[0]
+    return require_found(await fetch_optional(connection, queries["fetch"], values), "Delivery")[0]
 
 
 async def replay(

@@ -22,7 +22,7 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.origins import find_url
 from headwater.forwarding.platforms.platform import Platform
-from headwater.http.errors import Invalid, NotFound
+from headwater.http.errors import Invalid, NotFound, require_found
 from headwater.spaces.encryption import Unsealable
 from headwater.spaces.locks import lock_identities
 from headwater.spaces.spaces import fetch_space
@@ -184,10 +184,7 @@ async def _set_status(
 async def _lock(connection: AsyncConnection, space_id: int, destination_id: int) -> DestinationColumns:
     cursor = connection.cursor(row_factory=class_row(DestinationColumns))
     values = {"space_id": space_id, "destination_id": destination_id}
-    columns = await fetch_optional(cursor, queries["lock"], values)
-    if columns is None:
-        raise NotFound("Destination")
-    return columns
+    return require_found(await fetch_optional(cursor, queries["lock"], values), "Destination")
 
 
 async def _read(

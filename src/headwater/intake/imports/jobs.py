@@ -18,7 +18,7 @@ from headwater.base.storage import Storage
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.http.errors import Conflict, NotFound
+from headwater.http.errors import Conflict, require_found
 from headwater.intake.imports.formats.dialects import Dialect, FileSurvey
 from headwater.intake.imports.importer import forget_progress, format_mapping
 from headwater.intake.imports.job_models import ClaimedImport, ImportJob, Reading, RefusedRow
@@ -87,10 +87,9 @@ async def fetch_job(connection: AsyncConnection, space_id: int, job_id: int) -> 
     """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(ImportJob))
     query = queries["list"].format(only=SQL("x.id = %(id)s"))
-    job = await fetch_optional(cursor, query, {"space_id": space_id, "id": job_id, "limit": 1})
-    if job is None:
-        raise NotFound("Import")
-    return job
+    return require_found(
+        await fetch_optional(cursor, query, {"space_id": space_id, "id": job_id, "limit": 1}), "Import"
+    )
 
 
 async def check_job(connection: AsyncConnection, space_id: int, job_id: int, reading: Reading) -> None:

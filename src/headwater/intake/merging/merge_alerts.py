@@ -9,7 +9,7 @@ import structlog
 from prometheus_client.core import GaugeMetricFamily, Metric
 from psycopg import AsyncConnection, Connection
 
-from headwater.database.queries import fetch_all
+from headwater.database.queries import fetch_all, fetch_row
 from headwater.intake.merging.merge_log import queries
 
 log = structlog.get_logger()
@@ -21,8 +21,7 @@ def is_burst_beginning(last_hour: int, new: int, threshold: int) -> bool:
 
 
 def warn_about_burst(connection: Connection[Any], space_id: int, new: int, threshold: int) -> None:
-    row = connection.execute(queries["count_lately"], {"space_id": space_id}).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["count_lately"], {"space_id": space_id})
     if is_burst_beginning(row[0], new, threshold):
         log.warning("merge_burst", space_id=space_id, last_hour=row[0], threshold=threshold)
 

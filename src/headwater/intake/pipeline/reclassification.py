@@ -17,7 +17,7 @@ from headwater.attribution.paths.changes import note_touches
 from headwater.base.failpoints import failpoint
 from headwater.database.jobs.connection import TRANSIENT_ERRORS
 from headwater.database.jobs.duties import SCARCE_SECONDS, Duty
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 from headwater.events.batch_store import SourceSeen, add_seen_sources
 from headwater.events.browsing.batch_store import HitOrigin, write_origins
 from headwater.events.browsing.views import ViewOrigin, read_origin
@@ -128,8 +128,7 @@ RECLASSIFICATION_DUTY = Duty(
 
 def _shorten(connection: Connection[Any], space_id: int, work_piece: WorkPiece, limit: int) -> WorkPiece:
     values = {"space_id": space_id, "after_id": work_piece.after_id, "until_id": work_piece.until_id}
-    row = connection.execute(queries["last_id"], values | {"most": limit}).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["last_id"], values | {"most": limit})
     return work_piece._replace(until_id=row[0])
 
 

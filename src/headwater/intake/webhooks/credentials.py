@@ -7,7 +7,7 @@ import secrets
 from psycopg import AsyncConnection
 
 from headwater.database.queries import fetch_optional
-from headwater.http.errors import Conflict, NotFound
+from headwater.http.errors import Conflict, require_found
 from headwater.intake.webhooks.webhooks import queries
 from headwater.spaces.encryption import Unsealable, seal, unseal
 from headwater.spaces.secret_hash import hash_secret
@@ -51,7 +51,5 @@ async def _fetch_credentials(
     connection: AsyncConnection, space_id: int, webhook_id: int
 ) -> tuple[bytes, bytes | None]:
     values = {"space_id": space_id, "webhook_id": webhook_id}
-    row = await fetch_optional(connection, queries["credentials"], values)
-    if row is None:
-        raise NotFound("Webhook")
+    row = require_found(await fetch_optional(connection, queries["credentials"], values), "Webhook")
     return row[0], row[1]

@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from headwater.base.masking import Mask
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
-from headwater.http.errors import Conflict, NotFound
+from headwater.http.errors import Conflict, require_found
 from headwater.intake.inbox.accepted_rows import AcceptedRows, append
 from headwater.intake.webhooks.drafts import Draft, make_draft
 from headwater.intake.webhooks.interpretation import finish, list_needed_headers
@@ -155,9 +155,7 @@ async def replay_delivery(
     await fetch_space(connection, space_id)
     cursor = connection.cursor(row_factory=class_row(Delivery))
     await cursor.execute(queries["hold"], {"space_id": space_id, "id": delivery_id})
-    delivery = await cursor.fetchone()
-    if delivery is None:
-        raise NotFound("Delivery")
+    delivery = require_found(await cursor.fetchone(), "Delivery")
     if delivery.body is None:
         raise Conflict("This delivery was not verified, so its body was not stored.")
     webhook = await fetch_webhook(connection, space_id, delivery.webhook_id)
@@ -209,10 +207,7 @@ async def fetch_delivery(
     """Raise NotFound if missing."""
     cursor = connection.cursor(row_factory=class_row(Delivery))
     values = {"space_id": space_id, "webhook_id": webhook_id, "id": delivery_id}
-    delivery = await fetch_optional(cursor, queries["fetch"], values)
-    if delivery is None:
-        raise NotFound("Delivery")
-    return delivery
+    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Delivery")
 
 
 def _find_key(outcome: WebhookOutcome) -> str | None:

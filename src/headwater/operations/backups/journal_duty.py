@@ -16,6 +16,7 @@ from psycopg import Connection
 from headwater.base.settings import Settings
 from headwater.database.installation import fetch_description
 from headwater.database.jobs.duties import INSTALLATION, Duty
+from headwater.database.queries import fetch_row
 from headwater.operations.backups import journal
 from headwater.operations.backups.journal import DamagedJournalError, JournalError
 from headwater.operations.backups.records import fetch_latest_folder, queries
@@ -84,8 +85,7 @@ def refresh(
     """Append the missing erasures since a moment, optionally with a mark, and return the time of
     completeness. A damaged journal is set aside and rebuilt. Raises JournalError.
     """
-    row = connection.execute(queries["now"]).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["now"])
     until: datetime = row[0]
     erasures = list_changed(connection, since)
     if erasures or marks or not path.exists():

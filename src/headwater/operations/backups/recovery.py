@@ -14,6 +14,7 @@ import psycopg
 from headwater.database.data_directory import DirectoryInUseError, lock_directory
 from headwater.database.embedded import Embedded
 from headwater.database.installation import begin_restore, fetch_description
+from headwater.database.queries import fetch_row
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.journal import Journal
 from headwater.operations.backups.records import queries
@@ -58,8 +59,7 @@ def finish_recovery(url: str, moment: datetime, journal: Journal | None) -> Rest
 
 
 def _refuse_unfit(connection: psycopg.Connection, journal: Journal | None) -> None:
-    row = connection.execute(queries["recovering"]).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["recovering"])
     recovers, has_others = row
     if recovers:
         raise BackupError("PostgreSQL is still recovering: promote it first")

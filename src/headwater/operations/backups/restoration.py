@@ -26,6 +26,7 @@ from headwater.database.embedded import Embedded, EmbeddedError
 from headwater.database.installation import finish_restore
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import TAKE_ALONG, MigrationError, migrate, migrations, schema_checksum
+from headwater.database.queries import fetch_row
 from headwater.operations.backups.archive import Archive
 from headwater.operations.backups.errors import BackupError
 from headwater.operations.backups.load import find_anything, load, settle
@@ -196,8 +197,7 @@ def _skip_ids(connection: Connection[Any], made_at: datetime) -> None:
 
 
 def _count_sealed(connection: Connection[Any]) -> Sealed:
-    row = connection.execute(queries["sealed"]).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["sealed"])
     return Sealed(*row)
 
 

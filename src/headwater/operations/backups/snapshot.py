@@ -12,6 +12,7 @@ from psycopg import Connection, IsolationLevel
 from psycopg.sql import Identifier
 
 from headwater.database.installation import fetch_description
+from headwater.database.queries import fetch_row
 from headwater.operations.backups.records import queries
 
 CONNECT_SECONDS = 10
@@ -39,8 +40,7 @@ def take_snapshot(url: str) -> Generator[Snapshot]:
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.execute(queries["endure"])
-        row = connection.execute(queries["snapshot"]).fetchone()
-        assert row is not None
+        row = fetch_row(connection, queries["snapshot"])
         major = connection.info.server_version // 10_000
         migrations = connection.execute(queries["migrations"]).fetchall()
         yield Snapshot(
@@ -60,7 +60,6 @@ def count_rows(connection: Connection[Any]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for table in tables:
         statement = queries["count"].format(table=Identifier(table))
-        row = connection.execute(statement).fetchone()
-        assert row is not None
+        row = fetch_row(connection, statement)
         counts[table] = row[0]
     return counts

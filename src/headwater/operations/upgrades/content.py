@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from headwater.database.queries import Queries
+from headwater.database.queries import Queries, fetch_row
 from headwater.operations.safety.database_facts import gather_database_facts
 from headwater.operations.safety.database_rules import judge_database
 from headwater.operations.upgrades.errors import UpgradeError
@@ -71,6 +71,4 @@ def _find_risks(connection: psycopg.Connection[Any]) -> frozenset[str]:
 
 def _digest(connection: psycopg.Connection[Any], schema: str, name: str) -> str:
     table = SQL(".").join((Identifier(schema), Identifier(name)))
-    row = connection.execute(queries["digest"].format(table=table)).fetchone()
-    assert row is not None
-    return row[0]
+    return fetch_row(connection, queries["digest"].format(table=table))[0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_optional
-from headwater.http.errors import NotFound
+from headwater.http.errors import NotFound, require_found
 from headwater.http.inputs.pagination import Page, make_page, sort_direction, time_bounds, to_key
 from headwater.people.companies.models import ListCompanies
 
@@ -25,10 +25,7 @@ async def list_companies(connection: AsyncConnection, space_id: int, request: Li
 async def fetch_company(connection: AsyncConnection, space_id: int, company_id: int) -> str:
     """Return a company as JSON. Raises NotFound."""
     values = {"space_id": space_id, "company_id": company_id}
-    row = await fetch_optional(connection, queries["fetch"], values)
-    if row is None:
-        raise NotFound("Company")
-    return row[0]
+    return require_found(await fetch_optional(connection, queries["fetch"], values), "Company")[0]
 
 
 async def require_company(connection: AsyncConnection, space_id: int, company_id: int) -> None:

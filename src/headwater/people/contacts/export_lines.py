@@ -8,6 +8,7 @@ from psycopg import Connection
 from psycopg.sql import SQL
 
 from headwater.database.json_lines import ColumnType, LineColumn, Lines
+from headwater.database.queries import fetch_row
 from headwater.http.inputs.pagination import time_bounds
 from headwater.http.inputs.timerange import TimeRange
 from headwater.people.contacts.models import ContactRow
@@ -34,8 +35,7 @@ def compose_contact_lines(
     connection: Connection[Any], space_id: int, created: TimeRange, *, trk_tokens: bool
 ) -> Lines:
     """Return contacts created in a time range, highest id first."""
-    row = connection.execute(queries["timezone"], {"space_id": space_id}).fetchone()
-    assert row is not None
+    row = fetch_row(connection, queries["timezone"], {"space_id": space_id})
     fields = {name: name for name in SLOT_NAMES}
     line, bound = row_line(ContactRow(trk_tokens, emails=True, fields=fields))
     bound = {"space_id": space_id, "timezone": row[0], **bound, **time_bounds(created, None)}

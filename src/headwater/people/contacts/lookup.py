@@ -7,17 +7,14 @@ from collections.abc import Collection
 from psycopg import AsyncConnection
 
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Conflict, NotFound
+from headwater.http.errors import Conflict, NotFound, require_found
 
 queries = Queries(__name__, "lookup.sql")
 
 
 async def resolve(connection: AsyncConnection, space_id: int, contact_id: int) -> int:
     values = {"space_id": space_id, "contact_id": contact_id}
-    row = await fetch_optional(connection, queries["resolve"], values)
-    if row is None:
-        raise NotFound("Contact")
-    return row[0]
+    return require_found(await fetch_optional(connection, queries["resolve"], values), "Contact")[0]
 
 
 async def find_by_email(connection: AsyncConnection, space_id: int, email: str) -> int:

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import NotFound
+from headwater.http.errors import require_found
 from headwater.spaces.accounts.members import add_member
 from headwater.spaces.accounts.roles import Role
 from headwater.spaces.accounts.users import read_email
@@ -78,10 +78,9 @@ async def list_invitations(connection: AsyncConnection, space_id: int) -> list[I
 async def fetch_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> Invitation:
     """Raises NotFound."""
     invitations = await list_invitations(connection, space_id)
-    match = next((invitation for invitation in invitations if invitation.id == invitation_id), None)
-    if match is None:
-        raise NotFound("Invitation")
-    return match
+    return require_found(
+        next((invitation for invitation in invitations if invitation.id == invitation_id), None), "Invitation"
+    )
 
 
 async def revoke_invitation(connection: AsyncConnection, space_id: int, invitation_id: int) -> None:
@@ -100,8 +99,6 @@ async def accept(connection: AsyncConnection, token: str, user_id: int) -> Invit
     """Use the link for this user. Raises NotFound, and MemberRefused for a member."""
     cursor = connection.cursor(row_factory=class_row(InvitationOffer))
     values = {"token_hash": hash_secret(token)}
-    offer = await fetch_optional(cursor, queries["accept"], values)
-    if offer is None:
-        raise NotFound("Invitation")
+    offer = require_found(await fetch_optional(cursor, queries["accept"], values), "Invitation")
     await add_member(connection, offer.space_id, user_id, offer.role)
     return offer

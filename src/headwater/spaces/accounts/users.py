@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.database.queries import Queries, fetch_optional
-from headwater.http.errors import Conflict, Invalid, NotFound
+from headwater.http.errors import Conflict, Invalid, require_found
 from headwater.http.inputs.emails import parse_written_email
 from headwater.http.inputs.fields import UNPRINTABLE
 
@@ -89,10 +89,7 @@ async def find_user(connection: AsyncConnection, email: str) -> User | None:
 
 async def fetch_user(connection: AsyncConnection, user_id: int) -> User:
     cursor = connection.cursor(row_factory=class_row(User))
-    user = await fetch_optional(cursor, queries["fetch"], {"user_id": user_id})
-    if user is None:
-        raise NotFound("User")
-    return user
+    return require_found(await fetch_optional(cursor, queries["fetch"], {"user_id": user_id}), "User")
 
 
 async def any_user(connection: AsyncConnection) -> bool:

@@ -20,7 +20,7 @@ from psycopg.rows import class_row
 from headwater.database.bulk_values import rows
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_optional
-from headwater.http.errors import Forbidden, Invalid, NotFound, Unauthorized
+from headwater.http.errors import Forbidden, Invalid, Unauthorized, require_found
 from headwater.http.rate_limits import RateLimit
 from headwater.spaces.access import Caller
 from headwater.spaces.credential_cache import CredentialCache
@@ -112,10 +112,7 @@ async def fetch_site(connection: AsyncConnection, space_id: int, site_id: int) -
     """Return a site, revoked or not. Raises NotFound."""
     cursor = connection.cursor(row_factory=class_row(Site))
     values = {"space_id": space_id, "site_id": site_id}
-    site = await fetch_optional(cursor, queries["fetch"], values)
-    if site is None:
-        raise NotFound("Site")
-    return site
+    return require_found(await fetch_optional(cursor, queries["fetch"], values), "Site")
 
 
 @dataclass(frozen=True)
@@ -185,17 +182,13 @@ def count_bots(connection: Connection[Any], space_id: int, counts: Mapping[BotPe
 
 async def _secret(connection: AsyncConnection, space_id: int, site_id: int) -> tuple[str, bytes | None]:
     cursor = await connection.execute(queries["secret"], {"space_id": space_id, "site_id": site_id})
-    row = await cursor.fetchone()
-    if row is None:
-        raise NotFound("Site")
+    row = require_found(await cursor.fetchone(), "Site")
     return row[0], row[1]
 
 
 async def _execute_for_site(connection: AsyncConnection, statement: str, values: dict[str, Any]) -> Site:
     cursor = connection.cursor(row_factory=class_row(Site))
-    site = await fetch_optional(cursor, queries[statement], values)
-    if site is None:
-        raise NotFound("Site")
+    site = require_found(await fetch_optional(cursor, queries[statement], values), "Site")
     await announce_access(connection, values["space_id"])
     return site
 
