@@ -18,14 +18,13 @@ from headwater.cli import main
 from headwater.database.embedded import Embedded
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_all
 from headwater.spaces.secret_key import key_file, move_to_file
 from tests.conftest import UNSAFE
 from tests.support.factories import Stage, make_stage
 from tests.support.people import merge, person
 from tests.support.pipeline import Stage as Queue
-from tests.support.pipeline import event
+from tests.support.pipeline import drain, event
 
 ADA, BOB = "ada@backup.example", "bob@backup.example"
 SECRET_KEY = "k" * 40

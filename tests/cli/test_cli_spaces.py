@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Identifier
 from headwater.cli import main
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.intake.pipeline.batch_runner import drain
 from headwater.spaces.keys import SCOPES
+from tests.support.pipeline import drain
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from headwater.base.settings import Settings
 from headwater.database.embedded import Embedded
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
-from headwater.intake.pipeline.batch_runner import drain
 from tests.conftest import UNSAFE, client_for, run_application
 from tests.support.old_postgresql import OLDEST
+from tests.support.pipeline import drain
 
 
 @pytest.fixture(scope="module")

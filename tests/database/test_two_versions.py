@@ -25,10 +25,10 @@ from headwater.base.settings import Settings
 from headwater.database import migrator
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import Migration
-from headwater.intake.pipeline.batch_runner import drain
 from tests.conftest import API, BASE_URL, client_for, run_application
 from tests.database.test_migrations_expand import FIRST
 from tests.support.factories import Stage, make_stage
+from tests.support.pipeline import drain
 from tests.support.processes import environment, is_ready
 from tests.support.sizes import ROOT
 from tests.support.waiting import wait_until

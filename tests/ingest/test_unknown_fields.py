@@ -11,7 +11,7 @@ import pytest
 
 from headwater.database.jobs.connection import connect
 from headwater.intake.ingest.payload import EVENT_FORM
-from headwater.intake.pipeline.batch_runner import drain
+from tests.support.pipeline import drain
 
 EVENT = {"event_name": "purchase", "email": "ada@example.com"}
 TOUCHPOINT = {"source": "google_ads", "email": "ada@example.com", "occurred_at": 1_760_000_000}

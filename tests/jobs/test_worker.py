@@ -19,9 +19,9 @@ from headwater.database.jobs.connection import connect
 from headwater.database.jobs.duties import Duty
 from headwater.database.jobs.worker import FIRST_PAUSE_SECONDS, LOOK_SHARE, SWITCH_PAUSE_SECONDS, Worker
 from headwater.intake.inbox.queue import wait_until_processed
-from headwater.intake.pipeline.batch_runner import drain, run_batch
+from headwater.intake.pipeline.batch_runner import run_batch
 from headwater.intake.pipeline.duty import make_pipeline_duty
-from tests.support.pipeline import MINUTE, T0, Stage, event, new_stage
+from tests.support.pipeline import MINUTE, T0, Stage, drain, event, new_stage
 from tests.support.waiting import PATIENCE_SECONDS
 
 FAILPOINTS = [

@@ -8,8 +8,8 @@ import pytest
 from headwater.database.jobs.connection import connect
 from headwater.intake.inbox.queue import wait_until_processed
 from headwater.intake.inbox.rejected import list_rejected, replay_rejected
-from headwater.intake.pipeline.batch_runner import drain, process_space
-from tests.support.pipeline import Stage, event
+from headwater.intake.pipeline.batch_runner import process_space
+from tests.support.pipeline import Stage, drain, event
 
 POISON = event(email="secret@acme.com", amount="secret")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from headwater.intake.inbox.queue import waiting_spaces
+from headwater.intake.inbox.queue import spaces_with_rows
 from headwater.intake.pipeline import rounds
 from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.intake.pipeline.rounds import Rounds
@@ -24,7 +24,7 @@ def stages(connection: psycopg.Connection) -> list[Stage]:
     stages = [new_stage(connection) for _ in range(7)]
     for each in stages:
         each.put(event())
-    assert waiting_spaces(connection) == [each.space_id for each in stages]
+    assert spaces_with_rows(connection, "inbox") == [each.space_id for each in stages]
     return stages
 
 

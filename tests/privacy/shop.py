@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 
 from headwater.database.jobs.connection import connect
-from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_next
 from tests.support.canaries import Person, Places, places
 from tests.support.clusters import CLUSTER_URL
 from tests.support.factories import Stage
+from tests.support.pipeline import drain
 from tests.support.reading_fixtures import Api
 
 

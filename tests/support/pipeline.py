@@ -13,8 +13,9 @@ from headwater.events.accepted import AcceptedEvent
 from headwater.events.browsing.accepted import AcceptedBots, AcceptedHit, AcceptedPerson
 from headwater.events.refunds.reports import AcceptedRefund
 from headwater.events.touchpoints.accepted import AcceptedTouchpoint
+from headwater.intake.inbox.queue import spaces_with_rows
 from headwater.intake.pipeline.batch import BatchResult
-from headwater.intake.pipeline.batch_runner import process_space, run_batch
+from headwater.intake.pipeline.batch_runner import BATCH_ROWS, process_space, run_batch
 from tests.support.spaces import insert_space
 
 T0 = 1_760_000_000_000
@@ -229,3 +230,14 @@ def _order(ids: list[int]) -> dict[int, int]:
 def new_stage(connection: psycopg.Connection, **settings: Any) -> Stage:
     """A new, empty Space with these settings."""
     return Stage(connection, insert_space(connection, **settings))
+
+
+def drain(connection: psycopg.Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
+    """Process all waiting rows except in locked Spaces."""
+    total = BatchResult()
+    while True:
+        waiting = spaces_with_rows(connection, "inbox")
+        results = [process_space(connection, space_id, limit) for space_id in waiting]
+        total = sum(results, total)
+        if all(result.skipped for result in results):
+            return total

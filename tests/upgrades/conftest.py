@@ -17,7 +17,6 @@ from headwater.database.embedded import Embedded
 from headwater.database.jobs.connection import connect
 from headwater.database.migrator import migrate
 from headwater.database.programs import Programs
-from headwater.intake.pipeline.batch_runner import drain
 from headwater.privacy.erasure_job import erase_all
 from tests.backups.conftest import all_rows
 from tests.conftest import UNSAFE
@@ -26,7 +25,7 @@ from tests.support.factories import make_stage
 from tests.support.old_postgresql import OLDEST
 from tests.support.people import person
 from tests.support.pipeline import Stage as Queue
-from tests.support.pipeline import event
+from tests.support.pipeline import drain, event
 
 
 @dataclass(frozen=True)

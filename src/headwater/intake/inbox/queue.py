@@ -68,10 +68,6 @@ def waiting_ids(connection: Connection[Any], space_id: int, limit: int) -> list[
     return [row[0] for row in connection.execute(queries["waiting_ids"], values)]
 
 
-def waiting_spaces(connection: Connection[Any]) -> list[int]:
-    return spaces_with_rows(connection, "inbox")
-
-
 def find_next_waiting_spaces(connection: Connection[Any], after: int, limit: int) -> list[int]:
     """Return up to `limit` Spaces, in order after `after`."""
     values = {"after": after, "most": limit}

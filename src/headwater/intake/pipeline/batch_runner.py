@@ -16,7 +16,7 @@ from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.base.failpoints import failpoint
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
-from headwater.intake.inbox.queue import delete_rows, waiting_ids, waiting_spaces
+from headwater.intake.inbox.queue import delete_rows, waiting_ids
 from headwater.intake.inbox.rejected import reject_rows
 from headwater.intake.inbox.rows import Rejection, RejectReason
 from headwater.intake.pipeline.batch import Batch, BatchResult
@@ -214,14 +214,3 @@ def describe(error: Exception) -> str:
         return f"{type(error).__name__} {error.sqlstate or ''} {name}".strip()
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {frame.name}"
-
-
-def drain(connection: Connection[Any], limit: int = BATCH_ROWS) -> BatchResult:
-    """Process all waiting rows except in locked Spaces."""
-    total = BatchResult()
-    while True:
-        waiting = waiting_spaces(connection)
-        results = [process_space(connection, space_id, limit) for space_id in waiting]
-        total = sum(results, total)
-        if all(result.skipped for result in results):
-            return total
