@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from arro3.io import read_parquet
 
+from headwater.base.storage import Storage
 from headwater.exports import jobs
 from headwater.exports.formats import part_names
 from tests.exports.test_export_jobs import files, fill, retry_now
@@ -118,7 +119,7 @@ def test_an_attempt_that_was_killed_leaves_none_of_its_files(
 
     with monkeypatch.context() as patch:
         patch.setattr("headwater.exports.worker.failpoint", fail)
-        patch.setattr(jobs, "discard", lambda *_: True)  # as if it had been killed
+        patch.setattr(Storage, "discard", lambda *_: True)  # as if it had been killed
         exports.work()
     left = files(folder) - before
     assert len(left) == 2
