@@ -80,6 +80,18 @@ def test_it_tells_nothing_that_is_not_declared(observed: Observed) -> None:
             assert set(sample.labels) == known[sample.name], sample
 
 
+def test_every_panel_of_counts_has_series_before_the_first_event(observed: Observed) -> None:
+    """Also those that nothing has happened to: an increase from nothing to one would not be seen."""
+    counted = {
+        sample.name
+        for family in text_string_to_metric_families(observed.metrics)
+        for sample in family.samples
+        if family.type == "counter"
+    }
+    shown = {name for _, each in expressions() for name in re.findall(r"headwater_\w+_total", each)}
+    assert shown <= counted
+
+
 @pytest.mark.parametrize("name", list(declared_metrics()))
 def test_names_go_by_the_conventions(name: str) -> None:
     metric = declared_metrics()[name]

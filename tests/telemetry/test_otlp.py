@@ -105,8 +105,8 @@ def test_counters_come_as_metrics(observed: Observed) -> None:
     assert metrics["api-1", "headwater_accepted_rows"] == {"": 1}
     assert metrics["worker-1", "headwater_processed_rows"]["taken"] == 1
     assert metrics["worker-1", "headwater_batch_seconds"] == {"": 1}
-    assert metrics["worker-1-forwarder", "headwater_deliveries"] == {"meta,delivered": 1}
-    assert metrics["worker-1-exporter", "headwater_export_attempts"] == {"completed": 1}
+    assert metrics["worker-1-forwarder", "headwater_deliveries"]["meta,delivered"] == 1
+    assert metrics["worker-1-exporter", "headwater_export_attempts"]["completed"] == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
-from prometheus_client import Counter
 
 from headwater.base import logs
 from headwater.base.settings import Settings
@@ -25,11 +24,10 @@ from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, LEASH
 from headwater.operations.terminal.output import Row, print_output
 from headwater.spend.rates.ecb import read_file
-from headwater.spend.rates.store import ReferenceRate, fetch_reference_day, put_reference_rates
+from headwater.spend.rates.store import ReferenceRate, fetch_reference_day, fetches, put_reference_rates
 
 group = CommandGroup()
 log = structlog.get_logger()
-fetches = Counter("headwater_rate_fetches", "Fetches of reference rates", ["outcome"])
 
 
 def _content(file: str) -> bytes:

@@ -10,11 +10,11 @@ from typing import Any
 import psycopg
 import structlog
 from obstore.exceptions import BaseError
-from prometheus_client import Counter
 from psycopg import Connection
 
 from headwater.base.failpoints import failpoint
 from headwater.base.storage import Sink, Storage
+from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.lease import LeaseLostError, LeaseRenewal
 from headwater.database.jobs.stop import StopRequested
@@ -26,7 +26,9 @@ from headwater.exports.models import ClaimedJob
 from headwater.exports.stream import FileSet, write_files
 
 log = structlog.get_logger()
-attempts = Counter("headwater_export_attempts", "Attempts at exports", ["outcome"])
+attempts = make_counter(
+    "headwater_export_attempts", "Attempts at exports", outcome=("completed", "failed", "lost")
+)
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:

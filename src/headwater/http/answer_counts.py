@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 
-from prometheus_client import Counter
+from headwater.base.telemetry.counters import make_counter
+from headwater.http.openapi import PROBLEMS
 
 SECONDS = 1.0
 
-answers = Counter("headwater_http_responses", "Answers to HTTP requests", ["status"])
+answers = make_counter(
+    "headwater_http_responses", "Answers to HTTP requests", status=map(str, (200, 202, 303, *PROBLEMS))
+)
 _fresh = [0] * 600
 
 

@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import structlog
-from prometheus_client import Counter
 from psycopg import AsyncConnection
 
 from headwater.alerts.notifications import channels, messages
-from headwater.alerts.notifications.channels import EMAIL, ChannelTarget, mail_token
+from headwater.alerts.notifications.channels import EMAIL, WEBHOOK, ChannelTarget, mail_token
 from headwater.alerts.notifications.messages import ClaimedMessage, Result
 from headwater.alerts.notifications.models import Notice
 from headwater.alerts.notifications.texts import Envelope, build_mail, webhook_body
@@ -22,6 +21,7 @@ from headwater.base.egress.mail import DEADLINE_SECONDS, MailError, send_mail
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
 from headwater.base.mail_server import read_mail_server
 from headwater.base.settings import Settings
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.pool import Database
 
 WEBHOOK_SECONDS = 10.0
@@ -33,7 +33,12 @@ STOP = "/mail"
 _GONE = (404, 410)
 
 log = structlog.get_logger()
-attempts = Counter("headwater_messages", "Attempts to send alerts and reports", ["channel", "outcome"])
+attempts = make_counter(
+    "headwater_messages",
+    "Attempts to send alerts and reports",
+    channel=(EMAIL, WEBHOOK),
+    outcome=("sent", "failed"),
+)
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import structlog
-from prometheus_client import Counter
 from psycopg import AsyncConnection
 
 from headwater.alerts import watches
 from headwater.alerts.custom_rules.stored_rules import list_rules
 from headwater.alerts.evaluation import AlertWatch
-from headwater.alerts.history import AlertStep
+from headwater.alerts.history import AlertStep, StepKind
 from headwater.alerts.notifications import messages
 from headwater.alerts.notifications.messages import announce_alerts
 from headwater.alerts.notifications.sender import MessageSender
 from headwater.alerts.rules import Rule
+from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.failed_jobs import CLEAR, NOTE, RETRY_SECONDS, failure, success
 from headwater.database.pool import UNAVAILABLE, Database
@@ -35,7 +35,7 @@ LINGER_SECONDS = 2.0
 AT_ONCE = 4
 
 log = structlog.get_logger()
-alert_steps = Counter("headwater_alert_steps", "Alert transitions", ["rule", "step"])
+alert_steps = make_counter("headwater_alert_steps", "Alert transitions", rule=Rule, step=StepKind)
 
 Find = Callable[[AsyncConnection, datetime], Awaitable[Sequence[int]]]
 Attend = Callable[[int, datetime], Awaitable[object]]

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from prometheus_client import Counter
 
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.schemas import Schema, outline, short_arguments
@@ -26,7 +25,6 @@ from headwater.http.openapi import object_schema
 Arguments = dict[str, Any]
 Call = Callable[[ToolContext, Arguments], Awaitable[Any]]
 
-tool_calls = Counter("headwater_tool_calls", "Calls of assistants' tools", ["tool", "outcome"])
 
 ID: Schema = {"type": "integer", "minimum": 1}
 NEXT_CURSOR: Schema = {"type": ["string", "null"]}

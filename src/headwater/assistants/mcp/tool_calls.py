@@ -13,13 +13,21 @@ from psycopg.errors import QueryCanceled
 from headwater.assistants.mcp.coercion import tidy
 from headwater.assistants.mcp.context import ToolContext
 from headwater.assistants.mcp.local_times import add_local_times, has_utc_times
-from headwater.assistants.mcp.tool import ID, Arguments, Tool, tool_calls
+from headwater.assistants.mcp.tool import ID, Arguments, Tool
+from headwater.assistants.mcp.tools import TOOLS
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.http.answers import encode_answer
 from headwater.http.errors import Invalid, Problem, shorten
 
 log = structlog.get_logger()
+tool_calls = make_counter(
+    "headwater_tool_calls",
+    "Calls of assistants' tools",
+    tool=[tool.name for tool in TOOLS],
+    outcome=("answered", "failed"),
+)
 
 READ_ONLY = "This connection may only read: the person who made it is a viewer of this Space."
 TOO_LONG = "This took too long. Ask for a shorter time range, or for fewer rows."

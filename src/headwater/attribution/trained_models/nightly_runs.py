@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from prometheus_client import Counter
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from headwater.attribution.models import FEWEST_CONVERSIONS
 from headwater.attribution.trained_models.models import TrainedModel, TrainingRequest
 from headwater.attribution.trained_models.store import MAKING_SECONDS, train_model
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.pool import Database
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
@@ -22,7 +22,9 @@ from headwater.spaces.models import Space
 from headwater.spaces.spaces import fetch_space
 
 queries = Queries(__name__, "nightly_runs.sql")
-training_runs = Counter("headwater_automatic_training", "Automatic training runs", ["outcome"])
+training_runs = make_counter(
+    "headwater_automatic_training", "Automatic training runs", outcome=("trained", "too_few", "refused")
+)
 due_spaces = DueSpaces(queries["due"])
 
 PURCHASE = "purchase"

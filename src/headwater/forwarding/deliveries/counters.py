@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Sequence
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Histogram
 
+from headwater.base.telemetry.counters import make_counter
 from headwater.forwarding.deliveries.queue import DeliveryRecord
+from headwater.forwarding.platforms.registry import PLATFORMS
 
-deliveries = Counter("headwater_deliveries", "Deliveries by outcome of an attempt", ["platform", "outcome"])
-calls = Counter("headwater_platform_calls", "Calls to platforms", ["platform", "answer"])
+deliveries = make_counter(
+    "headwater_deliveries",
+    "Deliveries by outcome of an attempt",
+    platform=PLATFORMS,
+    outcome=("delivered", "retrying", "failed", "expired", "skipped", "held"),
+)
+calls = make_counter(
+    "headwater_platform_calls",
+    "Calls to platforms",
+    platform=PLATFORMS,
+    answer=("2xx", "3xx", "4xx", "5xx", "none"),
+)
 call_seconds = Histogram(
     "headwater_platform_call_seconds",
     "Time of a call to a platform",

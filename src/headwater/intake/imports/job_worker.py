@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import structlog
 from obstore.exceptions import BaseError
-from prometheus_client import Counter
 from psycopg import AsyncConnection, Connection
 
 from headwater.base.failpoints import failpoint
@@ -28,7 +27,6 @@ from headwater.spaces.spaces import fetch_space
 STORED_BEFORE = "This file was imported in the same way before, on {date}. Nothing was stored again."
 
 log = structlog.get_logger()
-tries = Counter("headwater_import_attempts", "Attempts at imports of uploaded files", ["outcome"])
 
 
 def work(connection: Connection[Any], storage: Storage, url: str) -> int:
@@ -46,18 +44,18 @@ def _attempt(connection: Connection[Any], storage: Storage, url: str, job: Claim
     try:
         with LeaseRenewal(url, lambda renewing: jobs.renew(renewing, job)) as renewal:
             asyncio.run(_run(storage, url, job, renewal))
-        tries.labels("completed").inc()
+        jobs.attempts.labels("completed").inc()
     except StopRequested:
         jobs.release(connection, job)
         raise
     except LeaseLostError:
-        tries.labels("lost").inc()
+        jobs.attempts.labels("lost").inc()
         log.info("import ended elsewhere", space_id=job.space_id, import_id=job.id)
     except UnreadableError as error:
-        tries.labels("failed").inc()
+        jobs.attempts.labels("failed").inc()
         jobs.put_back(connection, job, make_sentence(str(error)), final=True)
     except Exception as error:
-        tries.labels("failed").inc()
+        jobs.attempts.labels("failed").inc()
         log.warning("import failed", space_id=job.space_id, import_id=job.id, exc_info=True)
         lost = isinstance(error, FileNotFoundError)
         jobs.put_back(connection, job, explain_failure(error), final=lost)

@@ -15,6 +15,7 @@ from psycopg.sql import SQL
 from psycopg.types.json import Json
 
 from headwater.base.storage import Storage
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
@@ -24,6 +25,11 @@ from headwater.intake.imports.importer import forget_progress, format_mapping
 from headwater.intake.imports.job_models import ClaimedImport, ImportJob, Reading, RefusedRow
 
 queries = Queries(__name__, "jobs.sql")
+attempts = make_counter(
+    "headwater_import_attempts",
+    "Attempts at imports of uploaded files",
+    outcome=("completed", "failed", "lost"),
+)
 
 TRIES = 4
 """One attempt and three retries."""

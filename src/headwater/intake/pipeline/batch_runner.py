@@ -14,6 +14,7 @@ from psycopg import Connection
 
 from headwater.attribution.history.revisions import DRAW_REVISION
 from headwater.base.failpoints import failpoint
+from headwater.base.telemetry.counters import make_counter
 from headwater.base.telemetry.spans import span
 from headwater.database.jobs.connection import TRANSIENT_ERRORS, WorkerConnection
 from headwater.intake.inbox.queue import delete_rows, waiting_ids
@@ -57,7 +58,11 @@ from headwater.intake.pipeline.steps import (
 BATCH_ROWS = 2000
 
 log = structlog.get_logger()
-processed_rows = Counter("headwater_processed_rows", "Rows taken from the queue and processed", ["outcome"])
+processed_rows = make_counter(
+    "headwater_processed_rows",
+    "Rows taken from the queue and processed",
+    outcome=("taken", "duplicate", "rejected"),
+)
 failed_batches = Counter("headwater_failed_batches", "Batches with a faulty row")
 merges = Counter("headwater_merges", "Contacts merged into another")
 batch_seconds = Histogram(

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw
 from prometheus_client import Counter
 
+from headwater.base.telemetry.counters import make_counter
 from headwater.events.browsing.accepted import AcceptedBots
 from headwater.events.browsing.agents import read_agent
 from headwater.events.browsing.places import Places
@@ -48,7 +49,9 @@ LONGEST_USER_AGENT = 2048
 _COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=({TOKEN.pattern})\s*(?=;|\Z)")
 
 bot_hits = Counter("headwater_bot_hits", "Page views by bots, not stored")
-refused = Counter("headwater_refused_reports", "Refused browser reports", ["reason"])
+refused = make_counter(
+    "headwater_refused_reports", "Refused browser reports", reason=("site", "origin", "share")
+)
 
 Headers = dict[bytes, bytes]
 

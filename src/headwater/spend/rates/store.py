@@ -10,12 +10,14 @@ import msgspec
 from psycopg import AsyncConnection, Connection
 
 from headwater.attribution.history.revisions import DRAW_REVISION, NOTE_ADDED
+from headwater.base.telemetry.counters import make_counter
 from headwater.database.bulk_values import rows
 from headwater.database.queries import Queries, fetch_all, fetch_one
 from headwater.http.inputs.pagination import Page, Position, day_bounds, make_page, sort_direction, to_key
 from headwater.spend.rates.exchange import RateTable, add_fallback_days
 
 queries = Queries(__name__, "rates.sql")
+fetches = make_counter("headwater_rate_fetches", "Fetches of reference rates", outcome=("stored", "failed"))
 
 K = TypeVar("K")
 
