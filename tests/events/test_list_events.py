@@ -276,8 +276,8 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
 def test_the_description_names_every_parameter(client: httpx.Client) -> None:
     operation = client.get("/openapi.json").json()["paths"][f"{API}/events"]["get"]
     assert [each["name"] for each in operation["parameters"]] == [
-        "start_date", "end_date", "query_mode", "event_names[]", "sources[]", "attribution_model",
-        "attribution_window", "trained_model", "fields[]", "amount_min", "amount_max", "order_by", "per_page",
+        "start_date", "end_date", "query_mode", "event_names", "sources", "attribution_model",
+        "attribution_window", "trained_model", "fields", "amount_min", "amount_max", "order_by", "per_page",
         "cursor", "custom_field_filters[0]",
     ]  # fmt: skip
     assert set(operation["responses"]) == {
