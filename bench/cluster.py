@@ -31,7 +31,7 @@ from headwater.database.cluster.distribution import distribute
 from headwater.database.jobs.duties import Duty
 from headwater.database.jobs.worker import Worker
 from headwater.database.migrator import migrate
-from headwater.intake.inbox.queue import waiting_spaces
+from headwater.intake.inbox.queue import find_next_waiting_spaces
 from headwater.intake.pipeline.duty import make_pipeline_duty
 
 VARIABLE = "HEADWATER_BENCH_CLUSTER_URL"
@@ -196,14 +196,14 @@ def _work(url: str, pipe: object) -> None:
     stop, began = threading.Event(), list[float]()
 
     def begin(connection: psycopg.Connection) -> list[int]:
-        waiting_spaces(connection)  # loads what every session loads once
+        find_next_waiting_spaces(connection, 0, 1)  # loads what every session loads once
         pipe.send(None)
         pipe.recv()
         began.append(time.process_time())
         return []
 
     def end(connection: psycopg.Connection) -> list[int]:
-        if not waiting_spaces(connection):
+        if not find_next_waiting_spaces(connection, 0, 1):
             stop.set()
         return []
 
