@@ -5,9 +5,11 @@ programs of users with and without `import`.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,10 +45,11 @@ def package(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("package")
     folder = root / "sdks" / "typescript"
     shutil.copytree(ROOT / "sdks" / "typescript", folder)
-    shutil.copy(ROOT / "LICENSE", root)
+    for name in ("LICENSE", "project.toml"):
+        shutil.copy(ROOT / name, root)
     (folder / "node_modules").symlink_to(node.folder / "node_modules")
-    node.npm(folder, "pack", "--silent")
-    (archive,) = folder.glob("*.tgz")
+    node.npm(folder, "run", "pack", "--silent")
+    (archive,) = (folder / "dist").glob("*.tgz")
     return archive
 
 
@@ -67,6 +70,27 @@ def test_it_works(package: Path) -> None:
         names = {name.removeprefix("package/") for name in archive.getnames()}
     assert {"LICENSE", "README.md", "package.json", "dist/index.js", "dist/cjs/index.js"} <= names
     assert not [name for name in names if name.startswith(("src/", "node_modules/"))]
+
+
+def test_its_page_works_on_the_index(package: Path) -> None:
+    """Its author and addresses derive from the project's file, and every link to a file leads to one."""
+    project = tomllib.loads((ROOT / "project.toml").read_text())
+    with tarfile.open(package) as archive:
+        described = json.loads(read(archive, "package.json"))
+        page = read(archive, "README.md")
+    assert described["author"] == project["authors"][0]
+    files = f"{project['address']}/blob/v{described['version']}/"
+    linked = re.findall(re.escape(files) + r"([^)\s#\"]+)", page + described["homepage"])
+    assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
+    assert linked
+    assert [path for path in linked if not (ROOT / path).exists()] == []
+    assert project["address"] in described["repository"]["url"]
+
+
+def read(archive: tarfile.TarFile, name: str) -> str:
+    content = archive.extractfile(f"package/{name}")
+    assert content is not None
+    return content.read().decode()
 
 
 @pytest.mark.parametrize("judge", ["publint/src/cli.js", "@arethetypeswrong/cli/dist/index.js"])
