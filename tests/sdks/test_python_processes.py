@@ -128,7 +128,7 @@ for number in range(8):
 
 @pytest.mark.parametrize("module", ["multiprocessing", "billiard"])
 def test_workers_that_skip_atexit_send_what_waits(run: Run, stage: Stage, module: str) -> None:
-    """Those of multiprocessing; and of Celery, which uses billiard."""
+    """Those of multiprocessing, and of billiard, Celery's form of it."""
     done = run(f"""
 import {module} as workers
 buffer = EventBuffer(client, file=file, seconds=60)
@@ -143,6 +143,40 @@ for worker in started:
 """)
     assert done.returncode == 0, done.stderr
     assert stored(stage) == ["a", "b", "parent"]
+
+
+SHOP = """
+from celery import Celery
+folders = {"data_folder_in": os.environ["QUEUE"], "data_folder_out": os.environ["QUEUE"],
+           "control_folder": os.environ["QUEUE"] + "-control"}
+app = Celery("shop", broker="filesystem://", broker_transport_options=folders)
+buffer = EventBuffer(client, file=file, seconds=60)
+@app.task
+def order(number):
+    add(buffer, f"order-{number}")
+"""
+
+
+def test_celery(variables: dict[str, str], stage: Stage, tmp_path: Path) -> None:
+    """Its prefork workers, and an end by SIGTERM."""
+    (tmp_path / "queue").mkdir()
+    (tmp_path / "shop.py").write_text(HEAD + SHOP)
+    variables = variables | {"QUEUE": str(tmp_path / "queue")}
+    written = tmp_path / "celery.log"
+    command = ["celery", "-A", "shop", "worker", "--pool", "prefork", "--concurrency", "2",
+               "--loglevel", "info", "--without-gossip", "--without-mingle"]  # fmt: skip
+    with written.open("wb") as log:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", *command], env=variables, stderr=log, stdout=log, cwd=tmp_path
+        )
+    try:
+        script = "import shop\nfor number in range(10): shop.order.delay(number)"
+        subprocess.run([sys.executable, "-c", script], env=variables, cwd=tmp_path, check=True)
+        wait_until(lambda: written.read_text().count(" succeeded in ") == 10)
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.wait(PATIENCE_SECONDS)
+    assert stored(stage) == sorted(f"order-{number}" for number in range(10))
 
 
 APPLICATION = """

@@ -54,7 +54,7 @@ class Attempts:
         pause = self._next_pause(0.0) if self._request.is_repeatable else None
         reason = f"{type(error).__name__}: {error}".removesuffix(": ")
         if pause is None:
-            LOGGER.warning("%s failed (%s)", self._request, type(error).__name__)
+            LOGGER.info("%s failed (%s)", self._request, type(error).__name__)
             raise ConnectionFailedError(f"{self._request}: {reason}") from error
         LOGGER.info("%s failed (%s); next attempt in %.1f s", self._request, type(error).__name__, pause)
         return pause

@@ -9,6 +9,7 @@ the events in memory to its parent. When the interpreter exits, waiting events a
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -167,9 +168,12 @@ class EventBuffer:
             try:
                 pause = self._send_next() if self._wait_for_batch() else 0.0
             except Exception as error:  # noqa: BLE001 # the thread must survive anything
+                level = logging.INFO if self.failure else logging.WARNING  # once per outage
                 self.failure = error
                 pause = max(self._retry_seconds, getattr(error, "retry_after", 0.0))
-                LOGGER.warning("events could not be sent (%s); next attempt in %.0f s", _name(error), pause)
+                LOGGER.log(
+                    level, "events could not be sent (%s); next attempt in %.0f s", _name(error), pause
+                )
             with self._changed:
                 self._changed.wait_for(lambda: self._is_stopped or self._flushes > seen, pause)  # noqa: B023
         with self._changed:

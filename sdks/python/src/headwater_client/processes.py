@@ -38,13 +38,16 @@ def register(buffer: Buffer) -> None:
 
 def close_at_end_of_worker() -> None:
     """Close the buffers at the end of a worker of multiprocessing or Celery, which skips atexit."""
-    if os.getpid() != _first_process:
-        for name in ("multiprocessing.util", "billiard.util"):
-            if module := sys.modules.get(name):
-                module.Finalize(None, _close_all, exitpriority=0)
+    if os.getpid() == _first_process:
+        return
+    for name in ("multiprocessing.util", "billiard.util"):
+        if module := sys.modules.get(name):
+            module.Finalize(None, _close_all, exitpriority=0)
+    if celery := sys.modules.get("celery.signals"):
+        celery.worker_process_shutdown.connect(_close_all, weak=False, dispatch_uid="headwater_client")
 
 
-def _close_all() -> None:
+def _close_all(**_: object) -> None:
     """Close all buffers within EXIT_SECONDS."""
     end = time.monotonic() + EXIT_SECONDS
     with _lock:
