@@ -42,6 +42,20 @@ class TestConsent:
         page.evaluate("trk.consent(true)")
         assert [hit["url"] for hit in shop.of("hit", 1)] == [shop.url("/asks?2")]
 
+    def test_managed_each_page_waits_for_its_answer(self, shop: Shop, page: Page) -> None:
+        shop.put("/asks", attributes='data-consent="managed"')
+        page.goto(shop.url("/asks"))
+        ready(page)
+        page.evaluate("trk.consent(true)")
+        shop.of("hit", 1)
+        page.goto(shop.url("/asks?2"))
+        ready(page)
+        idle(page)
+        assert len(shop.site.rows()) == 1
+        assert [key.partition(".")[0] for key in kept(page)[1]] == ["trk_token"]
+        page.evaluate("trk.consent(true)")
+        assert len({hit["trk_token"] for hit in shop.of("hit", 2)}) == 1
+
     def test_withdrawn_everything_is_forgotten(self, shop: Shop, page: Page, context: BrowserContext) -> None:
         page.goto(shop.url())
         shop.of("hit", 1)

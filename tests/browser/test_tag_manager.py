@@ -1,33 +1,39 @@
 """The Google Tag Manager template in a real browser, on a stand-in for its sandbox that grants what
-the template's permissions grant, and nothing else.
+the template's permissions grant, and nothing else. The template's own tests run there as well.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from fnmatch import fnmatchcase
+import tomllib
 from typing import Any
 
+import pytest
+import yaml
 from playwright.sync_api import Page
 
 from headwater.events.accepted import EVENT_NAMES
-from tests.browser.conftest import Shop, idle
+from tests.browser.conftest import Shop, idle, ready
 from tests.support.sizes import ROOT
 
-TEMPLATE = (ROOT / "integrations" / "google-tag-manager" / "headwater.tpl").read_text()
+FOLDER = ROOT / "integrations" / "google-tag-manager"
+TEMPLATE = (FOLDER / "template.tpl").read_text()
 SECTIONS = dict(re.findall(r"^___(\w+)___\n\n(.*?)\n(?=\n\n___|\Z)", TEMPLATE, re.MULTILINE | re.DOTALL))
 CODE = SECTIONS["SANDBOXED_JS_FOR_WEB_TEMPLATE"]
-FIELDS = {each["name"]: each for each in json.loads(SECTIONS["TEMPLATE_PARAMETERS"])}
+FIELDS = {field["name"]: field for field in json.loads(SECTIONS["TEMPLATE_PARAMETERS"])}
+OWN_TESTS = yaml.safe_load(SECTIONS["TESTS"])
+DENIED = {"analytics_storage": False, "ad_user_data": False, "ad_personalization": False}
+GRANTED = {**DENIED, "analytics_storage": True, "ad_user_data": True}
 
 
 def granted() -> dict[str, Any]:
-    """By permission what it grants: of variables [read, write, execute]."""
+    """Return what each permission grants: flags by name, or a list of addresses."""
     found: dict[str, Any] = {}
-    for each in json.loads(SECTIONS["WEB_PERMISSIONS"]):
-        (parameter,) = each["instance"]["param"]
+    for permission in json.loads(SECTIONS["WEB_PERMISSIONS"]):
+        (parameter,) = permission["instance"]["param"]
         listed = parameter["value"]["listItem"]
-        found[each["instance"]["key"]["publicId"]] = (
+        found[permission["instance"]["key"]["publicId"]] = (
             [item["string"] for item in listed] if "string" in listed[0] else
             {item["mapValue"][0]["string"]: [flag["boolean"] for flag in item["mapValue"][1:]]
              for item in listed}
@@ -38,27 +44,38 @@ def granted() -> dict[str, Any]:
 SANDBOX = """
 (() => {
   const granted = GRANTED;
-  const may = (key, place) => {
-    if (!(granted.access_globals[key] || [])[place]) throw new Error('no permission for ' + key);
+  const may = (permission, key, place) => {
+    if (!(granted[permission][key] || [])[place]) throw new Error('no permission for ' + key);
   };
   const at = (path) => path.split('.').slice(0, -1).reduce((value, name) => value[name], window);
   const copy = (value) => JSON.parse(JSON.stringify(value));
+  const state = {}, listeners = [];
   const apis = {
+    addConsentListener: (type, listener) => {
+      may('access_consent', type, 0);
+      listeners.push([type, listener]);
+    },
     callInWindow: (path, ...values) => {
-      may(path, 2);
+      may('access_globals', path, 2);
       const owner = at(path);
       return owner[path.split('.').pop()](...values.map(copy));
     },
+    callLater: (action) => setTimeout(action, 0),
     encodeUriComponent: encodeURIComponent,
+    isConsentGranted: (type) => {
+      may('access_consent', type, 0);
+      return state[type] !== false;
+    },
     makeNumber: Number,
     makeString: String,
     setInWindow: (path, value, force) => {
-      may(path, 1);
+      may('access_globals', path, 1);
       const owner = at(path), name = path.split('.').pop();
       if (force || owner[name] === undefined) owner[name] = copy(value);
     },
     injectScript: (url, success, failure, cached) => {
-      if (!granted.inject_script.some((each) => url.startsWith(each.replace('*', '')))) {
+      const pattern = granted.inject_script[0].replace(/[.?/]/g, '\\\\$&').replace(/[*]/g, '.*');
+      if (!url.match('^' + pattern.replace('https', 'https?') + '$')) {
         throw new Error('no permission for ' + url);
       }
       window.loaded = window.loaded || {};
@@ -69,14 +86,50 @@ SANDBOX = """
       document.head.appendChild(script);
     }
   };
-  window.fire = (values) => new Promise((resolve, reject) => {
-    const data = Object.assign({gtmOnSuccess: resolve, gtmOnFailure: reject}, values);
+  const run = (data, apis) => {
     const need = (name) => {
       if (!apis[name]) throw new Error('no such API: ' + name);
       return apis[name];
     };
     new Function('require', 'data', 'window', 'document', CODE)(need, data);
+  };
+  window.fire = (values) => new Promise((resolve, reject) =>
+    run({gtmOnSuccess: resolve, gtmOnFailure: reject, ...values}, apis));
+  // As Tag Manager does it: the types of one update change one after another.
+  window.updateConsent = (types) => Object.keys(types).forEach((type) => {
+    const before = state[type] !== false;
+    const isSet = type in state;
+    state[type] = types[type];
+    if (isSet && before !== types[type]) {
+      listeners.filter((one) => one[0] === type).forEach((one) => one[1](type, types[type]));
+    }
   });
+  window.runScenario = (code) => {
+    const mocked = {}, called = [];
+    const log = (name, action) => (...values) => {
+      called.push(name);
+      return action(...values);
+    };
+    const mock = (name, result) => {
+      mocked[name] = log(name, typeof result === 'function' ? result : () => result);
+    };
+    const check = (isTrue, message) => {
+      if (!isTrue) throw new Error(message);
+    };
+    const sorted = (value) => JSON.stringify(value, (_, one) => one && one.constructor === Object
+      ? Object.fromEntries(Object.entries(one).sort()) : one);
+    const runCode = (values) => run({
+      gtmOnSuccess: log('gtmOnSuccess', () => {}), gtmOnFailure: log('gtmOnFailure', () => {}), ...values
+    }, {...apis, ...mocked});
+    const assertThat = (found) => ({
+      isEqualTo: (value) => check(sorted(found) === sorted(value), sorted(found) + ' is not ' + sorted(value))
+    });
+    const assertApi = (name) => ({
+      wasCalled: () => check(called.includes(name), name + ' was not called'),
+      wasNotCalled: () => check(!called.includes(name), name + ' was called')
+    });
+    new Function('mock', 'runCode', 'assertThat', 'assertApi', code)(mock, runCode, assertThat, assertApi);
+  };
 })()
 """
 
@@ -84,18 +137,31 @@ SANDBOX = """
 class Container:
     """A page with the container's sandbox, and tags in it."""
 
-    def __init__(self, shop: Shop, page: Page) -> None:
+    def __init__(self, shop: Shop, page: Page, consent_source: str = "none") -> None:
         self.page = page
-        hub = f"http://hw.shop.example:{shop.hub_port}"
-        self.common = {"address": hub, "script": "/t.js", "site": shop.site.key, "waits": False}
-        rights = json.dumps(granted()).replace("https://hw.shop.example", hub)
+        self.settings = {
+            "address": f"http://hw.shop.example:{shop.hub_port}", "script": "/t.js",
+            "site": shop.site.key, "consent_source": consent_source,
+        }  # fmt: skip
         shop.pages["/"] = "<!doctype html><title>Shop</title>"
-        page.goto(shop.url("/?gclid=abc"))
-        page.evaluate(SANDBOX.replace("GRANTED", rights).replace("CODE", json.dumps(CODE)))
+        self.open(shop.url("/?gclid=abc"))
+
+    def open(self, url: str) -> None:
+        self.page.goto(url)
+        rights = json.dumps(granted())
+        self.page.evaluate(SANDBOX.replace("GRANTED", rights).replace("CODE", json.dumps(CODE)))
 
     def fire(self, action: str, **values: Any) -> None:
-        """A tag, until it says that it is done."""
-        self.page.evaluate("fire", {**self.common, "action": action, **values})
+        """Fire a tag, and wait until it reports that it is done."""
+        settings = self.settings if action == "load" else {}
+        self.page.evaluate("fire", {**settings, "action": action, **values})
+
+    def update_consent(self, types: dict[str, bool]) -> None:
+        self.page.evaluate("updateConsent", types)
+
+
+def stored(page: Page) -> list[Any]:
+    return page.evaluate("[document.cookie, Object.keys(localStorage)]")
 
 
 def test_it_works(shop: Shop, page: Page) -> None:
@@ -118,13 +184,13 @@ def test_it_works(shop: Shop, page: Page) -> None:
 
 def test_what_is_no_number_is_left_out(shop: Shop, page: Page) -> None:
     container = Container(shop, page)
+    container.fire("load")
     container.fire("track", event_name="purchase", order_id="a", amount="89,50")
     assert shop.of("event", 1)[0].get("amount") is None
 
 
-def test_it_waits_for_consent(shop: Shop, page: Page) -> None:
-    container = Container(shop, page)
-    container.common["waits"] = True
+def test_it_waits_for_a_tag_that_passes_on_consent(shop: Shop, page: Page) -> None:
+    container = Container(shop, page, "tag")
     container.fire("load")
     idle(page)
     assert shop.site.rows() == []
@@ -136,14 +202,76 @@ def test_it_waits_for_consent(shop: Shop, page: Page) -> None:
     assert page.evaluate("trkToken()") == ""
 
 
-def test_it_may_do_what_it_does_and_nothing_else() -> None:
+class TestConsentMode:
+    def test_the_waiting_page_view_is_sent_when_consent_is_granted(self, shop: Shop, page: Page) -> None:
+        container = Container(shop, page, "consent_mode")
+        container.update_consent(DENIED)
+        container.fire("load")
+        container.fire("track", event_name="purchase", order_id="1")
+        ready(page)
+        idle(page)
+        assert (shop.site.rows(), stored(page)) == ([], ["", []])
+        container.update_consent(GRANTED)
+        assert shop.of("hit", 1)[0]["url"].endswith("/?gclid=abc")
+        (event,) = shop.of("event", 1)
+        assert (event["ad_user_data"], event["ad_personalization"]) == (True, False)
+
+    def test_nothing_is_sent_when_consent_is_denied(self, shop: Shop, page: Page) -> None:
+        container = Container(shop, page, "consent_mode")
+        container.update_consent(DENIED)
+        container.fire("load")
+        container.fire("identify", email="ada@example.com")
+        container.update_consent(DENIED)
+        ready(page)
+        idle(page)
+        assert (shop.site.rows(), stored(page)) == ([], ["", []])
+
+    def test_a_withdrawal_deletes_the_token(self, shop: Shop, page: Page) -> None:
+        container = Container(shop, page, "consent_mode")
+        container.update_consent(GRANTED)
+        container.fire("load")
+        shop.of("hit", 1)
+        container.update_consent(DENIED)
+        page.wait_for_function("trkToken() === ''")
+        container.fire("track", event_name="purchase", order_id="1")
+        idle(page)
+        assert len(shop.site.rows()) == 1
+        assert stored(page) == ["", []]
+
+    def test_the_next_page_waits_for_the_banner_and_keeps_the_visitor(self, shop: Shop, page: Page) -> None:
+        container = Container(shop, page, "consent_mode")
+        container.update_consent(GRANTED)
+        container.fire("load")
+        shop.of("hit", 1)
+        container.open(shop.url("/?second"))
+        container.update_consent(DENIED)
+        container.fire("load")
+        ready(page)
+        idle(page)
+        assert len(shop.site.rows()) == 1
+        container.update_consent(GRANTED)
+        first, second = shop.of("hit", 2)
+        assert first["trk_token"] == second["trk_token"]
+
+    def test_a_site_without_consent_mode_waits_for_nothing(self, shop: Shop, page: Page) -> None:
+        Container(shop, page, "consent_mode").fire("load")
+        shop.of("hit", 1)
+
+
+@pytest.mark.parametrize("scenario", OWN_TESTS["scenarios"], ids=lambda scenario: scenario["name"])
+def test_its_own_tests_pass(shop: Shop, page: Page, scenario: dict[str, str]) -> None:
+    Container(shop, page)
+    page.evaluate("runScenario", f"{OWN_TESTS['setup']}\n{scenario['code']}")
+
+
+def test_it_has_the_permissions_that_its_code_uses() -> None:
     used = set(re.findall(r"require\('(\w+)'\)", CODE))
     assert used == set(re.findall(r"^const (\w+) = require", CODE, re.MULTILINE))
     rights = granted()
-    assert set(rights) == {"access_globals", "inject_script"}
+    assert set(rights) == {"access_globals", "inject_script", "access_consent"}
     assert rights["access_globals"] == {"trk": [False, True, False], "trk.q.push": [False, False, True]}
-    (pattern,) = rights["inject_script"]
-    assert fnmatchcase(FIELDS["address"]["defaultValue"] + "/t.js", pattern)
+    assert rights["access_consent"] == dict.fromkeys(DENIED, [True, False])
+    assert rights["inject_script"] == ["https://*/*"]
 
 
 def test_its_fields_are_those_of_the_code_and_the_api() -> None:
@@ -152,4 +280,20 @@ def test_its_fields_are_those_of_the_code_and_the_api() -> None:
     assert named | quoted == set(FIELDS)
     events = [item["value"] for item in FIELDS["event_name"]["selectItems"]]
     assert events == list(EVENT_NAMES)
-    assert json.loads(SECTIONS["INFO"])["containerContexts"] == ["WEB"]
+    sources = {item["value"] for item in FIELDS["consent_source"]["selectItems"]}
+    assert sources == set(re.findall(r"(\w+): '(?:&consent=\w+)?'", CODE))
+
+
+def test_the_gallery_finds_its_files() -> None:
+    info = json.loads(SECTIONS["INFO"])
+    assert (info["containerContexts"], info["id"]) == (["WEB"], "cvt_temp_public_id")
+    assert set(info["categories"]) == {"ANALYTICS", "ATTRIBUTION", "CONVERSIONS"}
+    metadata = yaml.safe_load((FOLDER / "metadata.yaml").read_text())
+    address = tomllib.loads((ROOT / "project.toml").read_text())["address"]
+    assert metadata["homepage"] == address
+    assert metadata["documentation"].startswith(address + "/")
+    for version in metadata["versions"]:
+        assert re.fullmatch("[0-9a-f]{40}", str(version["sha"]))
+        assert version["changeNotes"]
+    assert (FOLDER / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    assert address in (FOLDER / "README.md").read_text()

@@ -14,7 +14,7 @@ def test_it_works() -> None:
         "<!doctype html><html><head><meta charset=utf-8>"
         "<META HTTP-EQUIV='Content-Security-Policy' content=\"script-src 'self'\">"
         f'<script async src="https://hw.example/t.js?a&amp;b" data-site="{KEY}"'
-        " data-consent='required' nonce=n1></script><script>var x = '<p>'</script></head>"
+        " data-consent='managed' nonce=n1></script><script>var x = '<p>'</script></head>"
     )
     tag = ScriptTag("https://hw.example/t.js?a&b", KEY, needs_consent=True, nonce="n1")
     assert page.scripts == [tag]

@@ -49,7 +49,7 @@ def read_page(html: str) -> PageSource:
                 ScriptTag(
                     source=attributes["src"].strip(),
                     site=attributes.get("data-site", "").strip(),
-                    needs_consent=attributes.get("data-consent", "") == "required",
+                    needs_consent=attributes.get("data-consent", "") in ("required", "managed"),
                     nonce=attributes.get("nonce", ""),
                 )
             )

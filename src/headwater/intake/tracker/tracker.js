@@ -169,10 +169,13 @@
     let landing; // the first view of this page
 
     // Consent: the visitor's choice on this site, otherwise the site's rule and the browser's
-    // privacy signals.
+    // privacy signals. A managed choice is stored by the page's consent manager, not here.
 
-    const wary = option('consent') === 'required' ||
+    const managed = option('consent') === 'managed';
+    const wary = managed || option('consent') === 'required' ||
       navigator.doNotTrack === '1' || navigator.globalPrivacyControl === true;
+
+    const remember = (value) => managed || write(CONSENT, value);
 
     /* True, false, or consent to ad uses; undefined before a choice. */
     const readChoice = guard((text) => {
@@ -186,7 +189,7 @@
       };
     });
 
-    let choice = readChoice(read(CONSENT));
+    let choice = managed ? undefined : readChoice(read(CONSENT));
 
     const allowed = () => choice === undefined ? !wary : choice !== false;
 
@@ -202,11 +205,11 @@
       } : !!given;
       if (!choice) {
         // Store a refusal only if it isn't the default.
-        write(CONSENT, wary ? '' : 'false');
+        remember(wary ? '' : 'false');
         forget();
         return;
       }
-      write(CONSENT, json(choice));
+      remember(json(choice));
       if (!before) {
         queue = joined(stored(), queue);
         store();

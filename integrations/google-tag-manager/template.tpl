@@ -8,9 +8,9 @@ ___INFO___
   "displayName": "Headwater",
   "brand": {
     "id": "brand_dummy",
-    "displayName": ""
+    "displayName": "Headwater"
   },
-  "description": "Loads the tracker of your Headwater, and reports visitors, events and consent to it.",
+  "description": "Load the tracker of your own Headwater, and report visitors, events and consent to it. Follows Consent Mode.",
   "containerContexts": [
     "WEB"
   ],
@@ -26,11 +26,39 @@ ___TEMPLATE_PARAMETERS___
 
 [
   {
+    "type": "SELECT",
+    "name": "action",
+    "displayName": "Tag type",
+    "simpleValueType": true,
+    "macrosInSelect": false,
+    "defaultValue": "load",
+    "selectItems": [
+      {
+        "value": "load",
+        "displayValue": "Load the tracker"
+      },
+      {
+        "value": "identify",
+        "displayValue": "Identify the visitor"
+      },
+      {
+        "value": "track",
+        "displayValue": "Report an event"
+      },
+      {
+        "value": "consent",
+        "displayValue": "Pass on consent"
+      }
+    ]
+  },
+  {
     "type": "TEXT",
     "name": "address",
-    "displayName": "Address of your Headwater",
+    "displayName": "Address",
     "simpleValueType": true,
-    "defaultValue": "https://hw.shop.example",
+    "alwaysInSummary": true,
+    "valueHint": "https://hw.shop.example",
+    "help": "Where your Headwater runs, without a path. A host on your own domain keeps its cookie first-party.",
     "valueValidators": [
       {
         "type": "NON_EMPTY"
@@ -38,15 +66,23 @@ ___TEMPLATE_PARAMETERS___
       {
         "type": "REGEX",
         "args": [
-          "https://[^/]+"
-        ]
+          "https://[^/?#]+"
+        ],
+        "errorMessage": "Enter https:// and a host, without a path."
+      }
+    ],
+    "enablingConditions": [
+      {
+        "paramName": "action",
+        "paramValue": "load",
+        "type": "EQUALS"
       }
     ]
   },
   {
     "type": "TEXT",
     "name": "script",
-    "displayName": "Path of the tracker",
+    "displayName": "Tracker path",
     "simpleValueType": true,
     "defaultValue": "/t.js",
     "valueValidators": [
@@ -55,6 +91,14 @@ ___TEMPLATE_PARAMETERS___
         "args": [
           "/[A-Za-z0-9_./-]+"
         ]
+      }
+    ],
+    "help": "Change it only if HEADWATER_TRACKER_SCRIPT or a proxy moves the script.",
+    "enablingConditions": [
+      {
+        "paramName": "action",
+        "paramValue": "load",
+        "type": "EQUALS"
       }
     ]
   },
@@ -65,50 +109,58 @@ ___TEMPLATE_PARAMETERS___
     "simpleValueType": true,
     "valueValidators": [
       {
+        "type": "NON_EMPTY"
+      },
+      {
         "type": "REGEX",
         "args": [
           "trk_pk_[A-Za-z0-9_-]+"
         ]
       }
+    ],
+    "valueHint": "trk_pk_…",
+    "enablingConditions": [
+      {
+        "paramName": "action",
+        "paramValue": "load",
+        "type": "EQUALS"
+      }
     ]
   },
   {
-    "type": "CHECKBOX",
-    "name": "waits",
-    "checkboxText": "Report nothing before the visitor consents",
-    "simpleValueType": true,
-    "defaultValue": true
-  },
-  {
     "type": "SELECT",
-    "name": "action",
-    "displayName": "Action of this tag",
+    "name": "consent_source",
+    "displayName": "Consent",
     "simpleValueType": true,
     "macrosInSelect": false,
-    "defaultValue": "load",
+    "defaultValue": "consent_mode",
+    "help": "Consent Mode: wait until analytics_storage is granted. A type that your site never sets counts as granted.",
     "selectItems": [
       {
-        "value": "load",
-        "displayValue": "Loads the tracker, which reports page views"
+        "value": "consent_mode",
+        "displayValue": "Follow Consent Mode"
       },
       {
-        "value": "identify",
-        "displayValue": "Identifies the visitor"
+        "value": "tag",
+        "displayValue": "Wait for a tag that passes on consent"
       },
       {
-        "value": "track",
-        "displayValue": "Reports an event"
-      },
+        "value": "none",
+        "displayValue": "Do not wait for consent"
+      }
+    ],
+    "enablingConditions": [
       {
-        "value": "consent",
-        "displayValue": "Passes on the visitor's consent"
+        "paramName": "action",
+        "paramValue": "load",
+        "type": "EQUALS"
       }
     ]
   },
   {
     "type": "TEXT",
     "name": "email",
-    "displayName": "E-mail address",
+    "displayName": "Email address",
     "simpleValueType": true,
     "enablingConditions": [
       {
@@ -121,7 +173,7 @@ ___TEMPLATE_PARAMETERS___
   {
     "type": "TEXT",
     "name": "tracking_id",
-    "displayName": "Your id for the customer",
+    "displayName": "Your customer id",
     "simpleValueType": true,
     "enablingConditions": [
       {
@@ -471,12 +523,13 @@ ___TEMPLATE_PARAMETERS___
         "paramValue": "track",
         "type": "EQUALS"
       }
-    ]
+    ],
+    "help": "A number with a decimal point. Anything else is left out."
   },
   {
     "type": "TEXT",
     "name": "currency",
-    "displayName": "Currency, three letters",
+    "displayName": "Currency",
     "simpleValueType": true,
     "enablingConditions": [
       {
@@ -484,12 +537,13 @@ ___TEMPLATE_PARAMETERS___
         "paramValue": "track",
         "type": "EQUALS"
       }
-    ]
+    ],
+    "valueHint": "EUR"
   },
   {
     "type": "SELECT",
     "name": "analytics",
-    "displayName": "Counting visits",
+    "displayName": "Analytics",
     "simpleValueType": true,
     "macrosInSelect": true,
     "defaultValue": "granted",
@@ -514,7 +568,7 @@ ___TEMPLATE_PARAMETERS___
   {
     "type": "SELECT",
     "name": "ads",
-    "displayName": "Forwarding to ad platforms",
+    "displayName": "Ad platforms",
     "simpleValueType": true,
     "macrosInSelect": true,
     "defaultValue": "unknown",
@@ -545,14 +599,19 @@ ___TEMPLATE_PARAMETERS___
 
 ___SANDBOXED_JS_FOR_WEB_TEMPLATE___
 
-// Calls wait in trk.q until the tracker is loaded, so the order of tags doesn't matter. The script is
-// loaded once.
+// Calls wait in trk.q until the tracker has loaded, so tags can fire in any order.
+const addConsentListener = require('addConsentListener');
 const callInWindow = require('callInWindow');
+const callLater = require('callLater');
 const encodeUriComponent = require('encodeUriComponent');
 const injectScript = require('injectScript');
+const isConsentGranted = require('isConsentGranted');
 const makeNumber = require('makeNumber');
 const makeString = require('makeString');
 const setInWindow = require('setInWindow');
+
+const CONSENT_TYPES = ['analytics_storage', 'ad_user_data', 'ad_personalization'];
+const CONSENT_PARAMETERS = { consent_mode: '&consent=managed', tag: '&consent=required', none: '' };
 
 const call = (name, values) => callInWindow('trk.q.push', [name, values]);
 
@@ -579,16 +638,45 @@ const event = () => {
   return fields;
 };
 
-setInWindow('trk', { q: [] }, false);
-if (data.action === 'identify') {
-  call('identify', [filled(['email', 'tracking_id', 'phone', 'first_name', 'last_name'])]);
-}
-if (data.action === 'track') call('track', [data.event_name, event()]);
-if (data.action === 'consent') call('consent', [choice()]);
+// Most sites deny everything until the visitor answers, also on the pages of visitors who accepted
+// before. So only a withdrawal is passed on as a refusal, which deletes the visitor's token.
+const followConsentMode = () => {
+  let wasGranted = false;
+  const passOn = () => {
+    const isGranted = isConsentGranted('analytics_storage');
+    if (isGranted) {
+      call('consent', [{
+        ad_user_data: isConsentGranted('ad_user_data'),
+        ad_personalization: isConsentGranted('ad_personalization')
+      }]);
+    } else if (wasGranted) {
+      call('consent', [false]);
+    }
+    wasGranted = isGranted;
+  };
+  // One update changes several types, one after another: read them when all have changed.
+  CONSENT_TYPES.forEach((type) => addConsentListener(type, () => callLater(passOn)));
+  passOn();
+};
 
-const consent = data.waits ? '&consent=required' : '';
-const url = data.address + data.script + '?site=' + encodeUriComponent(data.site) + consent;
-injectScript(url, data.gtmOnSuccess, data.gtmOnFailure, url);
+const load = () => {
+  if (data.consent_source === 'consent_mode') followConsentMode();
+  const site = '?site=' + encodeUriComponent(data.site);
+  const url = data.address + data.script + site + CONSENT_PARAMETERS[data.consent_source];
+  injectScript(url, data.gtmOnSuccess, data.gtmOnFailure, url);
+};
+
+setInWindow('trk', { q: [] }, false);
+if (data.action === 'load') {
+  load();
+} else {
+  if (data.action === 'identify') {
+    call('identify', [filled(['email', 'tracking_id', 'phone', 'first_name', 'last_name'])]);
+  }
+  if (data.action === 'track') call('track', [data.event_name, event()]);
+  if (data.action === 'consent') call('consent', [choice()]);
+  data.gtmOnSuccess();
+}
 
 
 ___WEB_PERMISSIONS___
@@ -708,7 +796,122 @@ ___WEB_PERMISSIONS___
             "listItem": [
               {
                 "type": 1,
-                "string": "https://hw.shop.example/*"
+                "string": "https://*/*"
+              }
+            ]
+          }
+        }
+      ]
+    },
+    "clientAnnotations": {
+      "isEditedByUser": true
+    },
+    "isRequired": true
+  },
+  {
+    "instance": {
+      "key": {
+        "publicId": "access_consent",
+        "versionId": "1"
+      },
+      "param": [
+        {
+          "key": "consentTypes",
+          "value": {
+            "type": 2,
+            "listItem": [
+              {
+                "type": 3,
+                "mapKey": [
+                  {
+                    "type": 1,
+                    "string": "consentType"
+                  },
+                  {
+                    "type": 1,
+                    "string": "read"
+                  },
+                  {
+                    "type": 1,
+                    "string": "write"
+                  }
+                ],
+                "mapValue": [
+                  {
+                    "type": 1,
+                    "string": "analytics_storage"
+                  },
+                  {
+                    "type": 8,
+                    "boolean": true
+                  },
+                  {
+                    "type": 8,
+                    "boolean": false
+                  }
+                ]
+              },
+              {
+                "type": 3,
+                "mapKey": [
+                  {
+                    "type": 1,
+                    "string": "consentType"
+                  },
+                  {
+                    "type": 1,
+                    "string": "read"
+                  },
+                  {
+                    "type": 1,
+                    "string": "write"
+                  }
+                ],
+                "mapValue": [
+                  {
+                    "type": 1,
+                    "string": "ad_user_data"
+                  },
+                  {
+                    "type": 8,
+                    "boolean": true
+                  },
+                  {
+                    "type": 8,
+                    "boolean": false
+                  }
+                ]
+              },
+              {
+                "type": 3,
+                "mapKey": [
+                  {
+                    "type": 1,
+                    "string": "consentType"
+                  },
+                  {
+                    "type": 1,
+                    "string": "read"
+                  },
+                  {
+                    "type": 1,
+                    "string": "write"
+                  }
+                ],
+                "mapValue": [
+                  {
+                    "type": 1,
+                    "string": "ad_personalization"
+                  },
+                  {
+                    "type": 8,
+                    "boolean": true
+                  },
+                  {
+                    "type": 8,
+                    "boolean": false
+                  }
+                ]
               }
             ]
           }
@@ -726,15 +929,104 @@ ___WEB_PERMISSIONS___
 ___TESTS___
 
 scenarios:
-- name: It loads the tracker with its site
+- name: The tracker loads with its site key and waits for a consent tag
   code: |-
-    mock('injectScript', (url, success) => success());
-    runCode({ address: 'https://hw.shop.example', script: '/t.js', site: 'trk_pk_x', waits: true, action: 'load' });
-    assertApi('injectScript').wasCalled();
+    runCode(load('tag'));
+    assertThat(urls).isEqualTo(['https://hw.shop.example/t.js?site=trk_pk_x&consent=required']);
+    assertThat(calls).isEqualTo([]);
+    assertApi('addConsentListener').wasNotCalled();
     assertApi('gtmOnSuccess').wasCalled();
+- name: A script that does not load is a failure
+  code: |-
+    mock('injectScript', (url, success, failure) => failure());
+    runCode(load('none'));
+    assertApi('gtmOnSuccess').wasNotCalled();
+    assertApi('gtmOnFailure').wasCalled();
+- name: A tag that does not wait ignores Consent Mode
+  code: |-
+    runCode(load('none'));
+    assertThat(urls).isEqualTo(['https://hw.shop.example/t.js?site=trk_pk_x']);
+    assertApi('isConsentGranted').wasNotCalled();
+- name: Consent that is denied leaves the tracker waiting
+  code: |-
+    runCode(load('consent_mode'));
+    assertThat(urls).isEqualTo(['https://hw.shop.example/t.js?site=trk_pk_x&consent=managed']);
+    assertThat(calls).isEqualTo([]);
+    assertApi('gtmOnSuccess').wasCalled();
+- name: Consent given before is passed on at once
+  code: |-
+    granted = { analytics_storage: true, ad_personalization: true };
+    runCode(load('consent_mode'));
+    assertThat(calls).isEqualTo([
+      ['consent', [{ ad_user_data: false, ad_personalization: true }]]
+    ]);
+- name: Consent given later is passed on when all types have changed
+  code: |-
+    runCode(load('consent_mode'));
+    update({ analytics_storage: true, ad_user_data: true, ad_personalization: true });
+    assertThat(calls[calls.length - 1]).isEqualTo(
+      ['consent', [{ ad_user_data: true, ad_personalization: true }]]
+    );
+- name: Consent to advertising alone is not passed on
+  code: |-
+    runCode(load('consent_mode'));
+    update({ ad_user_data: true, ad_personalization: true });
+    assertThat(calls).isEqualTo([]);
+- name: Consent withdrawn is passed on as a refusal
+  code: |-
+    granted = { analytics_storage: true };
+    runCode(load('consent_mode'));
+    update({});
+    assertThat(calls[calls.length - 1]).isEqualTo(['consent', [false]]);
+- name: Other tags queue their call and load nothing
+  code: |-
+    runCode({ action: 'track', event_name: 'purchase', order_id: 17, amount: '1.5', currency: 'EUR' });
+    runCode({ action: 'track', event_name: 'purchase', amount: '1,5' });
+    runCode({ action: 'identify', email: 'ada@example.com', phone: '' });
+    runCode({ action: 'consent', analytics: 'granted', ads: 'denied' });
+    runCode({ action: 'consent', analytics: 'granted', ads: 'unknown' });
+    runCode({ action: 'consent', analytics: 'denied', ads: 'granted' });
+    assertThat(calls).isEqualTo([
+      ['track', ['purchase', { order_id: '17', currency: 'EUR', amount: 1.5 }]],
+      ['track', ['purchase', {}]],
+      ['identify', [{ email: 'ada@example.com' }]],
+      ['consent', [{ ad_user_data: false, ad_personalization: false }]],
+      ['consent', [true]],
+      ['consent', [false]]
+    ]);
+    assertApi('injectScript').wasNotCalled();
+    assertApi('gtmOnSuccess').wasCalled();
+setup: |-
+  const urls = [];
+  const calls = [];
+  const listeners = {};
+  let granted = {};
+
+  mock('setInWindow', true);
+  mock('callInWindow', (path, value) => { calls.push(value); });
+  mock('injectScript', (url, success) => { urls.push(url); success(); });
+  mock('isConsentGranted', (type) => granted[type] === true);
+  mock('addConsentListener', (type, listener) => { listeners[type] = listener; });
+  mock('callLater', (action) => action());
+
+  const load = (source) => ({
+    action: 'load',
+    address: 'https://hw.shop.example',
+    script: '/t.js',
+    site: 'trk_pk_x',
+    consent_source: source
+  });
+
+  const update = (state) => {
+    const before = granted;
+    granted = state;
+    ['analytics_storage', 'ad_user_data', 'ad_personalization'].forEach((type) => {
+      if ((before[type] === true) !== (state[type] === true)) listeners[type](type, state[type] === true);
+    });
+  };
 
 
 ___NOTES___
 
-Replace hw.shop.example by the host of your Headwater everywhere in this file before importing it:
-Tag Manager lets a template load scripts from the addresses that it names only.
+The permission to inject scripts covers every host, because each owner runs Headwater on a host of
+their own. Narrow it to yours under Permissions if you like.
