@@ -270,7 +270,7 @@ def test_it_has_the_permissions_that_its_code_uses() -> None:
     rights = granted()
     assert set(rights) == {"access_globals", "inject_script", "access_consent"}
     assert rights["access_globals"] == {"trk": [False, True, False], "trk.q.push": [False, False, True]}
-    assert rights["access_consent"] == dict.fromkeys(DENIED, [True, False])
+    assert rights["access_consent"] == {name: [True, False] for name in DENIED}
     assert rights["inject_script"] == ["https://*/*"]
 
 

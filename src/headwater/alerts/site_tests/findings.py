@@ -151,7 +151,7 @@ def _blocked(tag: TagFacts) -> SiteFault:
 
 def _no_consent(*, needs_consent: bool) -> SiteFault:
     about = (
-        'The tag has `data-consent`, and no consent has been given: nothing is sent until then.'
+        "The tag has `data-consent`, and no consent has been given: nothing is sent until then."
         if needs_consent
         else "Your browser asks not to be tracked (Do Not Track or Global Privacy Control), so"
         " nothing is sent before you consent."
