@@ -131,6 +131,8 @@ def test_a_file_is_shared(connect: Callable[[], Client], stage: Stage, tmp_path:
         first.add(event(0))
         second.add(event(1))
         assert len(first) == len(second) == 2
+        readable = [path.name for path in tmp_path.iterdir() if path.stat().st_mode & 0o077]
+        assert readable == []
         assert first.flush(PATIENCE_SECONDS)
         assert len(second) == 0
     assert stored(stage) == ["order-0", "order-1"]

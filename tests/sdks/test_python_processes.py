@@ -157,6 +157,7 @@ def order(number):
 """
 
 
+@pytest.mark.parametrize("variables", ["memory"], indirect=True)
 def test_celery(variables: dict[str, str], stage: Stage, tmp_path: Path) -> None:
     """Its prefork workers, and an end by SIGTERM."""
     (tmp_path / "queue").mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -126,6 +127,8 @@ class Store:
 
 def _connect(file: Path | str, timeout: float) -> sqlite3.Connection:
     try:
+        if isinstance(file, Path):  # events contain personal data
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         return sqlite3.connect(file, check_same_thread=False, isolation_level=None, timeout=timeout)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise BufferFileError(f"{file}: {error}") from error
