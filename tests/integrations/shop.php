@@ -40,16 +40,47 @@ $steps = array(
 		$order   = new Order( $data );
 		do_action( $hook, $order );
 		$order->save_meta_data();
-		return $order->get_meta( 'trk_token' );
+		return $order->get_meta( '_headwater_token' );
 	},
 	'status'   => function ( $status, $id ) {
-		do_action( "woocommerce_order_status_$status", $id );
+		$order  = wc_get_order( $id );
+		$former = $order->get_status();
+		$order->set_status( $status );
+		do_action( 'woocommerce_order_status_changed', $id, $former, $status, $order );
 		return count( $GLOBALS['queue'] );
 	},
-	'refund'   => function ( $order, $data ) {
+	'paid'     => function ( $id ) {
+		do_action( 'woocommerce_payment_complete', $id );
+		return count( $GLOBALS['queue'] );
+	},
+	'add'      => function ( $data ) {
 		new Order( $data );
+	},
+	'refund'   => function ( $order, $data ) {
+		new Order( array( 'type' => 'shop_order_refund', 'parent_id' => $order ) + $data );
 		do_action( 'woocommerce_order_refunded', $order, $data['id'] );
 		return count( $GLOBALS['queue'] );
+	},
+	'unrefund' => function ( $order, $refund ) {
+		unset( $GLOBALS['orders'][ $refund ] );
+		do_action( 'woocommerce_refund_deleted', $refund, $order );
+	},
+	'delete'   => function ( $id ) {
+		do_action( 'woocommerce_before_delete_order', $id );
+		unset( $GLOBALS['orders'][ $id ] );
+	},
+	'backfill' => function ( $step = 'run' ) {
+		Headwater_Backfill::$step();
+		return Headwater_Backfill::progress();
+	},
+	'progress' => function () {
+		return Headwater_Backfill::progress();
+	},
+	'export'   => function ( $address ) {
+		return call_user_func( apply_filters( 'wp_privacy_personal_data_exporters', array() )['headwater-for-woocommerce']['callback'], $address );
+	},
+	'erase'    => function ( $address ) {
+		return call_user_func( apply_filters( 'wp_privacy_personal_data_erasers', array() )['headwater-for-woocommerce']['callback'], $address );
 	},
 	'run'      => function ( $until = 0 ) {
 		return run_queue( $until );

@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from headwater.sources.catalogue import SOURCE_IDS
+from headwater.spaces.sites.signatures import sign
 from tests.conftest import NOWHERE, Running
-from tests.support.factories import Stage
+from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Queue
 from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
@@ -25,6 +28,7 @@ PLUGIN = ROOT / "integrations" / "woocommerce" / "headwater-for-woocommerce"
 CLASSIC = "woocommerce_checkout_create_order"
 BLOCKS = "woocommerce_store_api_checkout_update_order_meta"
 SITE_KEY = "trk_pk_abcdefgh12345678"
+SIGNING_SECRET = "0123456789abcdef" * 4
 HOUR = 3600
 
 ORDER = {
@@ -76,6 +80,9 @@ class Shop:
             " WHERE e.space_id = %s ORDER BY e.id", (self.stage.space_id,),
         ).fetchall()  # fmt: skip
 
+    def amounts(self) -> list[str]:
+        return [event[2] for event in self.events()]
+
 
 @pytest.fixture
 def shop(php: str, server: Running, stage: Stage) -> Shop:
@@ -100,6 +107,108 @@ def test_it_works(shop: Shop) -> None:
     ]
 
 
+def test_a_cancelled_order_counts_again_when_it_is_paid_again(shop: Shop) -> None:
+    """Each change is reported once, however many hooks report it."""
+    queued = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"], ["paid", 727], ["status", "packed", 727],
+        ["status", "cancelled", 727], ["status", "failed", 727], ["run"],
+    )  # fmt: skip
+    assert queued[1:5] == [1, 1, 2, 2]
+    assert sorted(shop.amounts()) == ["-29.3500", "29.3500"]
+    marked = {**ORDER, "status": "cancelled",
+              "meta": {"_headwater_purchase": "727", "_headwater_cancelled": "yes"}}  # fmt: skip
+    queued = shop.do(["add", marked], ["status", "processing", 727], ["paid", 727], ["run"])
+    assert queued[1:3] == [1, 1]
+    assert shop.amounts() == ["29.3500"]
+
+
+def test_a_deleted_refund_no_longer_counts(shop: Shop) -> None:
+    shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"],
+        ["refund", 727, REFUND], ["refund", 727, {**REFUND, "id": 729, "amount": "4"}], ["run"],
+        ["unrefund", 727, 728], ["run"],
+    )  # fmt: skip
+    assert sum(map(float, shop.amounts())) == 25.35
+
+
+def test_a_deleted_order_no_longer_counts(shop: Shop) -> None:
+    """Its report is written before the order is gone. A cancelled order isn't reported again."""
+    other = {**ORDER, "id": 8, "order_number": "W-8"}
+    given = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727],
+        ["checkout", CLASSIC, other, "tok-6"], ["status", "processing", 8],
+        ["status", "cancelled", 8], ["run"], ["delete", 727], ["delete", 8], ["run"], ["problem"],
+    )  # fmt: skip
+    assert given[-2:] == [[None], ""]
+    assert sum(map(float, shop.amounts())) == 0
+
+
+def test_test_orders_and_subscriptions_are_not_reported(shop: Shop) -> None:
+    test = {**ORDER, "meta": {"_wcpay_mode": "test"}}
+    live = {**ORDER, "id": 8, "meta": {"_wcpay_mode": "prod"}}
+    subscription = {**ORDER, "id": 9, "type": "shop_subscription"}
+    queued = shop.do(
+        ["checkout", CLASSIC, test], ["status", "processing", 727], ["paid", 727],
+        ["checkout", CLASSIC, subscription], ["status", "processing", 9],
+        ["checkout", CLASSIC, live], ["status", "processing", 8],
+    )  # fmt: skip
+    assert [queued[index] for index in (1, 2, 4, 6)] == [0, 0, 0, 1]
+
+
+def test_past_orders_are_sent_in_batches_and_count_once(shop: Shop) -> None:
+    orders = [{**ORDER, "id": number, "order_number": str(number), "status": "completed",
+               "billing_email": f"buyer{number}@example.com"} for number in range(1, 121)]  # fmt: skip
+    orders[0]["status"] = "pending"
+    orders[1]["meta"] = {"_wcpay_mode": "test"}
+    orders[2]["total"] = "1e300"
+    added = [["add", order] for order in orders]
+    reported = [["status", "processing", 120], ["refund", 120, {**REFUND, "id": 500}], ["run"]]
+    *_, first, _, last = shop.do(*added, *reported, ["backfill"], ["run"], ["progress"])
+    assert (first["state"], first["total"]) == ("running", 119)
+    assert last == {"state": "done", "last_id": 120, "orders": 119, "total": 119, "sent": 118,
+                    "refused": 1, "problem": ""}  # fmt: skip
+    amounts = shop.amounts()
+    assert len(amounts) == 118
+    assert amounts.count("-10.0500") == 1
+
+
+def test_a_failed_batch_is_sent_again_and_a_paused_backfill_continues(shop: Shop) -> None:
+    url = shop.settings["url"]
+    added = [["add", {**ORDER, "id": number, "status": "refunded"}] for number in range(1, 61)]
+    given = shop.do(
+        *added, ["set", {"url": NOWHERE}], ["backfill"], ["run", HOUR], ["progress"],
+        ["backfill", "pause"], ["set", {"url": url}], ["run", 9 * HOUR], ["progress"],
+        ["backfill"], ["run", 20 * HOUR], ["progress"], ["page"],
+    )  # fmt: skip
+    failed, paused, done = (given[60 + index] for index in (3, 7, 10))
+    assert (failed["state"], failed["last_id"]) == ("running", 0)
+    assert "status 0" in failed["problem"]
+    assert (paused["state"], paused["sent"]) == ("paused", 0)
+    assert (done["state"], done["sent"], done["problem"]) == ("done", 60, "")
+    assert "60 of 60 orders done" in given[-1]
+
+
+def test_the_eraser_asks_headwater_to_erase_the_person(
+    shop: Shop, php: str, server: Running, connection: psycopg.Connection
+) -> None:
+    bought = [["checkout", CLASSIC, ORDER, "tok-5"], ["status", "processing", 727], ["run"]]
+    *_, exported = shop.do(*bought, ["export", "ada@example.com"])
+    assert [item["data"][0]["value"] for item in exported["data"]] == ["tok-5"]
+    assert exported["done"]
+    shop.events()
+    *_, erased, left, unknown = shop.do(
+        ["checkout", CLASSIC, ORDER, "tok-5"], ["erase", "ada@example.com"],
+        ["export", "ada@example.com"], ["erase", "nobody@example.com"],
+    )  # fmt: skip
+    assert erased == {"items_removed": True, "items_retained": False, "messages": [], "done": True}
+    assert left["data"] == []
+    assert unknown == {**erased, "items_removed": False}
+    limited = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
+    (refused,) = limited.do(["erase", "ada@example.com"])
+    assert refused["items_retained"]
+    assert "contacts:delete" in refused["messages"][0]
+
+
 def test_it_is_valid_php(php: str) -> None:
     for path in sorted(PLUGIN.rglob("*.php")):
         subprocess.run([php, "-l", path], check=True, capture_output=True)
@@ -118,7 +227,7 @@ def test_both_checkouts_keep_the_token_and_only_a_token(shop: Shop) -> None:
         ["checkout", CLASSIC, ORDER, "tok-1"], ["checkout", BLOCKS, ORDER, "tok.2~-_"],
         *(["checkout", BLOCKS, ORDER, cookie] for cookie in bad), ["personal"],
     )  # fmt: skip
-    assert given == ["tok-1", "tok.2~-_", *[""] * len(bad), {"a": "text", "trk_token": "text"}]
+    assert given == ["tok-1", "tok.2~-_", *[""] * len(bad), {"a": "text", "_headwater_token": "numeric_id"}]
 
 
 def test_what_is_not_taken_is_sent_again(shop: Shop) -> None:
@@ -154,7 +263,7 @@ def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
 def test_what_is_not_reported(shop: Shop) -> None:
     """An order nobody paid, its refund, one that names nobody, and a renewal that copied a mark."""
     nobody = {**ORDER, "id": 1, "billing_email": ""}
-    renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "trk_token": "tok-5"}}
+    renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "_headwater_token": "tok-5"}}
     given = shop.do(
         ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
         ["checkout", CLASSIC, nobody], ["status", "processing", 1], ["run"],
@@ -183,6 +292,19 @@ def test_where_the_visit_began_if_the_tracker_has_not_seen_it(shop: Shop) -> Non
     assert rows == [("727", SOURCE_IDS["google_ads"])]
 
 
+@pytest.mark.parametrize(
+    "made",
+    [{"created_via": "admin"}, {"meta": {"_subscription_renewal": "700"}},
+     {"meta": {"_wc_order_attribution_source_type": "pos"}}],
+)  # fmt: skip
+def test_an_order_without_a_visit_makes_no_touch(shop: Shop, made: dict[str, Any]) -> None:
+    copied = {"_wc_order_attribution_utm_source": "google", "_wc_order_attribution_utm_medium": "cpc"}
+    order = {**ORDER, **made, "meta": {**copied, **made.get("meta", {})}}
+    shop.do(["checkout", CLASSIC, order], ["status", "processing", 727], ["run"])
+    (event,) = shop.waiting()
+    assert "trk_source" not in event
+
+
 def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "consent": "required", "script": "/a/s.js"}
     guest, known = shop.do(["head"], ["head", 17, "</script><b>&@example.com"])
@@ -201,24 +323,38 @@ def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     assert shop.do(["head"]) == [""]
 
 
-def test_settings_are_checked_and_the_key_is_not_shown(shop: Shop) -> None:
+def test_with_the_secret_an_identity_is_signed(shop: Shop) -> None:
+    shop.settings |= {"url": "https://hw.shop.example", "signing_secret": SIGNING_SECRET}
+    head, page = shop.do(["head", 17, " Ada@Example.com"], ["page"])
+    person = json.loads(head.partition("trk.identify(")[2].partition(")</script>")[0])
+    signed_at = person["signed_at"]
+    assert abs(signed_at - time.time()) < PATIENCE_SECONDS
+    assert person["signature"] == sign(SIGNING_SECRET.encode(), str(signed_at), "ada@example.com", "17")
+    assert SIGNING_SECRET not in head + page
+
+
+def test_settings_are_checked_and_secrets_are_not_shown(shop: Shop) -> None:
     stored = shop.settings["api_key"]
     typed = {"url": " https://hw.shop.example/ ", "site_key": SITE_KEY, "api_key": " ",
-             "script": "/x.js", "consent": "required"}  # fmt: skip
-    kept, page = shop.do(["save", typed], ["page"])
-    assert kept == {"url": "https://hw.shop.example", "site_key": SITE_KEY, "api_key": stored,
-                    "script": "/x.js", "consent": "required"}  # fmt: skip
+             "signing_secret": SIGNING_SECRET, "script": "/x.js", "consent": "required"}  # fmt: skip
+    removed = {**typed, "signing_secret": "", "remove_signing_secret": "yes"}
+    kept, page, kept_later = shop.do(["save", typed], ["page"], ["save", removed])
+    assert kept == {**typed, "url": "https://hw.shop.example", "api_key": stored}
+    assert kept_later == {**kept, "signing_secret": ""}
     assert stored not in page
+    assert SIGNING_SECRET not in page
     assert 'name="headwater[api_key]" value=""' in page
 
 
 @pytest.mark.parametrize(
     "typed",
     [{"url": "http://hw.shop.example"}, {"url": "https://hw.shop.example/path"},
-     {"url": "javascript:alert(1)"}, {"site_key": "trk_sk_abcdefgh1234"}, {"api_key": "<b>"}],
+     {"url": "javascript:alert(1)"}, {"site_key": "trk_sk_abcdefgh1234"}, {"api_key": "<b>"},
+         {"signing_secret": "short"}],
 )  # fmt: skip
 def test_a_setting_of_the_wrong_form_changes_nothing(shop: Shop, typed: dict[str, str]) -> None:
     current = {**shop.settings, "url": "https://hw.shop.example", "api_key": ""}
+    shop.settings |= {"signing_secret": SIGNING_SECRET}
     shop.settings["url"] = current["url"]
     kept, page = shop.do(["save", {**current, **typed}], ["page"])
     (name,) = typed

@@ -247,7 +247,9 @@ def test_as_it_happens(connection: psycopg.Connection, kind: str) -> None:
 
 
 def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connection) -> None:
-    """The plugin reports the order and each refund to the API, the webhook the order as it is."""
+    """The plugin reports the order and each refund to the API, the webhook the order as it is. A refund
+    may be withdrawn, and the order cancelled and reopened.
+    """
     for number in range(LIVES):
         draw = random.Random(f"both {number}")
         life = Life(draw)
@@ -255,7 +257,7 @@ def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connec
         person = {"email": "ada@example.com", "currency": "USD"}
         key = f"woocommerce:shop.example:order:{WOO['id']}:refund"
         sent = [by("api_key", event(order_id=str(WOO["id"]), amount="100.00", **person))]
-        for refund in range(draw.randrange(1, 4)):
+        for refund in range(1, draw.randrange(2, 5)):
             if draw.random() < 0.7:
                 sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
             part = life.part()
@@ -263,6 +265,16 @@ def test_the_plugin_of_woocommerce_beside_its_webhook(connection: psycopg.Connec
             told = event(amount=f"-{part}", idempotency_key=f"{key}:{refund}", **person)
             sent += [by("api_key", told)] * draw.choice([1, 1, 2])
             life.returned += part
+        later = (life.now + 60) * 1000
+        if draw.random() < 0.5:
+            life.returned -= part
+            order["refunds"].pop()
+            withdrawn = {"amount": "0", "event_time": later, **person}
+            sent.append(by("api_key", event(**withdrawn, idempotency_key=told.idempotency_key)))
+        if draw.random() < 0.5:
+            state = {"idempotency_key": f"{key}:0", **person}
+            sent.append(by("api_key", event(**state, amount="-100.00", event_time=later)))
+            sent.append(by("api_key", event(**state, amount="0", event_time=later + 1000)))
         sent += accepted("woocommerce", ({**order, "date_modified_gmt": life.at()}, {}))
         draw.shuffle(sent)
         stage = new_stage(connection, currency="USD")

@@ -144,6 +144,12 @@ def test_woocommerce_s_order() -> None:
     }  # fmt: skip
 
 
+def test_the_token_of_the_woocommerce_plugin() -> None:
+    notes = [{"key": "_headwater_token", "value": "tok-7"}]
+    headers = {"X-WC-Webhook-Topic": "order.updated"}
+    assert event_of("woocommerce", {**WOO, "meta_data": notes}, headers=headers)["trk_token"] == "tok-7"
+
+
 def test_woocommerce_s_statuses() -> None:
     completed = event_of("woocommerce", {**WOO, "status": "completed"})
     assert (completed["event_name"], completed["order_id"]) == ("purchase", "727")

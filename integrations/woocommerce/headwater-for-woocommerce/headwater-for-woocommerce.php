@@ -1,18 +1,19 @@
 <?php
 /**
  * Plugin Name:          Headwater for WooCommerce
- * Description:          Adds the tracker of your Headwater to the shop's pages, stores the visitor's token with each order, and reports purchases and refunds from the server.
- * Version:              0.2.0
- * Requires at least:    6.4
+ * Description:          Adds the tracker of your Headwater server to the shop's pages and reports orders and refunds from the shop's server, linked to the visits that led to them.
+ * Version:              1.0.0
+ * Requires at least:    6.5
  * Requires PHP:         7.4
  * Requires Plugins:     woocommerce
  * WC requires at least: 8.2
+ * WC tested up to:      11.0
+ * Author:               Headwater
  * License:              Apache-2.0
  * License URI:          https://www.apache.org/licenses/LICENSE-2.0
  * Text Domain:          headwater-for-woocommerce
  *
- * Four classes: settings, the tag in pages, orders with their reports, and the sending of reports. There
- * is no build step.
+ * The Apache License 2.0 is compatible with version 3 of the GNU General Public License.
  *
  * @package Headwater
  */
@@ -20,9 +21,14 @@
 defined( 'ABSPATH' ) || exit;
 
 require_once __DIR__ . '/includes/class-headwater-settings.php';
+require_once __DIR__ . '/includes/class-headwater-settings-page.php';
 require_once __DIR__ . '/includes/class-headwater-tag.php';
 require_once __DIR__ . '/includes/class-headwater-orders.php';
+require_once __DIR__ . '/includes/class-headwater-events.php';
+require_once __DIR__ . '/includes/class-headwater-client.php';
 require_once __DIR__ . '/includes/class-headwater-reports.php';
+require_once __DIR__ . '/includes/class-headwater-backfill.php';
+require_once __DIR__ . '/includes/class-headwater-privacy.php';
 
 add_action(
 	'before_woocommerce_init',
@@ -36,6 +42,9 @@ add_action(
 );
 
 Headwater_Settings::register();
+Headwater_Settings_Page::register();
 Headwater_Tag::register();
 Headwater_Orders::register();
 Headwater_Reports::register();
+Headwater_Backfill::register();
+Headwater_Privacy::register();

@@ -2,109 +2,85 @@
 /**
  * Sends reports in the background, with Action Scheduler.
  *
- * Failed reports are retried for four weeks, with pauses from a minute to six hours. Invalid ones (422)
- * are not retried: the order gets a note.
+ * Failed reports are retried for four weeks. Invalid ones (422) are not retried: the order gets a note.
  *
  * @package Headwater
  */
 
 defined( 'ABSPATH' ) || exit;
 
+/**
+ * Queues and sends reports.
+ */
 class Headwater_Reports {
 
-	const HOOK          = 'headwater_report';
-	const GROUP         = 'headwater';
-	const MOST_ATTEMPTS = 120;
-	const LONGEST_PAUSE = 6 * HOUR_IN_SECONDS;
+	const HOOK         = 'headwater_report';
+	const GROUP        = 'headwater';
+	const MAX_ATTEMPTS = 120;
 
 	public static function register() {
 		add_action( self::HOOK, array( __CLASS__, 'send' ), 10, 4 );
 	}
 
-	public static function queue( $kind, $order_id, $refund_id = 0 ) {
-		self::plan( 0, array( $kind, $order_id, $refund_id, 1 ) );
+	/**
+	 * Queues a report. `$detail` is a refund's id, the time of a cancellation, or a deleted order's event.
+	 */
+	public static function queue( $kind, $order_id, $detail = 0 ) {
+		self::schedule( 0, array( $kind, $order_id, $detail, 1 ) );
 	}
 
-	private static function plan( $pause, $arguments ) {
-		as_schedule_single_action( time() + $pause, self::HOOK, $arguments, self::GROUP );
-	}
-
-	public static function send( $kind, $order_id, $refund_id, $attempt ) {
-		$event = Headwater_Orders::describe( $kind, $order_id, $refund_id );
+	public static function send( $kind, $order_id, $detail, $attempt ) {
+		$event = self::describe( $kind, $order_id, $detail );
 		if ( null === $event ) {
 			return;
 		}
-		$answer = self::post( $event );
+		$answer = Headwater_Client::request( 'POST', '/events/track', $event );
 		if ( 202 === $answer['status'] ) {
 			delete_option( Headwater_Settings::PROBLEM );
 			return;
 		}
-		self::tell( $answer );
-		if ( 422 === $answer['status'] || $attempt >= self::MOST_ATTEMPTS ) {
-			$order = wc_get_order( $order_id );
-			/* translators: 1: purchase or refund. 2: the reason. */
-			$order->add_order_note( sprintf( __( 'This %1$s was not reported to Headwater: %2$s', 'headwater-for-woocommerce' ), $kind, $answer['reason'] ) );
+		self::keep_problem( $answer );
+		if ( 422 !== $answer['status'] && $attempt < self::MAX_ATTEMPTS ) {
+			self::schedule( Headwater_Client::pause_after( $attempt, $answer ), array( $kind, $order_id, $detail, $attempt + 1 ) );
 			return;
 		}
-		$pause = min( self::LONGEST_PAUSE, MINUTE_IN_SECONDS * pow( 2, min( $attempt - 1, 10 ) ) );
-		self::plan( max( $pause, $answer['wait'] ), array( $kind, $order_id, $refund_id, $attempt + 1 ) );
-	}
-
-	/**
-	 * Returns the response's status (0 without one), reason and seconds to wait.
-	 */
-	private static function post( $event ) {
-		$settings = Headwater_Settings::all();
-		if ( ! $settings['url'] || ! $settings['api_key'] ) {
-			return self::answer( 0, __( 'the address or the API key is not set', 'headwater-for-woocommerce' ) );
+		$order = wc_get_order( $order_id );
+		if ( $order ) {
+			/* translators: %s: the reason. */
+			$order->add_order_note( sprintf( __( 'A change of this order was not reported to Headwater: %s', 'headwater-for-woocommerce' ), $answer['reason'] ) );
 		}
-		$response = wp_remote_post(
-			$settings['url'] . '/public-api/v1/events/track',
-			array(
-				'timeout'     => 10,
-				'redirection' => 0,
-				'headers'     => array(
-					'Authorization' => 'Bearer ' . $settings['api_key'],
-					'Content-Type'  => 'application/json',
-				),
-				'body'        => wp_json_encode( $event ),
-			)
-		);
-		if ( is_wp_error( $response ) ) {
-			return self::answer( 0, $response->get_error_message() );
-		}
-		$body = json_decode( wp_remote_retrieve_body( $response ), true );
-		$wait = (int) wp_remote_retrieve_header( $response, 'retry-after' );
-		return self::answer( (int) wp_remote_retrieve_response_code( $response ), self::reason( $body ), $wait );
-	}
-
-	private static function answer( $status, $reason, $wait = 0 ) {
-		return array(
-			'status' => $status,
-			'reason' => $reason,
-			'wait'   => min( max( 0, $wait ), self::LONGEST_PAUSE ),
-		);
-	}
-
-	private static function reason( $body ) {
-		$rules = array();
-		if ( is_array( $body ) && isset( $body['errors'] ) && is_array( $body['errors'] ) ) {
-			foreach ( $body['errors'] as $of_field ) {
-				$rules = array_merge( $rules, array_filter( (array) $of_field, 'is_string' ) );
-			}
-		}
-		if ( ! $rules && is_array( $body ) && isset( $body['message'] ) && is_string( $body['message'] ) ) {
-			$rules = array( $body['message'] );
-		}
-		return substr( implode( ' ', $rules ), 0, 500 );
 	}
 
 	/**
 	 * Shows the last problem on the settings page, until a report succeeds.
 	 */
-	private static function tell( $answer ) {
+	public static function keep_problem( $answer ) {
 		/* translators: 1: an HTTP status. 2: the reason. */
 		$sentence = sprintf( __( 'The last report failed (status %1$d): %2$s', 'headwater-for-woocommerce' ), $answer['status'], $answer['reason'] );
 		update_option( Headwater_Settings::PROBLEM, $sentence, false );
+	}
+
+	private static function schedule( $pause, $arguments ) {
+		as_schedule_single_action( time() + $pause, self::HOOK, $arguments, self::GROUP );
+	}
+
+	/**
+	 * Returns the event as the order is now; null if the order no longer exists or its buyer is unknown.
+	 */
+	private static function describe( $kind, $order_id, $detail ) {
+		if ( 'deletion' === $kind ) {
+			return $detail;
+		}
+		$order = wc_get_order( $order_id );
+		if ( ! $order ) {
+			return null;
+		}
+		if ( 'refund' === $kind ) {
+			return Headwater_Events::describe_refund( $order, $detail );
+		}
+		if ( 'cancellation' === $kind ) {
+			return Headwater_Events::describe_cancellation( $order, $order->has_status( Headwater_Orders::VOID ), $detail );
+		}
+		return Headwater_Events::describe_purchase( $order );
 	}
 }

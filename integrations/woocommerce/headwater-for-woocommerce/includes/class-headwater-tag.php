@@ -9,6 +9,9 @@
 
 defined( 'ABSPATH' ) || exit;
 
+/**
+ * Prints the tag.
+ */
 class Headwater_Tag {
 
 	// Queues calls until the tracker is loaded.
@@ -38,12 +41,25 @@ class Headwater_Tag {
 		wp_print_script_tag( $tag );
 		$user = wp_get_current_user();
 		if ( $user && $user->exists() ) {
-			$person = array(
-				'email'       => $user->user_email,
-				'tracking_id' => (string) $user->ID,
-			);
+			$person = self::sign( $settings['signing_secret'], $user->user_email, (string) $user->ID, time() );
 			// Escape user input that could end the script.
 			wp_print_inline_script_tag( 'trk.identify(' . wp_json_encode( $person, JSON_HEX_TAG | JSON_HEX_AMP ) . ')' );
 		}
+	}
+
+	/**
+	 * Returns an identity with its signature, or without one if there is no secret.
+	 */
+	private static function sign( $secret, $email, $tracking_id, $signed_at ) {
+		$person = array(
+			'email'       => $email,
+			'tracking_id' => $tracking_id,
+		);
+		if ( $secret ) {
+			$address             = function_exists( 'mb_strtolower' ) ? mb_strtolower( trim( $email ), 'UTF-8' ) : strtolower( trim( $email ) );
+			$person['signed_at'] = $signed_at;
+			$person['signature'] = hash_hmac( 'sha256', $signed_at . ' ' . $address . ' ' . $tracking_id, $secret );
+		}
+		return $person;
 	}
 }

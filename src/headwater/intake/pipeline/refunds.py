@@ -46,24 +46,28 @@ _PLUGIN_REFUND = re.compile(r"woocommerce:[^:]+:order:([0-9]+):refund:[0-9]+")
 
 def read_refund_event(event: AcceptedEvent, arrival: InboxRow) -> AcceptedRefund | None:
     """Return a refund sent as a negative event by a business record or the WooCommerce plugin. As an event,
-    it would be a duplicate, or count twice.
+    it would be a duplicate, or count twice. The plugin withdraws a refund with the amount 0.
     """
     amount = Decimal(event.amount or 0)
-    order_id = _refunded_order(event, Sender(arrival.sender))
-    if amount >= 0 or order_id is None:
+    order_id = _refunded_order(event, amount, Sender(arrival.sender))
+    if order_id is None:
         return None
     item = event.idempotency_key or f"receipt {arrival.id}"
     return AcceptedRefund(
         order_ids=(order_id,),
         at=event.event_time,
         currency=event.currency,
-        statements=(MoneyBack(item=item, amount=f"{-amount:f}", version=event.event_time),),
+        statements=(
+            MoneyBack(item=item, amount=f"{-amount:f}" if amount else "0", version=event.event_time),
+        ),
     )
 
 
-def _refunded_order(event: AcceptedEvent, sender: Sender) -> str | None:
+def _refunded_order(event: AcceptedEvent, amount: Decimal, sender: Sender) -> str | None:
     if sender in BUSINESS_RECORDS:
-        return None if order_key(event) is None else event.order_id
+        return None if amount >= 0 or order_key(event) is None else event.order_id
+    if amount > 0:
+        return None
     key = _PLUGIN_REFUND.fullmatch(event.idempotency_key or "")
     return key[1] if key is not None and sender is Sender.API_KEY else None
 

@@ -73,6 +73,7 @@ _PERSON: Fields = {
     "last_name": "billing.last_name",
     "currency": "currency",
     **listed_fields(*_META),
+    "trk_token": first(listed(*_META, "trk_token"), listed(*_META, "_headwater_token")),
     "ip": "customer_ip_address",
     "company_name": first("billing.company", listed(*_META, "company_name")),
 }
