@@ -8,7 +8,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist release-check image sdk site pictures lock
+.PHONY: help setup serve demo test long mutants crash hostile soak check bench dist release-check plugin image sdk site pictures lock
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ release-check: $(VENV)/.release dist ## Check the archives of both Python packag
 	$(BIN)/pyroma --min 10 dist/headwater-*.tar.gz
 	$(BIN)/pyroma --min 10 dist/headwater_client-*.tar.gz
 	@! grep '^[a-z].*\.invalid' project.toml || { echo "project.toml has placeholders"; exit 1; }
+
+plugin: ## Build the WooCommerce plugin's zip into dist
+	$(PYTHON) scripts/build_plugin.py dist
 
 image: $(VENV)/.dev ## Build the container image into dist (on Debian 12)
 	$(BIN)/python -m scripts.build_image dist

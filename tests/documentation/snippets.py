@@ -20,6 +20,7 @@ PROGRAMS = ("headwater", ".venv/bin/headwater", "curl", "cd", "sed", "printf")
 NOT_RUN = {
     r"make (demo|serve)\b": "serves until it is stopped: tests/demo and tests/crash run both",
     r"make (setup|test|check|crash)\b": "what runs these tests",
+    r"make plugin": "tests/integrations/test_plugin_zip.py builds the same",
     r"make bench ": "a measurement: a service under load for minutes",
     r"make soak": "half an hour of load: tests/crash/test_soak.py",
     r"pipx |uv tool |python3 -m venv |pip install |gh attestation ": (

@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name:          Headwater for WooCommerce
- * Description:          Adds the tracker of your Headwater server to the shop's pages and reports orders and refunds from the shop's server, linked to the visits that led to them.
+ * Description:          Reports visits, orders and refunds of the shop to your own Headwater server, which shows the ads and links that led to them.
  * Version:              1.0.0
  * Requires at least:    6.5
  * Requires PHP:         7.4
