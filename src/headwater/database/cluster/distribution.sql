@@ -10,7 +10,7 @@ WHERE c.relnamespace = current_schema()::regnamespace;
 
 -- name: prepare
 -- Process one table after the other on each node, because they refer to each other, and allow the triggers
--- that count deliveries, which stay within a Space.
+-- that count deliveries and visits, which stay within a Space.
 SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true),
        set_config('citus.enable_unsafe_triggers', 'on', true);
 

@@ -70,6 +70,7 @@ DISTRIBUTED = (
     "tag_sets",
     "touchpoints",
     "unsigned_joins",
+    "visit_counts",
     "visits",
     "webhook_deliveries",
 )

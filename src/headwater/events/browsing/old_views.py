@@ -105,6 +105,7 @@ class _Batch:
         elif ids := _select_older(self._read("first_visits"), before):
             self._change("delete_clicks", ids=ids, before=before)
             self._change("delete_visits", ids=ids)
+            self._change("delete_empty_counts", before=before)
         if ids:
             log.debug("page views forgotten", space_id=self._space_id, rows=len(ids))
         return bool(ids)

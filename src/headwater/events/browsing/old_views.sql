@@ -47,6 +47,10 @@ WHERE c.space_id = %(space_id)s AND v.space_id = %(space_id)s AND v.id = ANY(%(i
 -- name: delete_visits
 DELETE FROM visits v WHERE v.space_id = %(space_id)s AND v.id = ANY(%(ids)s::bigint[]);
 
+-- name: delete_empty_counts
+DELETE FROM visit_counts c
+WHERE c.space_id = %(space_id)s AND c.quarter < %(before)s AND c.visits = 0;
+
 -- name: note
 -- The time of the check, and the oldest time of kept page views.
 INSERT INTO page_view_upkeep AS k (space_id, forgotten_before, looked_at)

@@ -172,14 +172,16 @@ class GroupLoader:
         return self._loaded[group]
 
     async def first_orders(self, customers: Customers = CONTACTS) -> FirstOrders:
-        """Return every customer's first order up to the end of the range, which no compared range exceeds."""
+        """Return every customer's first order up to the end of the range, which no compared range exceeds, or
+        up to a later day: that of a customer who ordered in the range is the same.
+        """
         last_day = self.last_day(self._query.span)
         names = self._reader.conversion_names(self._query.filters)
         scope = OrderScope(frozenset(names), customers)
         loaded = self._reader.first_orders
-        if (scope, last_day) not in loaded:
-            loaded[scope, last_day] = await self._load_first_orders(scope, last_day)
-        return loaded[scope, last_day]
+        if scope not in loaded or loaded[scope][0] < last_day:
+            loaded[scope] = last_day, await self._load_first_orders(scope, last_day)
+        return loaded[scope][1]
 
     def last_day(self, span: DateTimeSpan) -> date:
         """Return the last UTC day; a range of touches ends a window later."""

@@ -118,8 +118,8 @@ class ReportReader:
         self._conversions: dict[tuple[date, date], ConvertedAmounts | None] = {}
         self._rates_at = rates_at
         self._deadline = deadline
-        self.first_orders: dict[tuple[Hashable, date], FirstOrders] = {}
-        """By scope and last day."""
+        self.first_orders: dict[Hashable, tuple[date, FirstOrders]] = {}
+        """By scope, each with its last day."""
         self._patience = float("inf")
         """The statement timeout in seconds."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from psycopg import AsyncConnection
@@ -43,17 +45,49 @@ async def load_visits(connection: AsyncConnection, space_id: int, plan: Plan) ->
         return []
     seconds, dimensions = plan.scope.period, _list_dimensions(plan)
     instants = _list_instants(dimensions, seconds)
-    moments = [_instant(second) for second in (*instants.tolist(), seconds.stop)]
     columns = {column for dimension in dimensions for column in dimension.columns}
-    values = {
-        "space_id": space_id,
-        "starts": moments[:-1],
-        "ends": moments[1:],
-        "by_source": bool(plan.scope.source_ids) or Column.SOURCES in columns,
-        "by_tag_set": plan.scope.tag_sets is not None or Column.TAG_SETS in columns,
-    }
-    rows = await fetch_all(connection, queries["visits"], values)
+    by_tag_set = plan.scope.tag_sets is not None or Column.TAG_SETS in columns
+    by_source = bool(plan.scope.source_ids) or Column.SOURCES in columns
+    values = {"space_id": space_id, "by_source": by_source, "by_tag_set": by_tag_set}
+    whole, rest = split_quarters([*instants.tolist(), seconds.stop], counted=not by_tag_set)
+    rows: list[VisitRow] = []
+    for name, parts in (("counted_visits", whole), ("visits", rest)):
+        if parts:
+            rows += await fetch_all(connection, queries[name], values | _bind_parts(parts))
     return [add_up_visits(plan, instants, rows)]
+
+
+Part = tuple[int, int, int]
+"""The start, the end and the bucket, from 1, of a part of a time bucket."""
+
+
+def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part], list[Part]]:
+    """Split the buckets between these bounds into whole quarters of an hour, which are counted already if
+    the report needs only their sources, and the rest.
+
+        bounds      9:40                   10:10
+        whole            9:45        10:00
+        rest        9:40 9:45        10:00 10:10
+    """
+    whole: list[Part] = []
+    rest: list[Part] = []
+    for place, (start, end) in enumerate(pairwise(bounds), 1):
+        first, last = -(-start // _QUARTER) * _QUARTER, end // _QUARTER * _QUARTER
+        if not counted or first >= last:
+            rest.append((start, end, place))
+            continue
+        whole.append((first, last, place))
+        rest += [part for part in ((start, first, place), (last, end, place)) if part[0] < part[1]]
+    return whole, rest
+
+
+def _bind_parts(parts: Sequence[Part]) -> dict[str, Any]:
+    starts, ends, places = zip(*parts, strict=True)
+    return {
+        "starts": [_instant(start) for start in starts],
+        "ends": [_instant(end) for end in ends],
+        "places": list(places),
+    }
 
 
 VisitRow = tuple[int, int | None, int, int]

@@ -1,9 +1,23 @@
+-- name: counted_visits
+-- Visits by time bucket, which begin and end with quarters of an hour, and by source if it matters.
+SELECT b.place, v.source_id, 0 AS tag_set_id, v.visits
+FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[], %(places)s::int[])
+     AS b (start_at, end_at, place)
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN %(by_source)s THEN nullif(c.source_id, 0) END AS source_id,
+           sum(c.visits)::bigint AS visits
+    FROM visit_counts c
+    WHERE c.space_id = %(space_id)s AND c.quarter >= b.start_at AND c.quarter < b.end_at
+    GROUP BY 1
+    HAVING sum(c.visits) <> 0
+) v;
+
 -- name: visits
--- Visits by time bucket, numbered from 1, source and tag set, the latter two only if they matter. A range of
--- the index for each bucket is faster than a search for each visit's bucket.
+-- Visits by time bucket, source and tag set, the latter two only if they matter. A range of the index for
+-- each bucket is faster than a search for each visit's bucket.
 SELECT b.place, v.source_id, v.tag_set_id, v.visits
-FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[])
-     WITH ORDINALITY AS b (start_at, end_at, place)
+FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[], %(places)s::int[])
+     AS b (start_at, end_at, place)
 CROSS JOIN LATERAL (
     SELECT CASE WHEN %(by_source)s THEN w.source_id END AS source_id,
            CASE WHEN %(by_tag_set)s THEN w.tag_set_id ELSE 0 END AS tag_set_id,
