@@ -235,3 +235,16 @@ def test_views_have_names(owner: Person, space_id: int) -> None:
     form = owner.browser.form(path, action)
     for values in ({"name": "  "}, {"name": "x" * 81}, {"name": "x", "page": "/keys"}):
         assert owner.browser.send(form, **values).status_code == 422
+
+
+def test_new_and_returning_customers_stand_beside_each_other(
+    owner: Person, stage: Stage, space_id: int
+) -> None:
+    contact = stage.contact()
+    for days, amount in ((40, "80"), (3, "60"), (2, "20")):
+        stage.event(contact, event_time=days_ago(days), amount=amount)
+    order(stage, "google_ads", "100.50")
+    page = make_page(owner, space_id)
+    new, returning = (page.row("customers", kind)[1:4] for kind in ("New", "Returning"))
+    assert [cell.value for cell in new] == ["100.5", "1", "100.5"]
+    assert [cell.value for cell in returning] == ["80", "2", "40"]

@@ -37,6 +37,12 @@ from headwater.reports.query import CREDITED, OF_VISITS, FigureColumn, Group, Me
 from headwater.spaces.models import Space
 
 UNATTRIBUTED = HeadlineMeasure(Measure.SHARE, "Unattributed", {})
+CUSTOMER_COLUMNS = {
+    Measure.REVENUE: "Revenue",
+    Measure.ORDERS: "Orders",
+    Measure.AVERAGE_ORDER_VALUE: "Average order",
+}
+"""Titles by measure."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class ChannelContent:
     """The unattributed share; None if only some touchpoints count."""
     course: CourseChart
     rows: list[BreakdownRow]
+    customers: ReportResult | None
+    """Orders of new and of returning customers; None in reports that are not about money."""
     notes: ChartNotes
 
     @property
@@ -135,7 +143,13 @@ class ChannelReports:
         queries += [
             self._query(LEVELS[len(index)], only=[*self._breakdown.filters(index)]) for index in places
         ]
+        if self._view.is_monetary:
+            by_customer = self._view.report(
+                self._space, self._now, tuple(CUSTOMER_COLUMNS), (Group.CUSTOMER,)
+            )
+            queries.append(by_customer)
         first, *other_reports = await query_reports(connection, self._space.id, queries)
+        customers = other_reports.pop() if self._view.is_monetary else None
         of_course = other_reports[: len(course.queries)]
         within = dict(zip(places, other_reports[len(of_course) :], strict=True))
         return ChannelContent(
@@ -145,6 +159,7 @@ class ChannelReports:
             self._unattributed(first, course, of_course[0]),
             course.chart(self._view, of_course),
             self._breakdown.rows(first, within),
+            customers,
             await self._notes(connection, course, first),
         )
 
@@ -207,6 +222,7 @@ async def render_channels(page: ReportPage) -> Response:
         page=content,
         titles=title_columns(page.space, view),
         column=FigureColumn,
+        customer_columns=CUSTOMER_COLUMNS,
         made_of=MADE_OF,
         csv=view.csv_link(
             f"{page.base}/report.csv", content.columns if content else reports.basis.columns, LEVELS[:1]

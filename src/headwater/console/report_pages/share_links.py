@@ -77,7 +77,8 @@ async def note_opening(connection: AsyncConnection, shared: SharedPage) -> None:
 @ROUTES.page()
 async def show_links(visit: PageVisit) -> Response:
     page, query = (str(visit.query.single(name) or "") for name in ("page", "query"))
-    return await _page(visit, {"report": f"{page}?{query}" if query else page})
+    report = f"{page}?{query}" if query else page
+    return await _page(visit, {"report": report, "name": SHAREABLE.get(page, "")})
 
 
 async def _refuse(visit: PageVisit, refusal: Refusal) -> Response:
