@@ -31,6 +31,14 @@ const send = async (body, tried = 1) => {
   }
 };
 
+/* Ad platforms are third parties: both marketing and the sale of data must be allowed. */
+const adConsent = () => {
+  const privacy = init.customerPrivacy;
+  if (!privacy) return {};
+  const ads = privacy.marketingAllowed && privacy.saleOfDataAllowed !== false;
+  return { ad_user_data: ads, ad_personalization: ads };
+};
+
 /* The token is a cookie of the shop, set only with the visitor's consent. */
 const report = async (items) => {
   const token = await browser.cookie.get('trk_token');
@@ -38,6 +46,7 @@ const report = async (items) => {
   await send(JSON.stringify({
     site: SITE,
     token: token,
+    consent: adConsent(),
     items: items.map((item) => ({ key: uuid(), ago: 0, ...item }))
   }));
 };

@@ -24,9 +24,10 @@ CHECKOUT = {
     "billingAddress": {"firstName": "Ada", "lastName": "L", "phone": "+15551234567"},
 }  # fmt: skip
 BANNER = """<script>
-window.Shopify = { loadFeatures: function (features, done) {
+window.Shopify = { routes: { root: '/' }, loadFeatures: function (features, done) {
   Shopify.customerPrivacy = { analyticsProcessingAllowed: function () { return %s },
-                              marketingAllowed: function () { return false } };
+                              marketingAllowed: function () { return true },
+                              saleOfDataAllowed: function () { return true } };
   done();
 } };
 </script>"""
@@ -91,16 +92,79 @@ def test_nothing_before_the_banner_and_the_rest_after_it(
     ready(page)
     idle(page)
     assert (shop.site.rows(), cart) == ([], [])
-    page.evaluate(
-        "document.dispatchEvent(new CustomEvent('visitorConsentCollected',"
-        " {detail: {analyticsAllowed: true, marketingAllowed: false}}))"
-    )
+    collect_consent(page, analyticsAllowed=True, marketingAllowed=False)
     (hit,) = shop.of("hit", 1)
     wait_for_cart(page, cart)
     assert cart == [{"attributes": {"trk_token": hit["trk_token"]}}]
-    assert json.loads(page.evaluate(f"localStorage['trk_consent.{shop.site.key}']")) == {
-        "ad_user_data": False, "ad_personalization": False,
-    }  # fmt: skip
+    assert ads_allowed(shop, page) is False
+
+
+def collect_consent(page: Page, **choice: bool) -> None:
+    """Answer Shopify's banner."""
+    page.evaluate(
+        "choice => document.dispatchEvent(new CustomEvent('visitorConsentCollected', {detail: choice}))",
+        choice,
+    )
+
+
+def ads_allowed(shop: Shop, page: Page) -> bool:
+    """Return the consent of an event that the page reports."""
+    page.evaluate("trk.track('purchase', {order_id: '1'})")
+    (event,) = shop.of("event", 1)
+    assert event["ad_user_data"] == event["ad_personalization"]
+    return event["ad_user_data"]
+
+
+def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
+    put(shop, BANNER % "true" + render(shop))
+    page.goto(shop.url())
+    ready(page)
+    assert ads_allowed(shop, page) is True
+
+
+def test_without_the_sale_of_data_nothing_goes_to_ad_platforms(
+    shop: Shop, page: Page, cart: list[dict[str, Any]]
+) -> None:
+    put(shop, BANNER % "false" + render(shop))
+    page.goto(shop.url())
+    ready(page)
+    collect_consent(page, analyticsAllowed=True, marketingAllowed=True, saleOfDataAllowed=False)
+    assert ads_allowed(shop, page) is False
+
+
+def test_a_refusal_takes_the_token_out_of_the_cart(
+    shop: Shop, page: Page, cart: list[dict[str, Any]]
+) -> None:
+    put(shop, BANNER % "true" + render(shop))
+    page.goto(shop.url())
+    shop.of("hit", 1)
+    wait_for_cart(page, cart)
+    collect_consent(page, analyticsAllowed=False)
+    wait_until(lambda: len(cart) == 2, pause=lambda: page.wait_for_timeout(10))
+    assert cart[1] == {"attributes": {"trk_token": ""}}
+    assert page.evaluate("[document.cookie, trkToken()]") == ["", ""]
+
+
+def test_consent_that_shopify_no_longer_has_does_not_count(
+    shop: Shop, page: Page, cart: list[dict[str, Any]]
+) -> None:
+    put(shop, BANNER % "true" + render(shop))
+    page.goto(shop.url())
+    shop.of("hit", 1)
+    put(shop, BANNER % "false" + render(shop))
+    page.goto(shop.url("/?again"))
+    ready(page)
+    idle(page)
+    assert len(shop.site.rows()) == 1
+
+
+def test_the_cart_keeps_the_language_of_the_page(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
+    called: list[str] = []
+    page.on("request", lambda request: called.append(request.url))
+    put(shop, BANNER.replace("'/'", "'/fr-ca/'") % "true" + render(shop))
+    page.goto(shop.url())
+    wait_for_cart(page, cart)
+    assert shop.url("/fr-ca/cart/update.js") in called
 
 
 def test_a_cart_that_has_the_token_is_left_alone(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
@@ -120,6 +184,8 @@ def pixel(shop: Shop, token: str | None, calls: str) -> str:
         f"const heard = {{}}; const token = {json.dumps(token)};"
         "const browser = {cookie: {get: async () => token}};"
         "const analytics = {subscribe: (name, action) => { heard[name] = action }};"
+        "const init = {customerPrivacy: {analyticsProcessingAllowed: true, marketingAllowed: true,"
+        " saleOfDataAllowed: false}};"
         "const context = {document: {location: {href: 'https://shop.example/thanks'}}};"
     )
     frame = f"<script>{stand_in}{code}{calls}</script>".replace("&", "&amp;").replace('"', "&quot;")
@@ -150,6 +216,7 @@ def test_the_pixel_reports_from_a_frame_without_an_origin(shop: Shop, page: Page
     assert (event["order_id"], event["checkout_token"]) == ("820982911946154508", "ch-1")
     assert (event["trk_token"], event["url"]) == ("tok-9", "https://shop.example/thanks")
     assert event.get("amount") is None
+    assert event["ad_user_data"] is False
     assert (person["email"], person["phone"], person["first_name"]) == (
         "ada@example.com", "+15551234567", "Ada",
     )  # fmt: skip

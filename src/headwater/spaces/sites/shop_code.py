@@ -56,7 +56,8 @@ __TAG__
 <script>
   trk.q.push(function () {
     if (!trkToken()) return;
-    fetch('/cart/update.js', {
+    var root = window.Shopify && Shopify.routes && Shopify.routes.root || '/';
+    fetch(root + 'cart/update.js', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ attributes: { trk_token: trkToken() } })
@@ -75,7 +76,8 @@ SHOPIFY_IDENTIFY = """\
 SHOPIFY_CONSENT = """\
 <script>
   document.addEventListener('visitorConsentCollected', function (event) {
-    trk.consent(event.detail.analyticsAllowed);
+    var ads = event.detail.marketingAllowed && event.detail.saleOfDataAllowed !== false;
+    trk.consent(event.detail.analyticsAllowed && { ad_user_data: ads, ad_personalization: ads });
   });
 </script>"""
 
