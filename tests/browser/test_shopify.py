@@ -115,16 +115,16 @@ def ads_allowed(shop: Shop, page: Page) -> bool:
     return event["ad_user_data"]
 
 
-def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page, cart: list[dict[str, Any]]) -> None:
+@pytest.mark.usefixtures("cart")
+def test_consent_given_on_an_earlier_page_counts(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "true" + render(shop))
     page.goto(shop.url())
     ready(page)
     assert ads_allowed(shop, page) is True
 
 
-def test_without_the_sale_of_data_nothing_goes_to_ad_platforms(
-    shop: Shop, page: Page, cart: list[dict[str, Any]]
-) -> None:
+@pytest.mark.usefixtures("cart")
+def test_without_the_sale_of_data_nothing_goes_to_ad_platforms(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "false" + render(shop))
     page.goto(shop.url())
     ready(page)
@@ -145,9 +145,8 @@ def test_a_refusal_takes_the_token_out_of_the_cart(
     assert page.evaluate("[document.cookie, trkToken()]") == ["", ""]
 
 
-def test_consent_that_shopify_no_longer_has_does_not_count(
-    shop: Shop, page: Page, cart: list[dict[str, Any]]
-) -> None:
+@pytest.mark.usefixtures("cart")
+def test_consent_that_shopify_no_longer_has_does_not_count(shop: Shop, page: Page) -> None:
     put(shop, BANNER % "true" + render(shop))
     page.goto(shop.url())
     shop.of("hit", 1)

@@ -1,7 +1,8 @@
-"""The dbt package: its models over real exports have the figures of reports, and its tests hold.
+"""The dbt package: its models over real exports have the figures of reports, and its tests hold, on DuckDB
+and on PostgreSQL.
 
-dbt itself is not installed here. The models are rendered with stand-ins for what they take of dbt,
-and run by DuckDB; `HEADWATER_TEST_DBT` names a dbt with dbt-duckdb, which then builds the package.
+dbt itself is not installed here. The models are rendered with stand-ins for what they use of dbt;
+`HEADWATER_TEST_DBT` names a dbt with dbt-duckdb and dbt-postgres, which then builds the package.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import duckdb
+import psycopg
 import pytest
+import yaml
 from jinja2 import Environment, StrictUndefined
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headwater.sources.catalogue import LISTED_SOURCES
 from tests.support.exports import Exports
@@ -43,11 +49,11 @@ FIELDS = {
 }  # fmt: skip
 RANGE = {"start_date": "2026-05-01 00:00:00", "end_date": "2026-05-31 23:59:59"}
 NAMES = ["purchase", "sign_up"]
-"""The package adds up every event with an amount, and a report those that it is asked for."""
+"""The package sums every event with an amount, a report only the requested names."""
 
 
-def render(text: str, folder: Path) -> str:
-    """The SQL of a model or a test, as dbt would make it for DuckDB."""
+def render(text: str, source: str) -> str:
+    """Return the SQL of a model or a test as dbt would make it, with an address of the sources."""
     variables = {"headwater_timezone": ZONE}
     day = re.search(r"macro default__headwater_day\(moment\) %}(.*?){% endmacro", MACRO, re.DOTALL)
     assert day is not None
@@ -57,7 +63,7 @@ def render(text: str, folder: Path) -> str:
         "var": lambda name: variables[name],
         "dbt": types,
         "ref": lambda name: name,
-        "source": lambda _, table: f"read_parquet('{folder}/{table}*.parquet')",
+        "source": lambda _, table: source.format(name=table),
     }
     given["headwater_day"] = lambda moment: environment.from_string(day[1]).render(
         {**given, "moment": moment}
@@ -83,7 +89,7 @@ def fill(stage: Stage) -> None:
             )  # fmt: skip
         for _ in range(dice.randrange(3)):
             moment = NOON + timedelta(hours=dice.randrange(240))
-            currency = dice.choice([None, "USD", "EUR", "JPY", "KWD"])
+            currency = dice.choice([None, "USD", "EUR", "JPY", "KWD", "XAF"])
             stage.event(
                 contact_id, event_name=dice.choice(NAMES),
                 amount=dice.choice([None, "100", "33.33", "-20", "0.01", "1234.567"]),
@@ -98,7 +104,7 @@ def fill(stage: Stage) -> None:
 
 
 def put_rates(api: Api) -> None:
-    """Rates of two days a week, so that others have those of days before."""
+    """Set rates on two days a week. Other days use the last one; XAF has none."""
     dice = random.Random(8)
     rates = [
         {"date": f"2026-05-{day:02}", "base": "USD", "currency": currency,
@@ -109,12 +115,12 @@ def put_rates(api: Api) -> None:
     assert api.send("PUT", "/rates", json={"rates": rates}).status_code == 200
 
 
-def save(exports: Exports, folder: Path) -> None:
-    """The four tables as files."""
+def save(exports: Exports, folder: Path, file_format: str) -> None:
+    """Write the four tables as files."""
     credited = {
         "attribution_model": "linear", "attribution_window": 30, "fields": FIELDS["credits"],
     }  # fmt: skip
-    asked: list[tuple[str, str, dict[str, Any]]] = [
+    requested: list[tuple[str, str, dict[str, Any]]] = [
         ("events", "events", {"fields": FIELDS["events"]}),
         *(
             (f"credits-{first}", "events",
@@ -124,35 +130,67 @@ def save(exports: Exports, folder: Path) -> None:
         ("contacts", "contacts", {}),
         ("companies", "companies", {}),
     ]  # fmt: skip
+    packed = {} if file_format == "parquet" else {"compression": "none"}
     jobs = [
-        (name, kind, exports.ask(kind, whole_range=True, format="parquet", **body))
-        for name, kind, body in asked
+        (name, kind, exports.ask(kind, whole_range=True, format=file_format, **packed, **body))
+        for name, kind, body in requested
     ]
     exports.work()
     for name, kind, export_id in jobs:
         link = exports.status(export_id, kind)["download_url"]
-        (folder / f"{name}.parquet").write_bytes(exports.fetch(link).content)
+        (folder / f"{name}.{file_format}").write_bytes(exports.fetch(link).content)
 
 
 @pytest.fixture
-def folder(stage: Stage, exports: Exports, tmp_path: Path) -> Path:
+def duckdb_folder(stage: Stage, exports: Exports, tmp_path: Path) -> Path:
     fill(stage)
     put_rates(exports.api)
-    save(exports, tmp_path)
+    save(exports, tmp_path, "parquet")
     return tmp_path
 
 
 @pytest.fixture
-def warehouse(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
+def postgres_url(stage: Stage, exports: Exports, tmp_path: Path, young_url: str) -> str:
+    """A database with the exports, loaded as the package's page describes."""
+    if shutil.which("psql") is None:
+        pytest.skip("no psql found: install it (Debian: apt-get install postgresql-client)")
+    fill(stage)
+    put_rates(exports.api)
+    (tmp_path / "headwater").mkdir()
+    save(exports, tmp_path / "headwater", "ndjson")
+    place = conninfo_to_dict(young_url)
+    place.pop("require_auth", None)  # older clients don't know it
+    for _ in range(2):  # a second run replaces the rows
+        subprocess.run(
+            ["psql", "--no-psqlrc", "--quiet", "--file", PACKAGE / "postgres.sql",
+             make_conninfo(**place)],
+            cwd=tmp_path, check=True, timeout=60,
+        )  # fmt: skip
+    return young_url
+
+
+Warehouse = duckdb.DuckDBPyConnection | psycopg.Connection
+
+
+@pytest.fixture(params=["duckdb", "postgres"])
+def warehouse(request: pytest.FixtureRequest) -> Iterator[Warehouse]:
+    """A connection to a warehouse with the models as views."""
+    if request.param == "duckdb":
+        source = f"read_parquet('{request.getfixturevalue('duckdb_folder')}/{{name}}*.parquet')"
+        connect: Any = duckdb.connect
+    else:
+        source = "headwater.{name}"
+        url = request.getfixturevalue("postgres_url")
+        connect = lambda: psycopg.connect(url)  # noqa: E731
+    with connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, text in MODELS.items():
-            connection.execute(f"CREATE VIEW {name} AS {render(text, folder)}")
+            connection.execute(f"CREATE VIEW {name} AS {render(text, source)}")
         yield connection
 
 
 def credited(api: Api) -> dict[tuple[str, str | None], Decimal]:
-    """What a report has, by day and source, and of what is unattributed by None."""
+    """Return the revenue of a report by day and source; None is unattributed."""
     parameters = {
         **RANGE, "attribution_model": "linear", "attribution_window": 30,
         "measures": "credited_revenue", "limit": 1000,
@@ -170,9 +208,10 @@ def credited(api: Api) -> dict[tuple[str, str | None], Decimal]:
     return {**found, ("", None): Decimal(str(told["unattributed"]["credited_revenue"]))}
 
 
-def test_it_works(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
+def test_revenue_equals_the_report(warehouse: Warehouse, api: Api) -> None:
     rows = warehouse.execute(
-        "SELECT event_day::text, source, sum(credited_revenue) FROM headwater__revenue_by_source GROUP BY ALL"
+        "SELECT CAST(event_day AS text), source, sum(credited_revenue) FROM headwater__revenue_by_source"
+        " GROUP BY event_day, source"
     ).fetchall()
     found: dict[tuple[str, str | None], Decimal] = {}
     for day, source, revenue in rows:
@@ -185,42 +224,124 @@ def test_it_works(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
     assert len(expected) > 10
 
 
-def test_customers_have_the_revenue_of_reports(warehouse: duckdb.DuckDBPyConnection, api: Api) -> None:
+def test_customers_have_the_revenue_of_reports(warehouse: Warehouse, api: Api) -> None:
     (revenue,) = warehouse.execute("SELECT sum(revenue) FROM headwater__customers").fetchall()[0]
     told = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
     assert revenue == Decimal(str(told["totals"]["revenue"]))
 
 
-def test_its_own_test_finds_nothing_wrong(warehouse: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    query = render((PACKAGE / "tests" / "credits_add_up.sql").read_text(), folder)
+def test_every_amount_has_its_currency(warehouse: Warehouse) -> None:
+    rows = warehouse.execute(
+        "SELECT currency, count(*), count(amount_in_space_currency) FROM stg_headwater__events"
+        " WHERE amount IS NOT NULL GROUP BY currency"
+    ).fetchall()
+    converted = {currency: (amounts, known) for currency, amounts, known in rows}
+    assert {"USD", "EUR", "JPY", "KWD", "XAF"} == converted.keys()
+    assert all(known == (0 if currency == "XAF" else amounts)
+               for currency, (amounts, known) in converted.items())  # fmt: skip
+
+
+def test_its_own_test_finds_nothing_wrong(warehouse: Warehouse) -> None:
+    query = render((PACKAGE / "tests" / "assert_credits_add_up.sql").read_text(), "")
     assert warehouse.execute(query).fetchall() == []
 
 
-def test_every_model_and_column_is_described(warehouse: duckdb.DuckDBPyConnection) -> None:
-    schema = (PACKAGE / "models" / "schema.yml").read_text()
-    parts = re.split(r"^  - name: ", schema, flags=re.MULTILINE)[1:]
-    described = {part.partition("\n")[0]: part for part in parts}
+def test_every_model_and_column_is_described(warehouse: Warehouse) -> None:
+    files = [PACKAGE / "models" / folder / "_headwater__models.yml" for folder in ("staging", "marts")]
+    described = {
+        model["name"]: {column["name"] for column in model["columns"]}
+        for file in files
+        for model in yaml.safe_load(file.read_text())["models"]
+    }
     assert described.keys() == MODELS.keys()
-    for name, part in described.items():
-        columns = {row[0] for row in warehouse.execute(f"DESCRIBE {name}").fetchall()}
-        assert {*re.findall(r"^      - name: (\w+)", part, re.MULTILINE)} <= columns, name
+    for name, columns in described.items():
+        cursor = warehouse.execute(f"SELECT * FROM {name} LIMIT 0")
+        assert columns <= {column[0] for column in cursor.description or ()}, name
     readme = (PACKAGE / "README.md").read_text()
     assert [name for name in MODELS if f"`{name}`" not in readme] == []
 
 
-@pytest.mark.skipif("HEADWATER_TEST_DBT" not in os.environ, reason="HEADWATER_TEST_DBT is not set")
-def test_dbt_builds_it(folder: Path) -> None:
-    (folder / "profiles.yml").write_text(
-        "headwater:\n  target: test\n  outputs:\n"
-        f"    test: {{type: duckdb, path: '{folder}/test.duckdb', settings: {{TimeZone: UTC}}}}\n"
+def test_the_export_script_requests_every_source_once(tmp_path: Path) -> None:
+    (tmp_path / "headwater").write_text(
+        '#!/bin/sh\necho "$@" >> calls\n'
+        "[ $1 = network ] && printf 'name         spellings\ntaboola_ads  taboola\n' || true\n"
     )
-    variables = f"{{headwater_files: '{folder}/{{name}}*.parquet', headwater_timezone: {ZONE}}}"
-    ran = subprocess.run(
-        [os.environ["HEADWATER_TEST_DBT"], "build", "--project-dir", str(PACKAGE),
+    (tmp_path / "headwater").chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    subprocess.run(
+        ["sh", PACKAGE / "export.sh", "7", "parquet", "linear", "30", "--data-dir", "data"],
+        cwd=work, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True, timeout=60,
+    )  # fmt: skip
+    networks, *exports = (work / "calls").read_text().splitlines()
+    assert networks == "network list --space 7 --data-dir data"
+    assert all("--space 7 --whole-range" in line and line.endswith("--data-dir data") for line in exports)
+    *credit_exports, events, contacts, companies = exports
+    requested = [re.findall(r"--source (\S+)", line) for line in credit_exports]
+    assert max(map(len, requested)) <= 15
+    assert sorted(chain.from_iterable(requested)) == sorted([*LISTED_SOURCES, "taboola_ads"])
+    outputs = [re.findall(r"--output headwater/(\S+)", line) for line in exports]
+    assert outputs == [*([f"credits-{number}.parquet"] for number in range(1, len(credit_exports) + 1)),
+                       ["events.parquet"], ["contacts.parquet"], ["companies.parquet"]]  # fmt: skip
+    for line in credit_exports:
+        assert "--attribution-model linear --attribution-window 30" in line
+        assert re.findall(r"--field (\S+)", line) == FIELDS["credits"]
+    assert re.findall(r"--field (\S+)", events) == FIELDS["events"]
+    assert (contacts.split()[:2], companies.split()[:2]) == (["export", "contacts"], ["export", "companies"])
+
+
+needs_dbt = pytest.mark.skipif("HEADWATER_TEST_DBT" not in os.environ, reason="HEADWATER_TEST_DBT is not set")
+
+
+def dbt(folder: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run dbt on the package, with the profile in a folder."""
+    return subprocess.run(
+        [os.environ["HEADWATER_TEST_DBT"], *command.split(), "--project-dir", str(PACKAGE),
          "--profiles-dir", str(folder), "--target-path", str(folder / "target"),
-         "--log-path", str(folder / "logs"), "--vars", variables,
-         "--no-send-anonymous-usage-stats"],
+         "--log-path", str(folder / "logs"), "--no-send-anonymous-usage-stats",
+         "--vars", yaml.safe_dump({"headwater_timezone": ZONE, **variables}, default_flow_style=True)],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
+
+
+def write_profile(folder: Path, **output: Any) -> None:
+    profile = {"headwater": {"target": "test", "outputs": {"test": output}}}
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
+
+
+def check_build(ran: subprocess.CompletedProcess[str]) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "WARN=0 ERROR=0" in ran.stdout
+    assert "eprecat" not in re.sub(r"This version of dbt is deprecated", "", ran.stdout), ran.stdout
+
+
+def check_stale(ran: subprocess.CompletedProcess[str]) -> None:
+    """The newest event is months old."""
+    assert "ERROR STALE freshness of headwater.events" in ran.stdout, ran.stdout
+
+
+@needs_dbt
+def test_dbt_builds_it_on_duckdb(duckdb_folder: Path) -> None:
+    folder = duckdb_folder
+    write_profile(folder, type="duckdb", path=f"{folder}/test.duckdb", settings={"TimeZone": "UTC"})
+    files = f"{folder}/{{name}}*.parquet"
+    check_build(dbt(folder, "build", headwater_files=files))
+    check_stale(dbt(folder, "source freshness", headwater_files=files))
+
+
+@needs_dbt
+def test_dbt_builds_it_on_postgresql(tmp_path: Path, postgres_url: str, api: Api) -> None:
+    place = conninfo_to_dict(postgres_url)
+    write_profile(
+        tmp_path, type="postgres", host=place["host"], port=int(place.get("port") or 5432),
+        user=place["user"], password=place.get("password") or "", dbname=place["dbname"],
+        schema="analytics", threads=2,
+    )  # fmt: skip
+    check_build(dbt(tmp_path, "build"))
+    with psycopg.connect(postgres_url) as connection:
+        (revenue,) = connection.execute(
+            "SELECT sum(credited_revenue) FROM analytics.headwater__revenue_by_source"
+        ).fetchone() or (None,)
+    told = api.get("/reports", params={**RANGE, "measures": "revenue", "event_names": NAMES}).json()
+    assert revenue == Decimal(str(told["totals"]["revenue"]))
+    check_stale(dbt(tmp_path, "source freshness"))
