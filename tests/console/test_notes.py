@@ -135,6 +135,27 @@ def test_no_more_than_there_may_be_and_pages(
     assert "There are 60 notes" in add(owner, space_id, "one too many").text
 
 
+@pytest.mark.usefixtures("stage")
+def test_a_chart_lists_the_latest_notes_and_says_when_there_are_more(
+    owner: Person, space_id: int, connection: psycopg.Connection
+) -> None:
+    """Twenty are listed; the twenty-first takes the place of the oldest."""
+    chart = f"/console/spaces/{space_id}/channels?period=last+7+days"
+    connection.execute(
+        "INSERT INTO chart_notes (space_id, day, text)"
+        " SELECT %s, %s::date - (n = 0)::int, 'note ' || n FROM generate_series(0, 19) n",
+        (space_id, TODAY - timedelta(days=1)),
+    )
+    full = owner.browser.get(chart).text
+    assert "note 0" in listed(full)
+    assert "latest 20 notes" not in full
+    add(owner, space_id, "one more")
+    cut = owner.browser.get(chart).text
+    assert "latest 20 notes" in cut
+    assert "note 0" not in listed(cut)
+    assert {"note 1", "one more"} <= {*listed(cut)}
+
+
 def test_roles(person: Callable[..., Person], space_id: int) -> None:
     """Owners and admins write; a viewer reads."""
     page = f"/console/spaces/{space_id}/notes"

@@ -56,7 +56,7 @@ class ChartNotes:
     marks: Sequence[NoteMark] = ()
     authors: Mapping[int, str] = field(default_factory=dict[int, str])
     is_cut: bool = False
-    """Whether the period may have more notes."""
+    """Whether the period has more notes."""
 
 
 async def read_chart_notes(
@@ -66,12 +66,13 @@ async def read_chart_notes(
     charts have no marks.
     """
     cursor = connection.cursor(row_factory=class_row(ChartNote))
-    values = {"space_id": space_id, "first": first, "last": last, "most": MARKED}
-    notes = await fetch_all(cursor, queries["of_period"], values)
+    values = {"space_id": space_id, "first": first, "last": last, "most": MARKED + 1}
+    found = await fetch_all(cursor, queries["of_period"], values)
+    notes = found[-MARKED:]
     if not notes:
         return ChartNotes()
     marks = _marks(notes, steps) if len(steps[0]) == len("2026-01-01") else ()
-    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(notes) == MARKED)
+    return ChartNotes(notes, marks, await read_authors(connection, space_id), len(found) > MARKED)
 
 
 def _marks(notes: Sequence[ChartNote], steps: Sequence[str]) -> tuple[NoteMark, ...]:
