@@ -85,6 +85,16 @@ def visit(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> Non
     )
 
 
+def touchpoint(stage: Stage, start: datetime, end: datetime, hourly: int = 30) -> None:
+    """So many touchpoints an hour, as a server sends them."""
+    stage.connection.execute(
+        "INSERT INTO touchpoints (space_id, id, contact_id, source_id, source_rule, occurred_at)"
+        " SELECT %s, nextval('receipt_ids'), %s, %s, 'test', at"
+        " FROM generate_series(%s::timestamptz, %s::timestamptz - interval '1 second', %s) at",
+        (stage.space_id, stage.contact(), stage.source_id("google_ads"), start, end, HOUR / hourly),
+    )
+
+
 def order(stage: Stage, start: datetime, end: datetime, hourly: int = 20, **columns: Any) -> None:
     """So many orders an hour, each of a contact of its own without a touchpoint."""
     contact = stage.contact()
@@ -124,6 +134,12 @@ def test_it_works(looker: Looker, stage: Stage) -> None:
     assert len(looker.told) == 1, "one good hour is not enough"
     looker.look(noon(3.1))
     assert steps(looker.told)[1:] == [(Rule.VISITS_FELL, "ended")]
+
+
+def test_a_space_without_a_site_is_judged_by_its_touchpoints(looker: Looker, stage: Stage) -> None:
+    touchpoint(stage, NOW - WEEKS, noon(-2))
+    looker.look(noon(-2.9), noon(-0.9))
+    assert steps(looker.told) == [(Rule.VISITS_FELL, "opened")]
 
 
 def test_hours_are_made_up_for(looker: Looker, stage: Stage) -> None:

@@ -181,12 +181,6 @@ class _Pinned(httpcore2.AsyncNetworkBackend):
                 continue
         return await self._plain.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
 
-    async def connect_unix_socket(self, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
-        raise BadUrl("There is no way out but by TCP.")
-
-    async def sleep(self, seconds: float) -> None:
-        await self._plain.sleep(seconds)
-
     async def _addresses(self, host: str, port: int) -> list[str]:
         addresses = [host] if _is_address(host) else await self._resolver(host, port)
         if not addresses:
