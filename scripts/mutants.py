@@ -1,6 +1,6 @@
 """Draws faults over the source and counts how many the tests notice: `make mutants`.
 
-Each fault is tried in a copy of the tree: first with the tests that import its module or have the name
+Each fault is tried in a copy of the tree: first with the tests that import its module or are in the folder
 of its package, then with those of the packages around it and of those that import it, at most
 MAX_FILES. Slow tests (browser, crash, packaging, SDKs) are left out, so the share is a lower bound.
 A survivor needs a test, or a line with its reason in tests/equivalent_faults.txt.
@@ -130,23 +130,26 @@ def steps(copy: Path, path: str) -> Iterator[list[str]]:
     }  # fmt: skip
     module = "headwater." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     packages = module.split(".")[-2:0:-1]
-    near = find_tests(texts, [module], packages[:1])
+    near = list(find_naming(texts, [module]) | find_beside(texts, packages[:1]))
     yield near
     rooms = [module.rpartition(".")[0], *rooms_importing(copy, module)]
-    far = [name for name in find_tests(texts, rooms, packages[1:]) if name not in near]
-    yield far[: MAX_FILES - len(near)]
+    far = find_beside(texts, packages[1:]) | find_naming(texts, rooms)
+    yield [name for name in far if name not in near][: MAX_FILES - len(near)]
 
 
-def find_tests(texts: dict[str, str], modules: list[str], folders: list[str]) -> list[str]:
-    """Return the test files that name a module, in the order of the modules, then those in folders."""
-    found = dict.fromkeys(
+def find_naming(texts: dict[str, str], modules: list[str]) -> dict[str, None]:
+    """Return the test files that name a module, in the order of the modules."""
+    return dict.fromkeys(
         name for module in modules if module != "headwater"
         for name, text in texts.items() if re.search(rf"\b{re.escape(module)}\b", text)
     )  # fmt: skip
-    beside = (
+
+
+def find_beside(texts: dict[str, str], folders: list[str]) -> dict[str, None]:
+    """Return the test files of folders, in the order of the folders."""
+    return dict.fromkeys(
         name for folder in folders for name in texts if name.startswith(f"tests/{folder}/")
     )  # fmt: skip
-    return list(found | dict.fromkeys(beside))
 
 
 def rooms_importing(copy: Path, module: str) -> list[str]:

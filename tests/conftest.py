@@ -55,9 +55,14 @@ ssl.create_default_context = functools.cache(ssl.create_default_context)
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest first, mark by folder, and leave out what is not about a cluster on one."""
-    put_longest_first(items)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest first, mark by folder, and leave out what is not about a cluster on one.
+
+    A run that ends at the first failure keeps the order of its command line: what fails first is at its
+    beginning.
+    """
+    if not config.getoption("maxfail"):
+        put_longest_first(items)
     for item in items:
         mark_by_folder(item)
         if reason := left_out(item.nodeid):

@@ -100,6 +100,16 @@ def test_a_platform_opens_into_its_sources(owner: Person, stage: Stage, space_id
     assert "open=" not in (page.row("sources", "Google Ads")[0].link or "")
 
 
+def test_sources_of_the_same_value_are_in_the_order_of_their_spend(
+    owner: Person, stage: Stage, space_id: int, put: Any
+) -> None:
+    for source in ("email", "facebook_ads", "google_ads"):
+        order(stage, source, "10")
+    put(spent(3, "meta", 5), spent(3, "google", 15))
+    rows = [row[0].text for row in Overview(owner, space_id).tables["sources"]]
+    assert rows[1:4] == ["Google Ads", "Meta Ads", "E-mail"]
+
+
 def test_the_rate_of_a_platform_is_that_of_all_its_visits(
     owner: Person, connection: psycopg.Connection, space_id: int
 ) -> None:

@@ -164,6 +164,8 @@ def test_a_dry_run_stores_nothing_and_names_what_is_refused(importer: Importer, 
 
 
 def test_lines_of_json(importer: Importer, stage: Stage) -> None:
-    row = {"date": "2026-05-13", "platform": "x", "amount": 1.5, "currency": "EUR"}
-    importer.run("spend", importer.write("spend.ndjson", row, {**row, "amount": "2.5"}))
-    assert [row[7] for row in stored(stage)] == [Decimal("2.5")]
+    """Also with a number first, where a CSV file may have the word for a total."""
+    row = {"amount": 1.5, "date": "2026-05-13", "platform": "x", "currency": "EUR"}
+    rows = row, {**row, "amount": "2.5"}, {**row, "date": "2026-05-14"}
+    importer.run("spend", importer.write("spend.ndjson", *rows))
+    assert [row[7] for row in stored(stage)] == [Decimal("2.5"), Decimal("1.5")]
