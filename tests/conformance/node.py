@@ -81,6 +81,13 @@ class Node:
         )  # fmt: skip
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
+    def download(self, package: str, folder: Path) -> Path:
+        """Download a package's archive into an empty folder, with the registry of this environment."""
+        command = [str(_NODE), str(_NPM), "pack", "--silent", package]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=INSTALL_SECONDS)
+        (archive,) = folder.iterdir()
+        return archive
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Nothing of this process but the way to programs, and a home of its own."""
         return {"PATH": f"{_NODE.parent}:{os.environ['PATH']}", "HOME": str(self.folder)} | dict(extra or {})

@@ -4,7 +4,8 @@
  * what each step gave, as JSON.
  */
 
-require __DIR__ . '/wordpress.php';
+require __DIR__ . ( getenv( 'HEADWATER_TEST_WORDPRESS' ) ? '/real_wordpress.php' : '/wordpress.php' );
+require __DIR__ . '/woocommerce.php';
 require __DIR__ . '/../../integrations/woocommerce/headwater-for-woocommerce/headwater-for-woocommerce.php';
 
 function printed( $function ) {
@@ -16,19 +17,23 @@ function printed( $function ) {
 $steps = array(
 	'save'     => function ( $typed ) {
 		do_action( 'admin_init' );
-		update_option( 'headwater', apply_filters( 'sanitize_option_headwater', $typed ) );
+		update_option( 'headwater', $typed );
 		return get_option( 'headwater' );
 	},
 	'page'     => function () {
 		do_action( 'admin_menu' );
 		return printed(
 			function () {
-				do_action( 'page_headwater' );
+				do_action( 'woocommerce_page_headwater' );
 			}
 		);
 	},
 	'head'     => function ( $id = 0, $email = '' ) {
-		$GLOBALS['user'] = $id ? new Visitor( $id, $email ) : null;
+		$user             = new WP_User();
+		$user->ID         = $id;
+		$user->user_email = $email;
+
+		$GLOBALS['current_user'] = $user;
 		return printed(
 			function () {
 				do_action( 'wp_head' );

@@ -1,4 +1,7 @@
-"""The WooCommerce plugin in PHP, on a stand-in for WordPress, against the real application."""
+"""The WooCommerce plugin in PHP against the real application.
+
+WordPress, WooCommerce and Action Scheduler are stand-ins in memory; in the long form WordPress is real.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ import pytest
 from headwater.sources.catalogue import SOURCE_IDS
 from headwater.spaces.sites.signatures import sign
 from tests.conftest import NOWHERE, Running
+from tests.support.campaigns import IS_LONG
 from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Queue
+from tests.support.processes import environment
 from tests.support.sizes import ROOT
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -53,16 +58,21 @@ def php() -> str:
 class Shop:
     """A shop with the plugin, and the Space that it reports to."""
 
-    def __init__(self, php: str, stage: Stage, base_url: str) -> None:
-        self.php, self.stage = php, stage
+    def __init__(self, php: str, stage: Stage, base_url: str, wordpress: Path | None = None) -> None:
+        self.php, self.stage, self.wordpress = php, stage, wordpress
         self.settings = {"url": base_url, "site_key": SITE_KEY, "api_key": stage.key}
 
     def do(self, *steps: list[Any]) -> list[Any]:
         """What each step gave; the shop forgets everything after the last."""
         calls = json.dumps([["set", self.settings], *steps])
-        ran = subprocess.run([self.php, SHOP, calls], capture_output=True, text=True, check=False,
-                             timeout=PATIENCE_SECONDS)  # fmt: skip
+        ran = subprocess.run(
+            [self.php, SHOP, calls], capture_output=True, text=True, check=False,
+            timeout=PATIENCE_SECONDS, env=environment(HEADWATER_TEST_WORDPRESS=str(self.wordpress or "")),
+        )  # fmt: skip
         assert ran.returncode == 0, ran.stdout + ran.stderr
+        if self.wordpress is not None:
+            log = self.wordpress / "debug.log"
+            assert not log.exists(), log.read_text()
         return json.loads(ran.stdout)[1:]
 
     def waiting(self) -> list[dict[str, Any]]:
@@ -85,8 +95,9 @@ class Shop:
 
 
 @pytest.fixture
-def shop(php: str, server: Running, stage: Stage) -> Shop:
-    return Shop(php, stage, server.base_url)
+def shop(request: pytest.FixtureRequest, php: str, server: Running, stage: Stage) -> Shop:
+    wordpress = request.getfixturevalue("wordpress") if IS_LONG else None
+    return Shop(php, stage, server.base_url, wordpress)
 
 
 def test_it_works(shop: Shop) -> None:
@@ -317,7 +328,7 @@ def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
     assert "identify(" not in guest
     assert known.endswith(
         'trk.identify({"email":"\\u003C\\/script\\u003E\\u003Cb\\u003E\\u0026@example.com",'
-        '"tracking_id":"17"})</script>\n'
+        '"tracking_id":"17"})\n</script>\n'
     )
     shop.settings["site_key"] = ""
     assert shop.do(["head"]) == [""]
@@ -326,7 +337,7 @@ def test_the_tag_and_who_is_logged_in(shop: Shop) -> None:
 def test_with_the_secret_an_identity_is_signed(shop: Shop) -> None:
     shop.settings |= {"url": "https://hw.shop.example", "signing_secret": SIGNING_SECRET}
     head, page = shop.do(["head", 17, " Ada@Example.com"], ["page"])
-    person = json.loads(head.partition("trk.identify(")[2].partition(")</script>")[0])
+    person = json.loads(head.partition("trk.identify(")[2].partition(")\n</script>")[0])
     signed_at = person["signed_at"]
     assert abs(signed_at - time.time()) < PATIENCE_SECONDS
     assert person["signature"] == sign(SIGNING_SECRET.encode(), str(signed_at), "ada@example.com", "17")

@@ -1,18 +1,7 @@
 <?php
 /**
- * As much of WordPress, WooCommerce and Action Scheduler as the plugin calls, in memory: hooks,
- * options, escaping, orders, a queue with a clock of its own, and real requests.
+ * As much of WordPress as the plugin calls, in memory: hooks, options, escaping, and real requests.
  */
-
-namespace Automattic\WooCommerce\Utilities {
-	class OrderUtil {
-		public static function get_table_for_orders() {
-			return 'wp_wc_orders';
-		}
-	}
-}
-
-namespace {
 
 const ABSPATH          = __DIR__;
 const HOUR_IN_SECONDS   = 3600;
@@ -27,10 +16,6 @@ set_error_handler(
 
 $GLOBALS['hooks']   = array();
 $GLOBALS['options'] = array();
-$GLOBALS['orders']  = array();
-$GLOBALS['queue']   = array();
-$GLOBALS['clock']   = 0;
-$GLOBALS['user']    = null;
 $GLOBALS['notices'] = array();
 
 function add_action( $name, $function, $priority = 10, $count = 1 ) {
@@ -59,7 +44,7 @@ function get_option( $name, $default = false ) {
 }
 
 function update_option( $name, $value ) {
-	$GLOBALS['options'][ $name ] = $value;
+	$GLOBALS['options'][ $name ] = apply_filters( "sanitize_option_$name", $value );
 }
 
 function delete_option( $name ) {
@@ -111,7 +96,7 @@ function home_url() {
 // Pages.
 
 function wp_print_inline_script_tag( $script ) {
-	echo "<script>$script</script>\n";
+	echo "<script>\n$script\n</script>\n";
 }
 
 function wp_print_script_tag( $attributes ) {
@@ -123,20 +108,15 @@ function wp_print_script_tag( $attributes ) {
 }
 
 function wp_get_current_user() {
-	return $GLOBALS['user'];
+	return $GLOBALS['current_user'];
 }
 
-class Visitor {
-	public $ID;
+class WP_User {
+	public $ID = 0;
 	public $user_email;
 
-	public function __construct( $id, $email ) {
-		$this->ID         = $id;
-		$this->user_email = $email;
-	}
-
 	public function exists() {
-		return true;
+		return 0 !== $this->ID;
 	}
 }
 
@@ -145,7 +125,7 @@ function register_setting( $group, $name, $arguments ) {
 }
 
 function add_submenu_page( $parent, $title, $menu, $capability, $slug, $function ) {
-	add_action( "page_$slug", $function );
+	add_action( "{$parent}_page_$slug", $function );
 }
 
 function settings_fields() {
@@ -262,162 +242,14 @@ function wp_remote_retrieve_header( $response, $name ) {
 	return '';
 }
 
-// Action Scheduler.
-
-function as_schedule_single_action( $time, $hook, $arguments, $group ) {
-	$GLOBALS['queue'][] = array( $GLOBALS['clock'] + max( 0, $time - time() ), $hook, $arguments );
-}
-
-function as_unschedule_all_actions( $hook ) {
-	$is_other         = function ( $action ) use ( $hook ) {
-		return $action[1] !== $hook;
-	};
-	$GLOBALS['queue'] = array_values( array_filter( $GLOBALS['queue'], $is_other ) );
-}
-
-/** Does what is due up to a moment of the queue's clock, in order; the pauses that were planned. */
-function run_queue( $until ) {
-	$pauses = array();
-	while ( $GLOBALS['queue'] ) {
-		sort( $GLOBALS['queue'] );
-		if ( $GLOBALS['queue'][0][0] > $until ) {
-			break;
-		}
-		list( $time, $hook, $arguments ) = array_shift( $GLOBALS['queue'] );
-		$GLOBALS['clock']                = $time;
-		do_action( $hook, ...$arguments );
-		$last     = end( $GLOBALS['queue'] );
-		$pauses[] = $last ? $last[0] - $time : null;
-	}
-	return $pauses;
-}
-
-// WooCommerce.
-
-class Moment {
-	private $seconds;
-
-	public function __construct( $seconds ) {
-		$this->seconds = $seconds;
-	}
-
-	public function getTimestamp() {
-		return $this->seconds;
-	}
-}
-
-class Meta {
-	private $key;
-	private $value;
-
-	public function __construct( $key, $value ) {
-		$this->key   = $key;
-		$this->value = $value;
-	}
-
-	public function get_data() {
-		return array(
-			'key'   => $this->key,
-			'value' => $this->value,
-		);
-	}
-}
-
-/** An order or a refund; get_x() reads what it was made with. */
-class Order {
-	public $notes = array();
-	private $data;
-	private $meta = array();
-	private $unsaved;
-
-	public function __construct( $data ) {
-		$this->data    = $data + array(
-			'type'   => 'shop_order',
-			'status' => 'pending',
-		);
-		$this->unsaved = array();
-		$this->meta    = $data['meta'] ?? array();
-
-		$GLOBALS['orders'][ $data['id'] ] = $this;
-	}
-
-	public function __call( $name, $arguments ) {
-		$value = $this->data[ substr( $name, 4 ) ] ?? '';
-		return false !== strpos( $name, 'get_date' ) ? ( $value ? new Moment( $value ) : null ) : $value;
-	}
-
-	public function set_status( $status ) {
-		$this->data['status'] = $status;
-	}
-
-	public function has_status( $statuses ) {
-		return in_array( $this->data['status'], $statuses, true );
-	}
-
-	public function is_paid() {
-		return $this->has_status( wc_get_is_paid_statuses() );
-	}
-
-	public function get_refunds() {
-		$order_id = $this->data['id'];
-		return array_filter(
-			$GLOBALS['orders'],
-			function ( $order ) use ( $order_id ) {
-				return $order->get_parent_id() === $order_id;
-			}
-		);
-	}
-
-	public function get_meta( $name ) {
-		return $this->meta[ $name ] ?? '';
-	}
-
-	public function get_meta_data() {
-		return array_map(
-			function ( $key, $value ) {
-				return new Meta( $key, $value );
-			},
-			array_keys( $this->meta ),
-			$this->meta
-		);
-	}
-
-	public function update_meta_data( $name, $value ) {
-		$this->unsaved[ $name ] = $value;
-	}
-
-	public function delete_meta_data( $name ) {
-		unset( $this->meta[ $name ] );
-	}
-
-	public function save_meta_data() {
-		$this->meta    = array_merge( $this->meta, $this->unsaved );
-		$this->unsaved = array();
-	}
-
-	public function add_order_note( $note ) {
-		$this->notes[] = $note;
-	}
-}
-
-function wc_get_order( $id ) {
-	return $GLOBALS['orders'][ $id ] ?? false;
-}
-
-function wc_get_is_paid_statuses() {
-	return array( 'processing', 'completed', 'packed' );
-}
-
-function wc_get_orders( $query ) {
-	$is_wanted = function ( $order ) use ( $query ) {
-		return in_array( $order->get_billing_email(), $query['customer'], true );
-	};
-	return array_slice( array_values( array_filter( $GLOBALS['orders'], $is_wanted ) ), ( $query['page'] - 1 ) * $query['limit'], $query['limit'] );
-}
-
-/** Answers the backfill's two queries from the orders in memory. */
+/** Answers the backfill's two queries from its rows. */
 class Database {
 	public $posts = 'wp_posts';
+	private $rows = array();
+
+	public function replace( $table, $row ) {
+		$this->rows[ $row['ID'] ] = $row;
+	}
 
 	public function prepare( $sql, $values ) {
 		return vsprintf( str_replace( '%i', '%s', $sql ), $values );
@@ -435,8 +267,8 @@ class Database {
 		preg_match( '/IN \(([^)]*)\) AND id > ([0-9]+)/', $sql, $condition );
 		$statuses = explode( ', ', $condition[1] );
 		$found    = array();
-		foreach ( $GLOBALS['orders'] as $id => $order ) {
-			if ( $id > (int) $condition[2] && 'shop_order' === $order->get_type() && in_array( 'wc-' . $order->get_status(), $statuses, true ) ) {
+		foreach ( $this->rows as $id => $row ) {
+			if ( $id > (int) $condition[2] && 'shop_order' === $row['post_type'] && in_array( $row['post_status'], $statuses, true ) ) {
 				$found[] = $id;
 			}
 		}
@@ -446,5 +278,3 @@ class Database {
 }
 
 $GLOBALS['wpdb'] = new Database();
-
-}
