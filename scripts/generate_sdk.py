@@ -216,9 +216,8 @@ def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str],
     optional: list[str] = []
     query: list[str] = []
     for parameter in operation.get("parameters", []):
-        sent = parameter["name"]
-        name = sent.partition("[")[0]
-        if sent.endswith("[0]"):
+        name = parameter["name"]
+        if "contentSchema" in parameter["schema"]:
             kind = "Sequence[Mapping[str, str]]"
         elif parameter["in"] == "path" and _is_number(parameter["schema"]):
             kind = "int | str"  # some answers have an id as a number, others as text
@@ -228,7 +227,7 @@ def _parameters(types: TypeTable, operation: dict[str, Any]) -> tuple[list[str],
             )
             kind = kind.replace("list[", "Sequence[")
         if parameter["in"] == "query":
-            query.append(f"{sent.removesuffix('[0]')!r}: {name}")
+            query.append(f"{name!r}: {name}")
         if parameter.get("required"):
             required.append(f"{name}: {kind}")
         else:

@@ -150,9 +150,8 @@ def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
     """The type of the object of parameters, with a default where all may be left out."""
     fields: list[str] = []
     for each in parameters:
-        sent = each["name"]
-        name = sent.partition("[")[0]
-        listed = sent.endswith("[0]")
+        name = each["name"]
+        listed = "contentSchema" in each["schema"]
         kind = CONDITIONS if listed else types.expression(each["schema"], camel(name))
         fields.append(f"{name}{'' if each.get('required') else '?'}: {kind}")
     if not fields:
@@ -163,10 +162,7 @@ def _query(types: TypeTable, parameters: list[dict[str, Any]]) -> str:
 
 def _asked(parameters: list[dict[str, Any]]) -> str:
     """The object of parameters under the names that they are sent by."""
-    pairs = [
-        f'"{sent.removesuffix("[0]")}": query.{sent.partition("[")[0]}'
-        for sent in (each["name"] for each in parameters)
-    ]
+    pairs = [f'"{each["name"]}": query.{each["name"]}' for each in parameters]
     return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
 
 

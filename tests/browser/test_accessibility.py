@@ -24,15 +24,16 @@ from tests.support.campaigns import IS_LONG
 from tests.support.factories import NOON, Stage
 
 SPACE_PAGES = (
-    "", "?period=today", "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts", "/self-reported",
-    "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend", "/events",
-    "/people", "/people?q=nobody", "/setup", "/data-quality",
+    "", "?period=today", "/channels", "/models", "/paths", "/campaigns", "/ads/comparison", "/cohorts",
+    "/self-reported", "/completeness", "/changes", "/changes/since", "/campaigns/changes", "/spend",
+    "/events", "/events?conversion=any",
+    "/companies", "/people", "/people?q=nobody", "/setup", "/data-quality",
     "/sites", "/orders", "/orders/webhooks/new", "/orders/imports/new",
     "/sources?url=shop.example%3Fgclid%3D1%23utm_source",
     "/links?address=shop.example%3Fgclid%3D1&source=email&campaign=1", "/links?address=x",
     "/links/many",
     "/live",
-    "/alerts", "/alerts/rules", "/alerts/reports",
+    "/alerts", "/alerts/rules", "/alerts/reports", "/alerts/reports/new?page=%2Fchannels",
     "/members", "/keys", "/share-links", "/notes", "/rates", "/trained-models", "/mcp",
     "/settings",
     "/platforms",
@@ -40,7 +41,7 @@ SPACE_PAGES = (
 FILLED = ("/campaigns", "/ads/comparison", "/cohorts", "/campaigns/changes", "/spend")
 """Pages that are nothing without the rows of their table."""
 NARROWEST = 320
-WIDTHS = [1280, 390, NARROWEST]
+WIDTHS = [1440, 390, NARROWEST]
 LONG = "Donaudampfschifffahrtsgesellschaft" * 6
 RUN = """(rules) => axe.run(rules ? {runOnly: rules} : {}).then((found) => found.violations.map(
     (one) => `${one.id}: ${one.nodes.map((node) => node.target)}`))"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -258,6 +259,35 @@ def test_what_breaks_a_rule_is_named(api: Api, stage: Stage, members: dict[str, 
 )
 def test_other_shapes_are_refused(api: Api, params: dict[str, str]) -> None:
     assert list(api.errors(**params)) == ["custom_field_filters"]
+
+
+def as_json(*conditions: dict[str, Any]) -> dict[str, str]:
+    return {"custom_field_filters": json.dumps(conditions)}
+
+
+def test_a_json_list_says_the_same(api: Api, stage: Stage) -> None:
+    stored = stored_values(stage, "profile_field_16", [1, 2, 3])
+    condition_at_two = {"field": "profile_field_16", "operator": "greater_than"}
+    for value in (2, "2", 2.0):
+        rows = api.rows(**as_json({**condition_at_two, "value": value}))
+        assert {stored[row["id"]] for row in rows} == {3}
+    assert found(api, **condition_at_two, value="2") == {row["id"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('{"field": "profile_field_1"}', "custom_field_filters"),
+        ('["profile_field_1"]', "custom_field_filters"),
+        ('[{"field": []}]', "custom_field_filters"),
+        ("[" * 2000, "custom_field_filters"),
+        (json.dumps([{"operator": "any"}] * 11), "custom_field_filters"),
+        (json.dumps([{**TEXT, "operator": "like", "value": "a"}]), "custom_field_filters.0.operator"),
+    ],
+)
+def test_faults_of_a_json_list_are_named(api: Api, stage: Stage, text: str, fault: str) -> None:
+    stage.label_field("profile_field_1")
+    assert list(api.errors(custom_field_filters=text)) == [fault]
 
 
 def test_a_member_given_twice_is_refused(api: Api, stage: Stage) -> None:

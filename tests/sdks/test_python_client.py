@@ -90,13 +90,12 @@ def test_every_operation_is_sent_as_it_is_described(
     arguments: dict[str, Any] = {}
     names: list[str] = []
     for parameter in operation.get("parameters", []):
-        wire = parameter["name"]
-        name = wire.partition("[")[0]
+        name = wire = parameter["name"]
         listed = parameter["schema"].get("type") == "array"
-        conditions = wire.endswith("[0]")
+        conditions = "contentSchema" in parameter["schema"]
         arguments[name] = [{"field": "x"}] if conditions else ["x", "y"] if listed else "x/y"
         if parameter["in"] == "query":
-            names += [f"{wire}[field]" if conditions else wire] * (2 if listed else 1)
+            names += [f"{wire}[0][field]" if conditions else wire] * (2 if listed else 1)
         path = path.replace(f"{{{name}}}", "x%2Fy")
     body: Any = None
     if "requestBody" in operation:

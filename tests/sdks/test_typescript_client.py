@@ -41,16 +41,15 @@ def calls() -> tuple[list[list[Any]], list[list[Any]]]:
         path, query, wire = template, {}, []
         given: list[Any] = []
         for parameter in operation.get("parameters", []):
-            sent = parameter["name"]
-            name = sent.partition("[")[0]
+            name = sent = parameter["name"]
             if parameter["in"] == "path":
                 given.append("x/y")
                 path = path.replace(f"{{{name}}}", "x%2Fy")
                 continue
-            conditions = sent.endswith("[0]")
+            conditions = "contentSchema" in parameter["schema"]
             listed = parameter["schema"].get("type") == "array"
             query[name] = [{"field": "x"}] if conditions else ["x", "x"] if listed else "x"
-            wire += [(f"{sent}[field]" if conditions else sent, "x")] * (2 if listed else 1)
+            wire += [(f"{sent}[0][field]" if conditions else sent, "x")] * (2 if listed else 1)
         body: Any = None
         if "requestBody" in operation:
             is_json = "application/json" in operation["requestBody"]["content"]

@@ -13,6 +13,8 @@ export const VERSION = "0.1.0";
 const PREFIX = "/public-api/v1";
 const LARGEST_BATCH = 1000;
 const LARGEST_KEPT_ALIVE = 60_000;
+/** Milliseconds between attempts, unless the service asks for more. */
+const LONGEST_WAIT = 5000;
 const GONE = { status: 200, message: "Deleted by an earlier attempt whose response was lost." };
 
 export type ClientOptions = {
@@ -109,7 +111,7 @@ export class Client extends Api {
     const signal = anySignal(AbortSignal.timeout(timeout), options.signal);
     let lost = false;
     for (let attempt = 1; ; attempt += 1) {
-      let wait = (0.5 + Math.random() / 2) * 250 * 2 ** attempt;
+      let wait = (0.5 + Math.random() / 2) * Math.min(250 * 2 ** attempt, LONGEST_WAIT);
       const mayTry = () => attempt <= retries && !signal.aborted && Date.now() + wait < end;
       let answer: Answer | undefined;
       try {

@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import unquote_to_bytes, urlencode
 
+import msgspec
+
 from headwater.http.errors import Errors, Invalid
 from headwater.http.inputs.fields import REQUIRED, TEXT, FieldType, is_blank, text_of
+from headwater.http.json_decoder import decode_typed
 
 T = TypeVar("T")
 
 _INDEX = re.compile(r"\[[0-9]*\]")
 _MEMBER_NAME = re.compile("[a-z_]+")
+_OBJECTS = msgspec.json.Decoder(list[dict[str, str | int | float]])
 _MEMBER = re.compile(rf"\[([0-9]{{1,4}})\]\[({_MEMBER_NAME.pattern})\]")
 
 
@@ -92,18 +96,32 @@ class Query(Input):
         return [value for _, value in self._values.get(name, [])]
 
     def objects(self, name: str) -> dict[int, dict[str, str]]:
-        """Return objects given as `name[0][member]=…`."""
+        """Return objects given as a JSON list, or as `name[0][member]=…`."""
+        values = self._values.get(name, [])
+        if len(values) == 1 and not values[0][0]:
+            return self._read_objects(name, values[0][1])
         objects: dict[int, dict[str, str]] = {}
-        for bracket, value in self._values.get(name, []):
+        for bracket, value in values:
             member = _MEMBER.fullmatch(bracket)
             if member is None:
-                self.refuse(name, f"must be given as {name}[0][member]=value.")
+                self.refuse(name, f"must be a JSON list, or be given as {name}[0][member]=value.")
                 continue
             index, key = int(member[1]), member[2]
             if key in objects.setdefault(index, {}):
                 self.refuse(f"{name}.{index}.{key}", "must be a single value.")
             objects[index][key] = value
         return {index: objects[index] for index in sorted(objects)}
+
+    def _read_objects(self, name: str, text: str) -> dict[int, dict[str, str]]:
+        try:
+            objects = decode_typed(text.encode(), _OBJECTS.decode, name_fields=False)
+        except (Invalid, msgspec.ValidationError):
+            self.refuse(name, f"must be a JSON list of objects, or be given as {name}[0][member]=value.")
+            return {}
+        return {
+            index: {member: str(value) for member, value in members.items()}
+            for index, members in enumerate(objects)
+        }
 
     def url_with(self, url: str, name: str, value: str) -> str:
         """Return `url` with this query and the parameter `name` set to `value`."""

@@ -205,25 +205,31 @@ def _schemas() -> list[dict[str, Any]]:
 
 
 DOCUMENTATION: dict[str, Any] = {
-    "name": f"{PARAMETER}[0]",
+    "name": PARAMETER,
     "in": "query",
     "required": False,
     "description": (
-        "A condition on the contact's custom fields, as "
-        "`custom_field_filters[0][field]=…&custom_field_filters[0][operator]=…"
-        "&custom_field_filters[0][value]=…`. Up to ten, numbered; all must match. The field needs a "
-        "label in the Space. `between` takes `start` and `end`, `any` and `unknown` take no value, "
-        "age operators take a number of days. Operators by field type: "
+        "Up to ten conditions on the contact's custom fields, which must all match: a JSON list, such as "
+        '`[{"field": "profile_field_1", "operator": "equal_to", "value": "gold"}]`. Or as '
+        "numbered parameters: `custom_field_filters[0][field]=…&custom_field_filters[0][operator]=…`. The "
+        "field needs a label in the Space. `between` takes `start` and `end`, `any` and `unknown` take no "
+        "value, age operators take a number of days. Operators by field type: "
         + "; ".join(f"{kind}: {', '.join(table)}" for kind, table in OPERATORS.items())
         + "."
     ),
-    "style": "deepObject",
-    "explode": True,
     "schema": {
-        "type": "object",
-        "propertyNames": {"pattern": "^[a-z_]+$"},
-        "additionalProperties": {"type": "string"},
-        "anyOf": _schemas(),
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {
+            "type": "array",
+            "maxItems": MAX_CONDITIONS,
+            "items": {
+                "type": "object",
+                "propertyNames": {"pattern": "^[a-z_]+$"},
+                "additionalProperties": {"type": "string"},
+                "anyOf": _schemas(),
+            },
+        },
     },
 }
 
