@@ -214,6 +214,8 @@ def test_the_eraser_asks_headwater_to_erase_the_person(
     assert erased == {"items_removed": True, "items_retained": False, "messages": [], "done": True}
     assert left["data"] == []
     assert unknown == {**erased, "items_removed": False}
+    shop.settings["url"] = ""
+    assert shop.do(["erase", "nobody@example.com"]) == [unknown]
     limited = Shop(php, make_stage(connection, scopes=("events:write",)), server.base_url)
     (refused,) = limited.do(["erase", "ada@example.com"])
     assert refused["items_retained"]
@@ -272,12 +274,16 @@ def test_what_breaks_a_rule_is_told_once(shop: Shop) -> None:
 
 
 def test_what_is_not_reported(shop: Shop) -> None:
-    """An order nobody paid, its refund, one that names nobody, and a renewal that copied a mark."""
+    """An order nobody paid, its refund, one that names nobody, one whose buyer was erased, and a renewal
+    that copied a mark.
+    """
     nobody = {**ORDER, "id": 1, "billing_email": ""}
+    erased = {**ORDER, "id": 3, "billing_email": "deleted@site.invalid", "meta": {"_anonymized": "yes"}}
     renewal = {**ORDER, "id": 2, "meta": {"_headwater_purchase": "727", "_headwater_token": "tok-5"}}
     given = shop.do(
         ["checkout", CLASSIC, ORDER], ["refund", 727, REFUND],
         ["checkout", CLASSIC, nobody], ["status", "processing", 1], ["run"],
+        ["checkout", CLASSIC, erased], ["status", "processing", 3], ["run"],
         ["checkout", CLASSIC, renewal], ["status", "completed", 2], ["run"], ["problem"],
     )  # fmt: skip
     assert given[1] == 0

@@ -8,6 +8,15 @@
 defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 
 /**
+ * Returns whether the current site has a table of WooCommerce, which may be inactive or never installed.
+ */
+function headwater_has_table( $table ) {
+	global $wpdb;
+	$found = $wpdb->get_var( $wpdb->prepare( 'SHOW TABLES LIKE %s', $wpdb->esc_like( $table ) ) ); // phpcs:ignore WordPress.DB.DirectDatabaseQuery
+	return $table === $found;
+}
+
+/**
  * Deletes what the plugin stored in the current site.
  */
 function headwater_delete_site_data() {
@@ -15,21 +24,17 @@ function headwater_delete_site_data() {
 	foreach ( array( 'headwater', 'headwater_problem', 'headwater_backfill' ) as $option ) {
 		delete_option( $option );
 	}
-	foreach ( array( 'headwater_report', 'headwater_backfill' ) as $hook ) {
-		if ( function_exists( 'as_unschedule_all_actions' ) ) {
-			as_unschedule_all_actions( $hook );
-		}
+	if ( function_exists( 'as_unschedule_all_actions' ) && headwater_has_table( $wpdb->prefix . 'actionscheduler_actions' ) ) {
+		as_unschedule_all_actions( 'headwater_report' );
+		as_unschedule_all_actions( 'headwater_backfill' );
 	}
-	$table = $wpdb->prefix . 'wc_orders_meta';
-	// phpcs:disable WordPress.DB.DirectDatabaseQuery -- WooCommerce may be inactive.
-	$has_table = $table === $wpdb->get_var( $wpdb->prepare( 'SHOW TABLES LIKE %s', $wpdb->esc_like( $table ) ) );
+	$has_orders = headwater_has_table( $wpdb->prefix . 'wc_orders_meta' );
 	foreach ( array( '_headwater_token', '_headwater_purchase', '_headwater_cancelled' ) as $key ) {
 		delete_post_meta_by_key( $key );
-		if ( $has_table ) {
-			$wpdb->delete( $table, array( 'meta_key' => $key ) ); // phpcs:ignore WordPress.DB.SlowDBQuery.slow_db_query_meta_key
+		if ( $has_orders ) {
+			$wpdb->delete( $wpdb->prefix . 'wc_orders_meta', array( 'meta_key' => $key ) ); // phpcs:ignore WordPress.DB
 		}
 	}
-	// phpcs:enable
 }
 
 if ( is_multisite() ) {

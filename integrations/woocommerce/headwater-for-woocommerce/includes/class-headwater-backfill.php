@@ -71,13 +71,13 @@ class Headwater_Backfill {
 		$progress['state']   = 'running';
 		$progress['problem'] = '';
 		$progress['total']   = $progress['orders'] + self::count_orders( $progress['last_id'] );
-		self::keep( $progress );
+		self::store( $progress );
 		as_unschedule_all_actions( self::HOOK );
 		self::schedule( 0, 1 );
 	}
 
 	public static function pause() {
-		self::keep( array( 'state' => 'paused' ) + self::progress() );
+		self::store( array( 'state' => 'paused' ) + self::progress() );
 		as_unschedule_all_actions( self::HOOK );
 	}
 
@@ -88,7 +88,7 @@ class Headwater_Backfill {
 		}
 		$order_ids = self::find_orders( $progress['last_id'] );
 		if ( ! $order_ids ) {
-			self::keep( array( 'state' => 'done' ) + $progress );
+			self::store( array( 'state' => 'done' ) + $progress );
 			return;
 		}
 		list( $failure, $sent, $refused ) = self::send_orders( self::load_orders( $order_ids ) );
@@ -101,7 +101,7 @@ class Headwater_Backfill {
 		$progress['sent']    += $sent;
 		$progress['refused'] += $refused;
 		// It may have been paused meanwhile.
-		self::keep( array( 'state' => self::progress()['state'] ) + $progress );
+		self::store( array( 'state' => self::progress()['state'] ) + $progress );
 		self::schedule( 0, 1 );
 	}
 
@@ -110,10 +110,10 @@ class Headwater_Backfill {
 		$problem  = sprintf( __( 'The last batch failed (status %1$d) and will be sent again: %2$s', 'headwater-for-woocommerce' ), $answer['status'], $answer['reason'] );
 		$progress = array( 'problem' => $problem ) + self::progress();
 		if ( $attempt >= Headwater_Reports::MAX_ATTEMPTS ) {
-			self::keep( array( 'state' => 'paused' ) + $progress );
+			self::store( array( 'state' => 'paused' ) + $progress );
 			return;
 		}
-		self::keep( $progress );
+		self::store( $progress );
 		self::schedule( Headwater_Client::pause_after( $attempt, $answer ), $attempt + 1 );
 	}
 
@@ -195,7 +195,7 @@ class Headwater_Backfill {
 		);
 	}
 
-	private static function keep( $progress ) {
+	private static function store( $progress ) {
 		update_option( self::OPTION, $progress, false );
 	}
 

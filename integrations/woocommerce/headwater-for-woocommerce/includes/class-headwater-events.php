@@ -33,9 +33,13 @@ class Headwater_Events {
 	const CANCELLATION = 0;
 
 	/**
-	 * Returns the event of a paid order; null if the buyer is unknown.
+	 * Returns the event of a paid order; null if the buyer is unknown or was erased. Erased buyers all have
+	 * the same address.
 	 */
 	public static function describe_purchase( $order ) {
+		if ( $order->get_meta( '_anonymized' ) ) {
+			return null;
+		}
 		$paid = $order->get_date_paid() ? $order->get_date_paid() : $order->get_date_created();
 		$user = (int) $order->get_customer_id();
 		return self::complete(

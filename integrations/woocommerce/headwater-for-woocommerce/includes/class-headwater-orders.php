@@ -64,7 +64,7 @@ class Headwater_Orders {
 		$order = self::find( $order_id );
 		if ( $order && $order->is_paid() ) {
 			self::report_payment( $order_id );
-		} elseif ( $order && $order->has_status( self::VOID ) && self::counts( $order ) ) {
+		} elseif ( $order && $order->has_status( self::VOID ) && self::is_counted( $order ) ) {
 			self::mark( $order, self::CANCELLED, 'yes' );
 			Headwater_Reports::queue( 'cancellation', $order_id, time() );
 		}
@@ -81,7 +81,7 @@ class Headwater_Orders {
 	 */
 	public static function report_payment( $order_id ) {
 		$order = self::find( $order_id );
-		if ( ! $order || Headwater_Events::is_test( $order ) || self::counts( $order ) ) {
+		if ( ! $order || Headwater_Events::is_test( $order ) || self::is_counted( $order ) ) {
 			return;
 		}
 		if ( self::was_reported( $order ) ) {
@@ -98,7 +98,7 @@ class Headwater_Orders {
 	 */
 	public static function report_deletion( $order_id ) {
 		$order = self::find( $order_id );
-		if ( ! $order || ! self::counts( $order ) ) {
+		if ( ! $order || ! self::is_counted( $order ) ) {
 			return;
 		}
 		self::mark( $order, self::CANCELLED, 'yes' );
@@ -151,7 +151,7 @@ class Headwater_Orders {
 		return (string) $order->get_id() === (string) $order->get_meta( self::REPORTED );
 	}
 
-	private static function counts( $order ) {
+	private static function is_counted( $order ) {
 		return self::was_reported( $order ) && 'yes' !== $order->get_meta( self::CANCELLED );
 	}
 

@@ -107,6 +107,9 @@ class Headwater_Privacy {
 	}
 
 	private static function erase_in_headwater( $address, $result ) {
+		if ( ! Headwater_Settings::all()['url'] ) {
+			return $result;
+		}
 		$answer = Headwater_Client::request( 'DELETE', '/contacts/pii?email=' . rawurlencode( $address ) );
 		if ( 202 === $answer['status'] ) {
 			$result['items_removed'] = true;

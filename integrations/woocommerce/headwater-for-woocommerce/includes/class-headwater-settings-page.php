@@ -32,7 +32,7 @@ class Headwater_Settings_Page {
 	public static function print_page() {
 		$problem = get_option( Headwater_Settings::PROBLEM, '' );
 		echo '<div class="wrap"><h1>Headwater</h1>';
-		settings_errors( Headwater_Settings::OPTION );
+		settings_errors();
 		if ( $problem ) {
 			echo '<div class="notice notice-warning"><p>' . esc_html( $problem ) . '</p></div>';
 		}
