@@ -64,14 +64,16 @@ def test_what_works_now_and_then_is_one_outage(clock: Clock) -> None:
     assert events(lines)[:2] == ["database_unavailable", "database_back"]
 
 
-def test_the_next_one_begins_anew(clock: Clock) -> None:
+@pytest.mark.parametrize(("pause", "figures"), [(0, (2, LONGEST_SECONDS)), (1, (1, 0.0))])
+def test_the_next_one_begins_anew(clock: Clock, pause: float, figures: tuple[int, float]) -> None:
+    """After more than the longest pause without a failure; until then it is the same one."""
     outage = OutageLog("inbox", clock)
     outage.fail(GONE)
     outage.end()
-    clock.now += LONGEST_SECONDS + 1
+    clock.now += LONGEST_SECONDS + pause
     with capture_logs() as lines:
         outage.fail(GONE)
-    assert (lines[0]["failures"], lines[0]["seconds"]) == (1, 0.0)
+    assert (lines[0]["failures"], lines[0]["seconds"]) == figures
 
 
 def test_errors_that_may_quote_a_row_have_no_reason(clock: Clock) -> None:
