@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 
 import pytest
 
@@ -20,6 +21,7 @@ def test_it_works() -> None:
     assert values.node_address("[::1]") == ("::1", 5432)
     assert values.node_address("node-2") == ("node-2", 5432)
     assert values.seconds("0.5") == 0.5
+    assert values.moment("2026-11-22T03:30:00Z") == datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
     assert values.read_pairs(["a=1", "b=", "c==x"]) == {"a": "1", "b": "", "c": "=x"}
 
 
@@ -36,6 +38,7 @@ def test_it_works() -> None:
         (values.seconds, "-1"),
         (values.seconds, "inf"),
         (values.seconds, "nan"),
+        (values.moment, "2026-11-22T03:30:00"),
     ],
 )
 def test_beyond_the_bounds(read: object, text: str) -> None:
