@@ -69,7 +69,8 @@ def test_it_works(server: Running, api: Api, way: str) -> None:
         assert b"message" in response.read()
         if way == "close":
             return
-        connection.request("GET", "/t.js")  # the connection goes on
+        connection.auto_open = 0
+        connection.request("GET", "/t.js")  # on the same connection
         assert connection.getresponse().status == 200
 
 
