@@ -1,13 +1,13 @@
 """Nothing acknowledged is lost and nothing is stored twice, whatever dies.
 
-HEADWATER_CRASH_ROUNDS makes the run longer. The seed is fixed, so that a run can be repeated as
+HEADWATER_CRASH_ROUNDS makes the run longer: an ordinary one has a single round of USUAL faults, a
+long one has every kind of fault in two rounds. The seed is fixed, so that a run can be repeated as
 far as the timing of a machine allows.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,11 @@ from tests.crash.campaign import Campaign
 from tests.crash.faults import FAULTS, schedule
 from tests.crash.service import Service
 from tests.crash.verdict import Verdict
+from tests.support.campaigns import campaign_size
 
-ROUNDS = int(os.environ.get("HEADWATER_CRASH_ROUNDS", "2"))
+ROUNDS = campaign_size("HEADWATER_CRASH_ROUNDS", 0, 2)
+USUAL = ("kill worker", "worker_after_claim", "kill backend")
+"""A process of ours dies, dies in the middle of its work, and the database loses all connections."""
 FAULTS_PER_ROUND = -(-len(FAULTS) // 2)
 SPACES = 3
 
@@ -25,8 +28,8 @@ SPACES = 3
 def test_nothing_is_lost(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     accounts = [service.open_account(f"Shop {number}") for number in range(SPACES)]
     campaign = Campaign(service, accounts)
-    faults = schedule("nothing lost")
-    for number in range(ROUNDS):
+    faults = schedule("nothing lost") if ROUNDS else iter(USUAL)
+    for number in range(ROUNDS or 1):
         chosen = list(itertools.islice(faults, FAULTS_PER_ROUND))
         verdict = campaign.round(f"round {number}", chosen)
         assert verdict.broken == {}, (number, chosen)

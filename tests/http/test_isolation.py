@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -33,6 +33,7 @@ from tests.support.two_spaces import CLAIMS, add_journey, add_twins, everything_
 SEVERAL = [
     name for name, row in MATRIX.items() if len({kind for kind, _ in row.names.values()} - {"cursor"}) > 1
 ]
+METHODS = {operation.id: operation.method for operation in OPERATIONS}
 PLACES = [(name, place) for name, row in MATRIX.items() for place in row.names]
 
 
@@ -81,7 +82,7 @@ class Side:
         sent: dict[str, Any] = {"json": body} if row.file is None else {"content": row.file}
         return self.client.request(operation.method, path, params=params, **sent)
 
-    def stored(self) -> dict[str, list[Any]]:
+    def stored(self) -> dict[str, list[str]]:
         """Everything stored for this Space."""
         return everything_of(self.stage)
 
@@ -92,8 +93,8 @@ def _small_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "FEWEST_CONVERSIONS", 1)
 
 
-@pytest.fixture
-def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+@contextmanager
+def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
     """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
     with ExitStack() as stack:
 
@@ -108,13 +109,44 @@ def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Calla
 
 
 @pytest.fixture
-def mine(make_side: Callable[..., Side]) -> Side:
-    return make_side()
+def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+    with making_sides(server, connection) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def unchanged(server: Running, database_url: str) -> Iterator[tuple[Side, Side]]:
+    """Two Spaces for all operations that only read."""
+    with (
+        psycopg.connect(database_url, autocommit=True) as connection,
+        making_sides(server, connection) as make,
+    ):
+        mine = make()
+        yield mine, make(twin_of=mine)
 
 
 @pytest.fixture
-def other(make_side: Callable[..., Side], mine: Side) -> Side:
-    return make_side(twin_of=mine)
+def sides(request: pytest.FixtureRequest, make_side: Callable[..., Side]) -> tuple[Side, Side]:
+    """Two Spaces, new ones unless the test is of an operation that only reads."""
+    if only_reads(request):
+        return request.getfixturevalue("unchanged")
+    mine = make_side()
+    return mine, make_side(twin_of=mine)
+
+
+def only_reads(request: pytest.FixtureRequest) -> bool:
+    callspec = getattr(request.node, "callspec", None)
+    return callspec is not None and METHODS.get(callspec.params.get("name")) == "GET"
+
+
+@pytest.fixture
+def mine(sides: tuple[Side, Side]) -> Side:
+    return sides[0]
+
+
+@pytest.fixture
+def other(sides: tuple[Side, Side]) -> Side:
+    return sides[1]
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +237,10 @@ def assert_same(response: httpx.Response, unknown: httpx.Response) -> None:
 
 
 def test_reading_is_the_same_with_and_without_the_other_space(
-    mine: Side, make_side: Callable[..., Side], targets: dict[str, Target]
+    make_side: Callable[..., Side], targets: dict[str, Target]
 ) -> None:
+    mine = make_side()
+
     def read() -> dict[tuple[str, int], bytes]:
         answers = {
             (name, number): mine.send(operation, row, mine.own(operation, row), params=view)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,12 +129,12 @@ class Side:
     def result(self, name: str, **arguments: Any) -> Any:
         return self.assistant.result(name, {**self.own(name), **arguments})
 
-    def stored(self) -> dict[str, list[Any]]:
+    def stored(self) -> dict[str, list[str]]:
         return everything_of(self.stage)
 
 
-@pytest.fixture
-def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+@contextmanager
+def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
     """Makes a Space with a journey, and with the twins of another one's rows if there is one."""
     with ExitStack() as stack:
 
@@ -158,13 +158,44 @@ def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Calla
 
 
 @pytest.fixture
-def mine(make_side: Callable[..., Side]) -> Side:
-    return make_side()
+def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
+    with making_sides(server, connection) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def unchanged(server: Running, database_url: str) -> Iterator[tuple[Side, Side]]:
+    """Two Spaces for all tools that only read."""
+    with (
+        psycopg.connect(database_url, autocommit=True) as connection,
+        making_sides(server, connection) as make,
+    ):
+        mine = make()
+        yield mine, make(twin_of=mine)
 
 
 @pytest.fixture
-def other(make_side: Callable[..., Side], mine: Side) -> Side:
-    return make_side(twin_of=mine)
+def sides(request: pytest.FixtureRequest, make_side: Callable[..., Side]) -> tuple[Side, Side]:
+    """Two Spaces, new ones unless the test is of a tool that only reads."""
+    if only_reads(request):
+        return request.getfixturevalue("unchanged")
+    mine = make_side()
+    return mine, make_side(twin_of=mine)
+
+
+def only_reads(request: pytest.FixtureRequest) -> bool:
+    callspec = getattr(request.node, "callspec", None)
+    return callspec is not None and not BY_NAME[callspec.params["name"]].writes
+
+
+@pytest.fixture
+def mine(sides: tuple[Side, Side]) -> Side:
+    return sides[0]
+
+
+@pytest.fixture
+def other(sides: tuple[Side, Side]) -> Side:
+    return sides[1]
 
 
 def test_every_tool_has_its_row_and_every_name_is_tried() -> None:
@@ -212,8 +243,10 @@ def confirm_of(side: Side, name: str) -> str:
 @pytest.mark.parametrize(
     "name", [name for name in MATRIX if not BY_NAME[name].writes and name != "resolve_date_range"]
 )
-def test_answers_hold_nothing_of_the_twins(mine: Side, other: Side, name: str) -> None:
+def test_answers_hold_nothing_of_the_twins(make_side: Callable[..., Side], name: str) -> None:
     """What a tool tells of one Space is the same whether there are twins of its rows or not."""
+    mine = make_side()
+    other = make_side(twin_of=mine)
     row = MATRIX[name]
     arguments = [{**mine.own(name), **view} for view in row.views]
     told = [untimed(mine.assistant.result(name, each)) for each in arguments]

@@ -25,17 +25,22 @@ SPENT = ((5, "DE"), (6, "FR"), (7, ""))
 """Amounts and countries of the ledger's rows."""
 
 
-def everything_of(stage: Stage) -> dict[str, list[Any]]:
+def everything_of(stage: Stage) -> dict[str, list[str]]:
     """Every row of a Space, by table. When a key was last used is left out: it is written behind
     the back of the request that used it.
     """
-    query = "SELECT to_jsonb(t) - %s::text FROM {} t WHERE space_id = %s ORDER BY 1"
-    return {
-        table: stage.connection.execute(
-            query.format(table), (NOTED_LATER.get(table, ""), stage.space_id)
-        ).fetchall()
-        for table in tenant_tables(stage.connection)
-    }
+    found = stage.connection.execute(_select_all(stage.connection), {"space_id": stage.space_id})
+    return dict(found.fetchall())
+
+
+@cache
+def _select_all(connection: psycopg.Connection) -> str:
+    """Return one statement for all tables: one by one they take longer than most tests."""
+    return " UNION ALL ".join(
+        f"SELECT '{table}', ARRAY(SELECT (to_jsonb(t) - '{NOTED_LATER.get(table, '')}')::text"
+        f" FROM {table} t WHERE space_id = %(space_id)s ORDER BY 1)"
+        for table in tenant_tables(connection)
+    )
 
 
 @cache
