@@ -6,6 +6,9 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from headwater.base.settings import read_settings
 from headwater.demo import money
@@ -25,6 +29,7 @@ from headwater.sources.classify import explain
 from headwater.sources.evidence import Landing, SourceParameters
 from headwater.sources.outcomes import Source
 from tests.console.browsing import Forms
+from tests.demo.walk import HOME, WITH_MODELS, Walk
 from tests.support.processes import Serve, is_ready
 from tests.support.waiting import wait_until
 
@@ -32,36 +37,72 @@ LAST_LINE = "It goes on serving; Ctrl-C stops it.\n"
 NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
 
 
-def show(data_dir: Path) -> str:
-    """Everything a demonstration prints, once it serves; then it is stopped."""
+@dataclass
+class Demo:
+    """A demonstration that serves, what it printed, and a login to its console."""
+
+    printed: str
+    client: httpx.Client
+
+
+@contextmanager
+def demonstration(data_dir: Path) -> Iterator[Demo]:
+    """A demonstration that has printed everything and serves, until it is stopped."""
     with Serve(data_dir, command="demo") as demo:
         lines = [demo.line()]
         while lines[-1] != LAST_LINE:
             assert lines[-1], demo.log.read_text()
             lines.append(demo.line())
-        url = re.search(r"^Address +(\S+)$", "".join(lines), re.MULTILINE)
+        printed = "".join(lines)
+        url = re.search(r"^Address +(\S+)$", printed, re.MULTILINE)
         assert url is not None
         assert is_ready(url[1])
-        check_login("".join(lines))
+        with log_in(printed) as client:
+            yield Demo(printed, client)
         demo.stop()
         wait_until(lambda: not is_ready(url[1]), what="the end of the service")
-    return "".join(lines)
 
 
-def check_login(printed: str) -> None:
+@contextmanager
+def log_in(printed: str) -> Iterator[httpx.Client]:
     """The login that is printed opens every sample Space."""
     told = dict(re.findall(r"^(Console|Login|Password) +(\S+)$", printed, re.MULTILINE))
     console = told["Console"].removesuffix("/console")
-    with httpx.Client(base_url=console, follow_redirects=True) as client:
+    with httpx.Client(base_url=console, follow_redirects=True, timeout=60) as client:
         (form,) = Forms(client.get("/login").text).forms
         typed = {"email": told["Login"], "password": told["Password"]}
         page = client.post(form.action, data={**dict(form.fields), **typed})
         assert [shop.name for shop in SHOPS if shop.name not in unescape(page.text)] == []
-        check_connections(client)
-        check_visits_and_imports(client)
-        check_rates(client)
-        check_money(client)
-        check_changes(client)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "data"
+
+
+@pytest.fixture(scope="module")
+def first(data_dir: Path) -> str:
+    """What is printed when there is nothing yet."""
+    with demonstration(data_dir) as demo:
+        check_pages(demo.client)
+    return demo.printed
+
+
+@pytest.fixture(scope="module")
+def again(data_dir: Path, first: str) -> Iterator[Demo]:
+    """The same data shown once more."""
+    assert first
+    with demonstration(data_dir) as demo:
+        yield demo
+
+
+def check_pages(client: httpx.Client) -> None:
+    check_connections(client)
+    check_visits_and_imports(client)
+    check_rates(client)
+    check_money(client)
+    check_changes(client)
 
 
 def check_connections(client: httpx.Client) -> None:
@@ -144,16 +185,27 @@ def tables(printed: str) -> list[list[str]]:
     return [list(row) for row in rows]
 
 
-def test_it_works_and_again_adds_nothing(tmp_path: Path) -> None:
-    first, again = show(tmp_path / "data"), show(tmp_path / "data")
-    assert tables(first) == tables(again)
-    assert len(re.findall(r"API key +trk_sk_", again)) == len(SHOPS)
+def test_it_works_and_again_adds_nothing(first: str, again: Demo) -> None:
+    check_pages(again.client)
+    assert tables(first) == tables(again.printed)
+    assert len(re.findall(r"API key +trk_sk_", again.printed)) == len(SHOPS)
     totals = [row[1:] for row in tables(first) if row[0] == "total"]
     sales = re.findall(r"^all sales: (.*)$", first, re.MULTILINE)
     assert totals == [[amount] * len(MODELS) for amount in sales]
     assert "set_up" not in first
     assert "unattributed" in first
     assert len(tables(first)) > 16
+
+
+def test_no_page_of_the_demo_is_a_dead_end(again: Demo) -> None:
+    client = again.client
+    walk = Walk(client)
+    walk.walk([HOME, *(HOME + end for end in WITH_MODELS)])
+    assert [client.get(HOME + end).status_code for end in WITH_MODELS] == [200] * len(WITH_MODELS)
+    assert not walk.faults, "\n".join(walk.faults)
+    trained = " ".join(re.sub("<[^>]+>", " ", client.get(f"{HOME}/trained-models").text).split())
+    assert re.search(r"trained on \d+ \w+ \d+ from \d+ orders, next on", trained)
+    assert len(walk.seen) > 40
 
 
 def test_money_is_the_same_every_time() -> None:
