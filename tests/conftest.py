@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -51,6 +52,7 @@ NOWHERE = "http://127.0.0.1:9"
 # most tests. They stay the same while tests run.
 
 ssl.create_default_context = functools.cache(ssl.create_default_context)
+httpx2.create_ssl_context = functools.cache(httpx2.create_ssl_context)
 
 UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 

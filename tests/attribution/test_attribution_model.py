@@ -29,6 +29,7 @@ from headwater.events.queries import list_events
 from headwater.http.inputs.timerange import TimeRange
 from headwater.sources.catalogue import SOURCE_IDS, SOURCES
 from tests.models.attribution import Credit, Event, Touch, credits_of, shares
+from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage, make_stage
 
 LATEST = datetime(2026, 5, 13, 12, tzinfo=UTC)
@@ -37,6 +38,7 @@ TRAINED_MODEL = {"facebook_ads": Fraction(3, 10), "google_ads": Fraction(1, 10),
 WEIGHTS = tuple(int(TRAINED_MODEL.get(name, 0) * 10**9) for name in SOURCES)
 
 # Few instants, so that ties are common; each window's edge, and a millisecond to either side.
+SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 MILLISECOND = timedelta(milliseconds=1)
 AGES = [
     timedelta(seconds=days * 86_400) + nudge
@@ -86,7 +88,11 @@ event_rows = st.tuples(
     events=st.lists(event_rows, min_size=1, max_size=8),
     wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=campaign_size("HEADWATER_JOURNEYS", 15, 40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_sql_agrees_with_the_model(
     connection: psycopg.Connection,
     touches: list[tuple[int, timedelta, str]],
@@ -142,7 +148,11 @@ def stored_credits(stage: Stage, attribution: Attribution) -> list[tuple[int, in
     events=st.lists(event_rows, min_size=1, max_size=8),
     wanted=st.sets(st.sampled_from(SOME_SOURCES), min_size=1, max_size=2),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=campaign_size("HEADWATER_JOURNEYS", 6, 15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_narrowing_loses_no_credit(
     connection: psycopg.Connection,
     database_url: str,
@@ -190,7 +200,7 @@ def everything(attribution: Attribution) -> ListEvents:
 
 
 @given(rows=st.lists(st.tuples(amounts, st.integers(1, 60)), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(SETTINGS, max_examples=100)
 def test_shares_of_long_paths_are_exact(
     connection: psycopg.Connection, rows: list[tuple[Decimal | None, int]]
 ) -> None:

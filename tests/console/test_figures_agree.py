@@ -35,7 +35,7 @@ from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
 from tests.support.trained_models import plant_trained_model
 
-PAGES = campaign_size("HEADWATER_PAGES", 20, 1000)
+PAGES = campaign_size("HEADWATER_PAGES", 10, 1000)
 PART = 10
 """Pages that one test draws."""
 SOURCES = ("google_ads", "facebook_ads", "ai_chat_gpt", "email", "direct", "google_organic")

@@ -42,7 +42,7 @@ from tests.support.factories import Stage
 from tests.support.former_networks import put_spend
 from tests.support.report_model.spend import Spending
 
-REPORTS = campaign_size("HEADWATER_SPEND_REPORTS", 25, 1000)
+REPORTS = campaign_size("HEADWATER_SPEND_REPORTS", 12, 1000)
 FIRST = int(os.environ.get("HEADWATER_FIRST_SPEND_REPORT", "0"))
 OF_A_WORLD = 6
 """Reports of one Space as it is."""

@@ -12,9 +12,11 @@ from tests.crash.faults import inject
 from tests.crash.journeys import Shipment, shipments
 from tests.crash.load import Account, Load, Outcome, Sender
 from tests.crash.service import Service
+from tests.support.campaigns import IS_LONG
 
 CONNECTIONS = 4
-FAULTS = ("worker_after_merge", "kill postgresql", "worker_after_events", "inbox_after_commit")
+USUAL = ("worker_after_merge", "kill postgresql")
+FAULTS = (*USUAL, "worker_after_events", "inbox_after_commit") if IS_LONG else USUAL
 
 
 def start(account: Account, work: Iterable[Iterable[Shipment]]) -> Load:

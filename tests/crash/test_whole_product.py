@@ -30,11 +30,12 @@ from tests.crash.load import Load
 from tests.crash.longer_work import Exports, Forwarding, Imports
 from tests.crash.processes import send_all
 from tests.crash.service import Service
+from tests.support.campaigns import campaign_size
 from tests.support.fake_platform import FakePlatform
 from tests.support.sites import ORIGIN
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-STRIKES = int(os.environ.get("HEADWATER_CRASH_FAULTS", "2"))
+STRIKES = campaign_size("HEADWATER_CRASH_FAULTS", 1, 2)
 EVENTS = int(os.environ.get("HEADWATER_CRASH_EVENTS", "0"))
 SEED = os.environ.get("HEADWATER_CRASH_SEED", "whole")
 LEAST_SECONDS, MOST_SECONDS = 0.1, 0.8

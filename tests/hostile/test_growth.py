@@ -32,6 +32,8 @@ Unit = tuple[str, str, str]
 QUICK = 0.001
 """Seconds at SCREEN below which a pattern is not tried further with a text."""
 LONGEST = 16 * 1024
+SHARE = 8
+"""One input in so many is tried, but in a long run."""
 PARTS = [part.name for part in pkgutil.iter_modules(headwater.__path__) if part.name != "__main__"]
 
 
@@ -70,7 +72,9 @@ def test_patterns_are_linear(part: str) -> None:
     within = re.compile(rf"headwater\.{part}[.:]")
     uses = [use for use in all_uses() if within.match(use.where)]
     found = [
-        fault for use in uses for fault in faults_of_pattern(use, pick_share(_hard_units(use), use.where))
+        fault
+        for use in uses
+        for fault in faults_of_pattern(use, pick_share(_hard_units(use), use.where, SHARE))
     ]
     assert found == []
 
@@ -81,12 +85,12 @@ def test_every_pattern_is_in_a_part() -> None:
 
 @pytest.mark.parametrize("door", TEXT_DOORS, ids=lambda door: door.name)
 def test_readers_of_texts_are_linear(door: Door) -> None:
-    assert faults_of_door(door, dict(pick_share(texts().items(), door.name))) == []
+    assert faults_of_door(door, dict(pick_share(texts().items(), door.name, SHARE))) == []
 
 
 @pytest.mark.parametrize("door", JSON_DOORS, ids=lambda door: door.name)
 def test_readers_of_bodies_are_linear_and_answer_briefly(door: Door) -> None:
-    assert faults_of_door(door, dict(pick_share(bodies().items(), door.name))) == []
+    assert faults_of_door(door, dict(pick_share(bodies().items(), door.name, SHARE))) == []
 
 
 def test_every_function_that_parses_is_tried() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from headwater.events.accepted import AcceptedEvent
 from headwater.events.browsing.accepted import AcceptedPerson
+from tests.support.campaigns import campaign_size
 from tests.support.identity_model import Model
 from tests.support.pipeline import (
     DAY,
@@ -25,7 +26,7 @@ from tests.support.pipeline import (
 )
 
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=campaign_size("HEADWATER_HISTORIES", 25, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

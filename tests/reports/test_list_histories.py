@@ -51,4 +51,4 @@ RARE = ("a company's path is its contact's",)
 
 def test_it_works(court: Court) -> None:
     court.subject, court.hooks = LISTS, (change_postings,)
-    court.judge_random(seconds=4, faults=WRONG, rare=RARE)
+    court.judge_random(seconds=3, faults=WRONG, rare=RARE)

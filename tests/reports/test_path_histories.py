@@ -66,4 +66,4 @@ RARE = ("a repeated hour ends with its first pass", "the last second of a period
 
 def test_it_works(court: Court) -> None:
     court.subject = PATHS
-    court.judge_random(seconds=4, faults=WRONG, rare=RARE)
+    court.judge_random(seconds=3, faults=WRONG, rare=RARE)

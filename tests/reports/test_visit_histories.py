@@ -58,4 +58,4 @@ WRONG: dict[str, Plant] = {
 
 def test_it_works(court: Court) -> None:
     court.subject = Subject(_some_question, answers.answer, answers.expected)
-    court.judge_random(seconds=6, faults=WRONG, rare=["the last second of a period is not part of it"])
+    court.judge_random(seconds=3, faults=WRONG, rare=["the last second of a period is not part of it"])
