@@ -5,7 +5,7 @@ it; one of this very file is not.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -42,15 +42,10 @@ OTHERS = pytest.mark.parametrize("alter", [edited, of_many_files, of_an_older_le
 
 
 @pytest.fixture
-def url(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(young_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database of this version, which commands find in their environment."""
-    with psycopg.connect(database_url, autocommit=True) as server:
-        server.execute("CREATE DATABASE other_schema")
-        own = database_url.replace("/headwater?", "/other_schema?")
-        migrate(own)
-        monkeypatch.setenv("HEADWATER_DATABASE_URL", own)
-        yield own
-        server.execute("DROP DATABASE other_schema WITH (FORCE)")
+    monkeypatch.setenv("HEADWATER_DATABASE_URL", young_url)
+    return young_url
 
 
 def make_other(url: str, alter: Alter) -> None:
