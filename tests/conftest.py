@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import httpx2
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 from xdist.remote import Producer
 
@@ -125,7 +125,7 @@ def young_url(database_url: str) -> Iterator[str]:
     name = f"young_{secrets.token_hex(8)}"
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        url = make_conninfo(database_url, dbname=name)
+        url = urlsplit(database_url)._replace(path=f"/{name}").geturl()
         migrate(url)
         yield url
         server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
