@@ -208,9 +208,20 @@ def numbered_on_the_way(_: str, tree: Any, __: Volatility) -> bool:
     )
 
 
+def looked_up_on_node(place: str, tree: Any, _: Volatility) -> bool:
+    """15. A value from a distributed table for each row of tables that every node has: Citus refuses it."""
+    return place in SPANS_SPACES and any(
+        tables and all(table.relname in REFERENCE for table in tables)
+        for select in of_kind(tree, ast.SelectStmt)
+        if any(table.relname in DISTRIBUTED for table in of_kind(select.targetList, ast.RangeVar))
+        and (tables := of_kind(select.fromClause, ast.RangeVar))
+    )
+
+
 RULES: tuple[Callable[[str, Any, Volatility], bool], ...] = (
     recursion, generic_plan, no_columns, volatile, stable_of_column, unsure, returned_numbers,
     locked_everywhere, drawn_on_node, copied, cut_short, compared, unheard, numbered_on_the_way,
+    looked_up_on_node,
 )  # fmt: skip
 
 SINGLE: dict[str, str] = {"attribution/paths/builder.sql::spaces": "spaces_of_nodes is its other form"}
@@ -288,6 +299,9 @@ PLANTED = {
         "INSERT INTO pending_paths (space_id, day, event_id) SELECT %(space_id)s,"
         " e.event_time::date, e.id FROM events e WHERE e.space_id = %(space_id)s"
     ),
+    "looked_up_on_node": (
+        "SELECT s.id, ARRAY(SELECT c.name FROM channels c WHERE c.space_id = s.id) FROM spaces s"
+    ),
     "compared": "UPDATE imports SET status = CASE status WHEN 'a' THEN 'b' END WHERE space_id = 1",
 }
 """Each fault as it once stood."""
@@ -295,7 +309,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str, volatility: Volatility) -> None:
-    spans = fault in {"recursion", "no_columns", "copied"}
+    spans = fault in {"recursion", "no_columns", "copied", "looked_up_on_node"}
     place = "intake/inbox/queue.sql::newest" if spans else "events/events.sql::planted"
     assert broken(place, PLANTED[fault], volatility) == [fault.partition(" ")[0]]
 
