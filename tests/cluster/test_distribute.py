@@ -41,6 +41,21 @@ def test_a_table_of_the_first_node_that_was_spread_is_taken_back(
 
 
 @pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
+def test_distributed_rows_are_counted_once(connection: psycopg.Connection, space_id: int) -> None:
+    """The triggers that count visits wait until the visits are moved, and count later ones."""
+    add = (
+        "INSERT INTO visits (space_id, id, contact_id, started_at, last_hit_at, device)"
+        " VALUES (%s, %s, 1, now(), now(), gen_random_uuid())"
+    )
+    connection.execute(add, (space_id, 1))
+    connection.execute("SELECT undistribute_table('visits')")
+    assert [place.table for place in distribute(connection)] == ["visits"]
+    connection.execute(add, (space_id, 2))
+    counts = connection.execute("SELECT sum(visits) FROM visit_counts WHERE space_id = %s", (space_id,))
+    assert counts.fetchall() == [(2,)]
+
+
+@pytest.mark.skipif(not IS_CLUSTER, reason="HEADWATER_TEST_CITUS_URL is not set")
 def test_a_queue_and_a_node_are_written_together_or_not_at_all(
     connection: psycopg.Connection, space_id: int
 ) -> None:

@@ -96,9 +96,15 @@ def distribute(connection: Connection[Any]) -> list[TablePlace]:
         moved = {"tables": [table_place.table for table_place in unplaced]}
         for (table,) in connection.execute(queries["unlogged"], moved).fetchall():
             connection.execute(queries["log_changes"].format(table=Identifier(table)))
+        triggers = connection.execute(queries["triggers"], moved).fetchall()
+        counted = [Identifier(table) for (table,) in triggers]
+        for table in counted:
+            connection.execute(queries["disable_triggers"].format(table=table))
         references = _drop_references(connection, [table_place.table for table_place in unplaced])
         for table_place in unplaced:
             _move(connection, table_place)
+        for table in counted:
+            connection.execute(queries["enable_triggers"].format(table=table))
         for table, name, definition in references:
             names = {"table": Identifier(table), "name": Identifier(name)}
             statement = queries["add_reference"].format(definition=SQL(definition), **names)

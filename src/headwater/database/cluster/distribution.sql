@@ -23,6 +23,18 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
 -- name: log_changes
 ALTER TABLE {table} SET LOGGED;
 
+-- name: triggers
+-- Tables whose triggers count rows. Copied rows are counted already, so the triggers are disabled during the move.
+SELECT DISTINCT c.relname FROM pg_trigger t
+JOIN pg_class c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%(tables)s);
+
+-- name: disable_triggers
+ALTER TABLE {table} DISABLE TRIGGER USER;
+
+-- name: enable_triggers
+ALTER TABLE {table} ENABLE TRIGGER USER;
+
 -- name: references
 -- Foreign keys of and to tables without a place, dropped during the move.
 SELECT c.relname, f.conname, pg_get_constraintdef(f.oid)
