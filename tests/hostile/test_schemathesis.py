@@ -72,7 +72,7 @@ def test_lists_of_sources_have_their_bound(server: Running, client: httpx.Client
         path.removeprefix(API): parameter["schema"]["maxItems"]
         for path, methods in document["paths"].items()
         for parameter in methods.get("get", {}).get("parameters", ())
-        if parameter["name"] == "sources[]"
+        if parameter["name"] == "sources"
     }
     assert bounds
     for path, most in bounds.items():
