@@ -13,6 +13,7 @@ from functools import partial
 from ipaddress import ip_network
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 
@@ -268,6 +269,7 @@ TEXT_DOORS = [
     Door("classify", lambda text: classify(arrival(text)), FIELD),
     Door("touchpoints.read_touch", lambda text: read_touch(touchpoint(text), 0), FIELD),
     Door("Query", lambda text: Query(text.encode()), URL),
+    Door("query.objects", lambda text: Query(b"a=" + quote(text).encode()).objects("a"), URL),
     Door("contacts.list", lambda text: _read_contacts(Query(b"email=" + text.encode())), URL),
     Door("contacts.split", lambda text: list(contacts.split_at_commas(text)), 32_000),
     Door("events.list", lambda text: _read_events(Query(b"sources=" + text.encode())), URL),
