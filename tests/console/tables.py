@@ -57,6 +57,11 @@ class PageTables(HTMLParser):
         else:
             self._title += data
 
+    @property
+    def listed(self) -> Cell:
+        """How many events a page of orders or events lists."""
+        return self.headlines.get("Orders and refunds") or self.headlines["Events"]
+
     def row(self, table: str, title: str) -> list[Cell]:
         """The row of a table whose first cell begins with a title."""
         return next(row for row in self.tables[table] if row and row[0].text.strip().startswith(title))

@@ -73,12 +73,12 @@ def test_figures_lead_to_their_events(owner: Person, space_id: int) -> None:
     for cell, amount, events in ((row[1], "100", "1"), (row[5], "100", "1"), (row[6], "30", "2")):
         behind = PageTables(owner.browser.get(cell.link or "").text)
         assert behind.headlines["Their amounts"].value == amount
-        assert behind.headlines["Events"].value == events
+        assert behind.listed.value == events
         assert "first order by source: TikTok ads" in behind.html
         assert f"first order in {_month(2):%Y-%m}" in behind.html
     buying = make_page(owner, space_id, "figure=customers").row("cohorts", f"{_month(2):%b %Y}")
     behind = PageTables(owner.browser.get(buying[6].link or "").text)
-    assert (buying[6].value, behind.headlines["Events"].value) == ("1", "1")
+    assert (buying[6].value, behind.listed.value) == ("1", "1")
 
 
 @pytest.mark.usefixtures("shop")

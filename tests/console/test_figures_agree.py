@@ -221,8 +221,7 @@ def follow(owner: Person, cell: Cell, title: str, where: tuple[str, str]) -> Non
     first = owner.browser.get(cell.link)
     assert first.status_code == 200, (where, cell.link, first.text)
     page, figure = PageTables(first.text), Decimal(cell.value or "0")
-    counted = page.headlines.get("Orders and refunds") or page.headlines["Events"]
-    events, amount = (Decimal(cell.value or "0") for cell in (counted, page.headlines["Their amounts"]))
+    events, amount = (Decimal(cell.value or "0") for cell in (page.listed, page.headlines["Their amounts"]))
     credit = dict(parse_qsl(urlsplit(cell.link).query)).get("credit")
     credited = page.headlines.get("Credited revenue")
     of_credit = Decimal(credited.value or "0") if credited and credit == "credited" else None

@@ -71,8 +71,8 @@ def test_every_figure_leads_to_its_events(owner: Person, stage: Stage, space_id:
     page = make_page(owner, space_id, query)
 
     def behind(cell: Cell) -> tuple[str | None, str | None]:
-        there = PageTables(owner.browser.get(cell.link or "").text).headlines
-        return there["Events"].value, there["Their amounts"].value
+        there = PageTables(owner.browser.get(cell.link or "").text)
+        return there.listed.value, there.headlines["Their amounts"].value
 
     for table in ("top-paths", "touches", "days"):
         for _, events, revenue, *_ in page.tables[table][1:]:

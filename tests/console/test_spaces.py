@@ -55,7 +55,7 @@ def test_it_works(owner: Person, space_id: int, join: Callable[..., Stage]) -> N
     assert "connection expired" in attention.text
     there = PageTables(owner.browser.get(revenue.link or "").text).headlines
     assert there["Their amounts"].value == "100.5"
-    assert PageTables(owner.browser.get(orders.link or "").text).headlines["Events"].value == "1"
+    assert PageTables(owner.browser.get(orders.link or "").text).listed.value == "1"
     none = rows[f"/console/spaces/{space_id}"]
     assert (none[1].value, none[2].value, none[3].text) == ("0", "0", "Nothing")
 

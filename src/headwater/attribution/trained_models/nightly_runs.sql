@@ -33,16 +33,20 @@ WHERE a.space_id = %(space_id)s AND a.event_name = (
 RETURNING a.event_name;
 
 -- name: count
--- Conversions with a touchpoint in the window, up to `most`.
+-- Conversions with a touchpoint in the window, up to `most`. The window's start is calculated apart: behind a
+-- policy an index is not searched by a calculation.
 SELECT count(*) FROM (
     SELECT FROM events e
+    CROSS JOIN LATERAL (
+        SELECT e.event_time - make_interval(secs => %(lookback)s) AS since OFFSET 0
+    ) window_start
     WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
       AND e.event_time >= %(start)s AND e.event_time < %(end)s
       AND EXISTS (
           SELECT FROM touchpoints t
           WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id
             AND t.occurred_at <= e.event_time
-            AND t.occurred_at >= e.event_time - make_interval(secs => %(lookback)s))
+            AND t.occurred_at >= window_start.since)
     LIMIT %(most)s) c;
 
 -- name: replace_current
