@@ -103,8 +103,9 @@ document.addEventListener("click", ({ target }) => {
 
 function openOneAtATime(all) {
   for (const one of all) {
-    one.addEventListener("toggle", () => {
-      if (one.open) for (const other of all) if (other !== one) other.open = false;
+    // Not on toggle, which those that are open from the start cause, too.
+    one.querySelector("summary").addEventListener("click", () => {
+      if (!one.open) for (const other of all) if (other !== one) other.open = false;
     });
     one.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !one.open) return;
