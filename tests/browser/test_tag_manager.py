@@ -243,6 +243,7 @@ class TestConsentMode:
         container.update_consent(GRANTED)
         container.fire("load")
         shop.of("hit", 1)
+        idle(page)  # else the next page sends once more what this one has no answer to
         container.open(shop.url("/?second"))
         container.update_consent(DENIED)
         container.fire("load")
