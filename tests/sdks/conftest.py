@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 from headwater_client import Client
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 
 @pytest.fixture
 def open_client() -> Iterator[Callable[..., Client]]:
-    """Open clients that are closed at the end."""
+    """Open clients that are closed at the end, after the buffers that still send through them."""
     with ExitStack() as stack:
 
         def open_one(*arguments: str, **options: float) -> Client:
             return stack.enter_context(Client(*arguments, **options))
 
         yield open_one
+        for thread in threading.enumerate():
+            if thread.name == "headwater-buffer":
+                thread.join(PATIENCE_SECONDS)
