@@ -33,20 +33,19 @@ WHERE a.space_id = %(space_id)s AND a.event_name = (
 RETURNING a.event_name;
 
 -- name: count
--- Conversions with a touchpoint in the window, up to `most`. The window's start is calculated apart: behind a
--- policy an index is not searched by a calculation.
+-- Conversions with a touchpoint in the window, up to `most`: the latest one before the conversion, which an index
+-- finds behind policies, too.
 SELECT count(*) FROM (
     SELECT FROM events e
     CROSS JOIN LATERAL (
-        SELECT e.event_time - make_interval(secs => %(lookback)s) AS since OFFSET 0
-    ) window_start
+        SELECT t.occurred_at FROM touchpoints t
+        WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id AND t.occurred_at <= e.event_time
+        ORDER BY t.occurred_at DESC
+        LIMIT 1
+    ) latest
     WHERE e.space_id = %(space_id)s AND e.event_name = %(event_name)s
       AND e.event_time >= %(start)s AND e.event_time < %(end)s
-      AND EXISTS (
-          SELECT FROM touchpoints t
-          WHERE t.space_id = %(space_id)s AND t.contact_id = e.contact_id
-            AND t.occurred_at <= e.event_time
-            AND t.occurred_at >= window_start.since)
+      AND latest.occurred_at >= e.event_time - make_interval(secs => %(lookback)s)
     LIMIT %(most)s) c;
 
 -- name: replace_current
