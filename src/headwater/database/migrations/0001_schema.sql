@@ -858,26 +858,20 @@ CREATE TABLE visit_counts (
     PRIMARY KEY (space_id, quarter, source_id)
 );
 
--- Only called by the triggers below, with the transition tables that exist: `added`, `taken` or both. A
--- cluster (Citus) plans the INSERT on nodes without the trigger's rows, so they are counted first and the few
+-- Only called by the triggers below, with the transition tables that exist: `changed`, or `added` and `taken`.
+-- A cluster (Citus) plans the INSERT on nodes without the trigger's rows, so they are counted first and the few
 -- counts are added one by one, in an order that no two transactions reverse.
 CREATE FUNCTION count_visits() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     counts visit_counts[];
     counted visit_counts;
+    sign int := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
 BEGIN
-    IF TG_OP = 'INSERT' THEN
+    IF TG_OP <> 'UPDATE' THEN
         SELECT array_agg(g::visit_counts ORDER BY g.quarter, g.source_id) INTO counts FROM (
-            SELECT a.space_id, quarter_of(a.started_at) AS quarter,
-                   coalesce(a.source_id, 0)::smallint AS source_id, count(*) AS visits
-            FROM added a
-            GROUP BY 1, 2, 3
-        ) g;
-    ELSIF TG_OP = 'DELETE' THEN
-        SELECT array_agg(g::visit_counts ORDER BY g.quarter, g.source_id) INTO counts FROM (
-            SELECT t.space_id, quarter_of(t.started_at) AS quarter,
-                   coalesce(t.source_id, 0)::smallint AS source_id, -count(*) AS visits
-            FROM taken t
+            SELECT c.space_id, quarter_of(c.started_at) AS quarter,
+                   coalesce(c.source_id, 0)::smallint AS source_id, sign * count(*) AS visits
+            FROM changed c
             GROUP BY 1, 2, 3
         ) g;
     ELSE
@@ -902,13 +896,13 @@ END
 $$;
 
 CREATE TRIGGER count_inserted AFTER INSERT ON visits
-    REFERENCING NEW TABLE AS added
+    REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION count_visits();
 CREATE TRIGGER count_updated AFTER UPDATE ON visits
     REFERENCING OLD TABLE AS taken NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION count_visits();
 CREATE TRIGGER count_deleted AFTER DELETE ON visits
-    REFERENCING OLD TABLE AS taken
+    REFERENCING OLD TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION count_visits();
 
 -- A hit is one page view.

@@ -82,12 +82,8 @@ def split_quarters(bounds: Sequence[int], *, counted: bool) -> tuple[list[Part],
 
 
 def _bind_parts(parts: Sequence[Part]) -> dict[str, Any]:
-    starts, ends, places = zip(*parts, strict=True)
-    return {
-        "starts": [_instant(start) for start in starts],
-        "ends": [_instant(end) for end in ends],
-        "places": list(places),
-    }
+    starts, ends, places = (list(column) for column in zip(*parts, strict=True))
+    return {"starts": starts, "ends": ends, "places": places}
 
 
 VisitRow = tuple[int, int | None, int, int]
