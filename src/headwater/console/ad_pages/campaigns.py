@@ -43,13 +43,7 @@ from headwater.http.inputs.fields import one_of
 from headwater.http.inputs.parameters import Parameter, Query
 from headwater.reports.engine.measures import Figure
 from headwater.reports.query import Group, ReportQuery
-from headwater.reports.questions.spend import (
-    CostReport,
-    answer_spend,
-    query_spend,
-    read_spend_query,
-    spend_csv,
-)
+from headwater.reports.questions.spend import CostReport, answer_spend, query_spend, spend_csv
 from headwater.sources.ad_platforms import platform_title
 from headwater.spaces.models import Space
 from headwater.spend.answers import SpendDeletion
@@ -148,15 +142,7 @@ class AdReports:
         return await query_spend(connection, self._page.space.id, query)
 
     def _query(self, view: ReportView, group: Group) -> ReportQuery:
-        return make_spend_query(self._page.space, view, group, datetime.now(UTC), MOST_LISTED)
-
-
-def make_spend_query(
-    space: Space, view: ReportView, group: Group, current_time: datetime, limit: int
-) -> ReportQuery:
-    """Raise Invalid for bad input."""
-    query = view.input(query_mode="", group_by=str(group), limit=str(limit))
-    return read_spend_query(query, space, current_time)
+        return view.spend(self._page.space, datetime.now(UTC), group, MOST_LISTED)
 
 
 def list_headlines(report: CostReport) -> list[AdHeadline]:
@@ -233,7 +219,7 @@ async def send_csv(request: Request) -> Response:
     """Send `GET /reports/spend` as CSV."""
     page = await open_page(request)
     group = read_group(page.query)
-    query = make_spend_query(page.space, page.view, group, datetime.now(UTC), MOST_IN_CSV)
+    query = page.view.spend(page.space, datetime.now(UTC), group, MOST_IN_CSV)
     report = await page.load(partial(query_spend, space_id=page.space.id, query=query))
     return csv_response("spend", report.span, spend_csv(answer_spend(query, report)))
 

@@ -30,7 +30,7 @@ from headwater.console.tables import Table
 from headwater.console.visitor import HOME
 from headwater.reports.engine.report import ReportResult, query_reports
 from headwater.reports.query import MOST_ROWS, DateTimeSpan, Group, Measure, ReportQuery
-from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend, read_spend_query
+from headwater.reports.questions.spend import FILTER_GROUPS, CostReport, query_spend
 from headwater.sources.titles import format_title
 from headwater.spaces.models import Space
 
@@ -96,8 +96,8 @@ class OverviewQueries:
         """Return None with filters that spend lacks. Raise Invalid and ReportRefused."""
         if not self.has_costs:
             return None
-        query = self._view.input(query_mode="", group_by=str(group), limit=str(MOST_ROWS))
-        return await query_spend(connection, self._space.id, read_spend_query(query, self._space, self._now))
+        query = self._view.spend(self._space, self._now, group, MOST_ROWS)
+        return await query_spend(connection, self._space.id, query)
 
 
 class OverviewLoader:

@@ -19,6 +19,7 @@ from headwater.http.inputs.parameters import JsonInput, Query
 from headwater.reports.query import Comparison, DateBasis, Group, Measure, ReportQuery
 from headwater.reports.questions.report import read_report_query
 from headwater.reports.questions.shared import DEFAULT_MODEL, DEFAULT_PERIOD, NO_GROUPS
+from headwater.reports.questions.spend import read_spend_query
 from headwater.spaces.models import Space
 
 SALES, ANY = "sales", "any"
@@ -115,6 +116,11 @@ class ReportView:
         groups = [*group_by] or [NO_GROUPS]
         query = self.input(measures=[*measures], group_by=groups, **changes)
         return read_report_query(query, space, current_time)
+
+    def spend(self, space: Space, current_time: datetime, group: Group, limit: int) -> ReportQuery:
+        """Build a report of spend. Raise Invalid with every error."""
+        query = self.input(query_mode="", group_by=str(group), limit=str(limit))
+        return read_spend_query(query, space, current_time)
 
     def input(self, **changes: Any) -> JsonInput:
         """Return the choices as API input, overridden by `changes`."""

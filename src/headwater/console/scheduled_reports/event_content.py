@@ -43,24 +43,28 @@ async def load_channels(connection: AsyncConnection, page: SentPage) -> ReportCo
     view = page.read_view(ReportView)
     basis = choose_basis(view)
     query = view.report(page.space, page.current_time, basis.measures, LEVELS[:1])
-    return await _load(connection, page, query, basis.columns)
+    return await _load(connection, page, view, query, basis.columns)
 
 
 async def load_models(connection: AsyncConnection, page: SentPage) -> ReportContent:
     view = page.read_view(ReportView)
     query = model_choices_report(page.space, view, page.query, choose_basis(view), page.current_time)
-    return await _load(connection, page, query, query.measures)
+    return await _load(connection, page, view, query, query.measures)
 
 
 async def load_paths(connection: AsyncConnection, page: SentPage) -> ReportContent:
-    query = paths_csv_report(page.space, page.read_view(ReportView), page.query, page.current_time)
-    return await _load(connection, page, query, query.measures)
+    view = page.read_view(ReportView)
+    query = paths_csv_report(page.space, view, page.query, page.current_time)
+    return await _load(connection, page, view, query, query.measures)
 
 
 async def _load(
-    connection: AsyncConnection, page: SentPage, query: ReportQuery, columns: tuple[Measure, ...]
+    connection: AsyncConnection,
+    page: SentPage,
+    view: ReportView,
+    query: ReportQuery,
+    columns: tuple[Measure, ...],
 ) -> ReportContent:
-    view = page.read_view(ReportView)
     report = await query_report(connection, page.space.id, query)
     sent = EventReport(choose_basis(view), query, columns, title_columns(page.space, view), report)
     return ReportContent(

@@ -9,13 +9,7 @@ from psycopg import AsyncConnection
 
 from headwater.alerts.notifications.models import ReportTable
 from headwater.console.ad_pages.ad_table import AdTable
-from headwater.console.ad_pages.campaigns import (
-    MOST_IN_CSV,
-    list_headlines,
-    make_spend_query,
-    read_choices,
-    read_group,
-)
+from headwater.console.ad_pages.campaigns import MOST_IN_CSV, list_headlines, read_choices, read_group
 from headwater.console.overview_page.overview import OverviewQueries
 from headwater.console.overview_page.source_table import SourceTable
 from headwater.console.overview_page.tiles import compute_tiles
@@ -66,7 +60,7 @@ async def load_overview(connection: AsyncConnection, page: SentPage) -> ReportCo
 async def load_ads(connection: AsyncConnection, page: SentPage) -> ReportContent:
     space, view = page.space, page.read_view(SharedView)
     group, choices = read_group(page.query), read_choices(page.query, space)
-    query = make_spend_query(space, view, group, page.current_time, MOST_IN_CSV)
+    query = view.spend(space, page.current_time, group, MOST_IN_CSV)
     report = await query_spend(connection, space.id, query)
     conversions = conversions_title(space, view.conversion)
     table = AdTable(view, "", group, replace(choices, opened=()), conversions, _link_nowhere)
