@@ -246,5 +246,6 @@ def client_for(server: Running, key: str) -> httpx.Client:
 pytest_plugins = [
     "tests.support.reading_fixtures", "tests.support.exports", "tests.support.webhooks",
     "tests.support.importing", "tests.support.import_desk", "tests.support.sites",
-    "tests.support.destinations", "tests.conformance.node", "tests.oauth.fixtures",
+    "tests.support.destinations", "tests.support.sides", "tests.conformance.node",
+    "tests.oauth.fixtures",
 ]  # fmt: skip

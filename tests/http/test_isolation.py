@@ -108,45 +108,9 @@ def making_sides(server: Running, connection: psycopg.Connection) -> Iterator[Ca
         yield make
 
 
-@pytest.fixture
-def make_side(server: Running, connection: psycopg.Connection) -> Iterator[Callable[..., Side]]:
-    with making_sides(server, connection) as make:
-        yield make
-
-
-@pytest.fixture(scope="module")
-def unchanged(server: Running, database_url: str) -> Iterator[tuple[Side, Side]]:
-    """Two Spaces for all operations that only read."""
-    with (
-        psycopg.connect(database_url, autocommit=True) as connection,
-        making_sides(server, connection) as make,
-    ):
-        mine = make()
-        yield mine, make(twin_of=mine)
-
-
-@pytest.fixture
-def sides(request: pytest.FixtureRequest, make_side: Callable[..., Side]) -> tuple[Side, Side]:
-    """Two Spaces, new ones unless the test is of an operation that only reads."""
-    if only_reads(request):
-        return request.getfixturevalue("unchanged")
-    mine = make_side()
-    return mine, make_side(twin_of=mine)
-
-
 def only_reads(request: pytest.FixtureRequest) -> bool:
     callspec = getattr(request.node, "callspec", None)
     return callspec is not None and METHODS.get(callspec.params.get("name")) == "GET"
-
-
-@pytest.fixture
-def mine(sides: tuple[Side, Side]) -> Side:
-    return sides[0]
-
-
-@pytest.fixture
-def other(sides: tuple[Side, Side]) -> Side:
-    return sides[1]
 
 
 @pytest.fixture(scope="module")

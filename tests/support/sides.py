@@ -1,0 +1,56 @@
+"""Fixtures of two Spaces, one of them with the twins of the other's rows. A module of tests that imports them
+says how its sides are made (`making_sides`) and which of its tests only read (`only_reads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Running
+
+MakeSide = Callable[..., Any]
+
+
+@pytest.fixture
+def make_side(
+    request: pytest.FixtureRequest, server: Running, connection: psycopg.Connection
+) -> Iterator[MakeSide]:
+    """Makes a Space, with the twins of another one's rows if there is one."""
+    with request.module.making_sides(server, connection) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def unchanged(
+    request: pytest.FixtureRequest, server: Running, database_url: str
+) -> Iterator[tuple[Any, Any]]:
+    """Two Spaces for all tests that only read."""
+    with (
+        psycopg.connect(database_url, autocommit=True) as connection,
+        request.module.making_sides(server, connection) as make,
+    ):
+        mine = make()
+        yield mine, make(twin_of=mine)
+
+
+@pytest.fixture
+def sides(request: pytest.FixtureRequest, make_side: MakeSide) -> tuple[Any, Any]:
+    """Two Spaces, new ones unless the test only reads."""
+    if request.module.only_reads(request):
+        return request.getfixturevalue("unchanged")
+    mine = make_side()
+    return mine, make_side(twin_of=mine)
+
+
+@pytest.fixture
+def mine(sides: tuple[Any, Any]) -> Any:
+    return sides[0]
+
+
+@pytest.fixture
+def other(sides: tuple[Any, Any]) -> Any:
+    return sides[1]
