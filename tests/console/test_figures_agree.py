@@ -5,11 +5,10 @@ pages; HEADWATER_PAGES makes the run longer.
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -21,11 +20,8 @@ import pytest
 from headwater.alerts.notifications.models import Notice
 from headwater.attribution.models import MODELS, WINDOWS
 from headwater.attribution.paths.builder import build_next
-from headwater.console.scheduled_reports.content import make_notice
-from headwater.console.scheduled_reports.schedule import Cadence, Schedule
-from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
+from headwater.console.scheduled_reports.schedule import Schedule
 from headwater.reports.questions.shared import format_figure
-from headwater.spaces.spaces import fetch_space
 from tests.conftest import Running
 from tests.console.conftest import Person
 from tests.console.tables import Cell, PageTables
@@ -33,6 +29,7 @@ from tests.console.test_channels import NOON
 from tests.mcp.assistants import Assistant, connect
 from tests.support.campaigns import campaign_size
 from tests.support.factories import Stage
+from tests.support.sent_reports import DAILY, MONDAYS, MONTHLY, send
 from tests.support.trained_models import plant_trained_model
 
 PAGES = campaign_size("HEADWATER_PAGES", 10, 1000)
@@ -82,12 +79,8 @@ def assistant(server: Running, connection: psycopg.Connection, space_id: int) ->
 
 def mailed_periods() -> dict[str, Schedule]:
     """The periods that scheduled reports have, as a page knows them."""
-    weekly = Schedule(Cadence.WEEKLY, (0,), time(8))
-    return {
-        "yesterday": Schedule(Cadence.DAILY, (), time(8)),
-        weekly.period_words(datetime.now(UTC).date()): weekly,
-        "last month": Schedule(Cadence.MONTHLY, (), time(8)),
-    }
+    week = MONDAYS.period_words(datetime.now(UTC).date())
+    return {"yesterday": DAILY, week: MONDAYS, "last month": MONTHLY}
 
 
 def drawn_page(draw: random.Random) -> str:
@@ -158,24 +151,7 @@ def test_page_csv_api_assistant_and_mail(
                 assert shown[row[0]][place] == digits == line[measure], (query, row[0], measure)
         schedule = mailed_periods().get(httpx.QueryParams(query)["period"])
         if schedule is not None:
-            check_mail(mailed(database_url, space_id, query, schedule), answer, measures)
-
-
-def mailed(database_url: str, space_id: int, query: str, schedule: Schedule) -> Notice:
-    """The message of a scheduled report of a page."""
-    scheduled = ScheduledReport(
-        id=1, name="Weekly", page="/channels", query=query, cadence=schedule.cadence,
-        weekdays=[*schedule.weekdays], send_at=schedule.send_at, with_csv=True,
-        channel_ids=[], made_by=None, next_at=NOON, last_at=None, error=None,
-    )  # fmt: skip
-
-    async def make() -> Notice:
-        async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            space = await fetch_space(connection, space_id)
-            await connection.rollback()
-            return await make_notice(connection, space, scheduled, datetime.now(UTC))
-
-    return asyncio.run(make())
+            check_mail(send(database_url, space_id, "/channels", query, schedule), answer, measures)
 
 
 def check_mail(notice: Notice, answer: dict[str, Any], measures: list[str]) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
-from headwater.alerts.notifications.models import Notice
-from headwater.console.scheduled_reports.content import make_notice
-from headwater.console.scheduled_reports.scheduled_reports import ScheduledReport
-from headwater.spaces.spaces import fetch_space
+from headwater.console.scheduled_reports.schedule import Schedule
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
 from tests.console.test_campaigns import put, spent, stage
 from tests.console.test_channels import order
 from tests.console.test_share_links import guest, share
 from tests.support.factories import Stage
+from tests.support.sent_reports import DAILY, MONDAYS, MONTHLY, send
 
 __all__ = ["guest", "put", "stage"]
 PAGES = {
@@ -75,32 +71,17 @@ def test_orders_are_on_the_page_of_members_alone(
     assert "Latest orders" not in guest(share(owner, space_id, report="")).text
 
 
-def send(database_url: str, space_id: int, page: str, query: str, cadence: str = "daily") -> Notice:
-    scheduled = ScheduledReport(
-        id=1, name="Report", page=page, query=query, cadence=cadence, weekdays=[0] * (cadence == "weekly"),
-        send_at=time(8), with_csv=True, channel_ids=[], made_by=None, next_at=None, last_at=None, error=None,
-    )  # fmt: skip
-
-    async def make() -> Notice:
-        async with await psycopg.AsyncConnection.connect(database_url) as connection:
-            space = await fetch_space(connection, space_id)
-            await connection.rollback()
-            return await make_notice(connection, space, scheduled, datetime.now(UTC))
-
-    return asyncio.run(make())
-
-
 def is_shown(text: str, shown: str) -> bool:
     """Whether a cell begins with a figure, before its change."""
     return re.match(re.escape("".join(text.split())) + r"(?![\d.,])", "".join(shown.split())) is not None
 
 
-@pytest.mark.parametrize("cadence", ["daily", "weekly"])
+@pytest.mark.parametrize("schedule", [DAILY, MONDAYS], ids=lambda schedule: schedule.cadence)
 @pytest.mark.parametrize(("page", "query"), [view for view in VIEWS if "open=" not in view[1]])
 def test_a_message_has_the_figures_of_the_page_that_it_links(
-    owner: Person, space_id: int, database_url: str, page: str, query: str, cadence: str
+    owner: Person, space_id: int, database_url: str, page: str, query: str, schedule: Schedule
 ) -> None:
-    notice = send(database_url, space_id, page, query, cadence)
+    notice = send(database_url, space_id, page, query, schedule)
     answer = owner.browser.get(notice.link)
     assert answer.status_code == 200
     tables = PageTables(answer.text)
@@ -124,14 +105,14 @@ def test_the_file_of_a_message_has_every_row(
     space_id: int, database_url: str, page: str, column: str, total: float
 ) -> None:
     """The last 7 days: spend by platform, and credit by source with what has none."""
-    notice = send(database_url, space_id, page, "", "weekly")
+    notice = send(database_url, space_id, page, "", MONDAYS)
     assert notice.file is not None
     lines = list(csv.DictReader(notice.file.splitlines()))
     assert sum(float(line[column] or 0) for line in lines if "unattributed" not in line.values()) == total
 
 
 def test_the_period_of_cohorts_is_that_of_the_page(owner: Person, space_id: int, database_url: str) -> None:
-    notice = send(database_url, space_id, "/cohorts", "period=last+1000+days&group=channel", "monthly")
+    notice = send(database_url, space_id, "/cohorts", "period=last+1000+days&group=channel", MONTHLY)
     assert notice.link.endswith("/cohorts?period=last+1000+days&group=channel")
     assert "Every week: " not in owner.browser.get(
         f"/console/spaces/{space_id}/alerts/reports/new?page=%2Fcohorts&query="

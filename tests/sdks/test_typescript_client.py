@@ -24,7 +24,7 @@ from headwater.spaces.sites.signatures import sign
 from tests.conftest import Running
 from tests.sdks.test_python_client import operations
 from tests.sdks.wire import HALVES, STRANGERS, failing_network
-from tests.support.factories import make_stage
+from tests.support.factories import Stage, make_stage
 from tests.support.pipeline import Stage as Queue
 from tests.support.processes import environment
 from tests.support.waiting import PATIENCE_SECONDS
@@ -76,20 +76,26 @@ def told(server: Running, database_url: str) -> dict[str, Any]:
                 networks = (failing_network(server.base_url, first=each) for each in answers)
                 return json.dumps([stack.enter_context(each).url for each in networks])
 
-            ran = subprocess.run(
-                [NODE, SCRIPT], capture_output=True, text=True, check=False,
-                timeout=PATIENCE_SECONDS,
-                env=environment(DIRECT=server.base_url, CUT=network.url, KEY=stage.key,
-                                HALVES=answering_first(HALVES.values()),
-                                STRANGERS=answering_first(STRANGERS.values()),
-                                OPERATIONS=json.dumps(calls()[0])),
-            )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        Queue(connection, stage.space_id).process()
-        rows = connection.execute(
-            "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL", (stage.space_id,)
-        ).fetchall()
-        return json.loads(ran.stdout) | {"orders": [order for (order,) in rows]}
+            variables = {
+                "DIRECT": server.base_url, "CUT": network.url, "HALVES": answering_first(HALVES.values()),
+                "STRANGERS": answering_first(STRANGERS.values()), "OPERATIONS": json.dumps(calls()[0]),
+            }  # fmt: skip
+            return run_program(SCRIPT, stage, **variables)
+
+
+def run_program(script: Path, stage: Stage, **variables: str) -> dict[str, Any]:
+    """What a program with the client said, with its warnings and the orders that were stored."""
+    ran = subprocess.run(
+        [NODE, script], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
+        env=environment(KEY=stage.key, **variables),
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    Queue(stage.connection, stage.space_id).process()
+    rows = stage.connection.execute(
+        "SELECT order_id FROM events WHERE space_id = %s AND order_id IS NOT NULL", (stage.space_id,)
+    ).fetchall()
+    orders = [order for (order,) in rows]
+    return json.loads(ran.stdout) | {"orders": orders, "warnings": ran.stderr}
 
 
 def test_it_works(told: dict[str, Any]) -> None:
