@@ -113,7 +113,7 @@ def _compare(say: Callable[..., None], title: str, runs: dict[str, Callable[[], 
     for _ in range(rounds):
         for name, run in runs.items():
             made[name].append(run())
-    say(f"{title}; CPU in ms an event; shares are of the first line's speed")
+    say(f"{title}; CPU in ms an event; shares compare the speed with the first line")
     say("database", "events/s", "of it", "CPU", "by CPU", "of which")
     (first, *_) = made.values()
     for name, own in made.items():

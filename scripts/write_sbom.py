@@ -112,7 +112,7 @@ def _find_licences(name: str) -> list[dict[str, Any]]:
 
 
 def find_bundled() -> dict[str, list[dict[str, Any]]]:
-    """What distributions of this environment bring along compiled, as their programs say."""
+    """Return the compiled components inside the distributions of this environment."""
     import psycopg  # noqa: PLC0415 # only where the real ones are looked at
     from cryptography.hazmat.backends.openssl import backend  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ from headwater.people.identity.senders import Sender
 
 WALK_INS = 9
 _FURTHER_PAGES = (0, 0, 0, 0, 1, 1, 2, 3)
-"""Pages opened after the first; half of the visits have none."""
+"""Pages opened after the first one: none in half of the visits."""
 _BROWSERS = (
     (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"

@@ -98,7 +98,7 @@ def spaces_to_tidy(connection: Connection[Any]) -> list[int]:
 
 
 def tidy(connection: Connection[Any], storage: Storage, space_id: int) -> None:
-    """Remove expired files, and those of failed or withdrawn exports."""
+    """Remove expired files, and files of failed or withdrawn exports."""
     expired = connection.execute(queries["to_forget"], {"space_id": space_id, "kept": KEPT})
     for export_id, file, parts in expired.fetchall():
         if storage.discard(part_names(file, parts)):

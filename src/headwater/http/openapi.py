@@ -31,7 +31,7 @@ MOMENT: Schema = {"type": "string", "format": "date-time"}
 
 
 def object_schema(members: Mapping[str, Schema], *optional: str) -> Schema:
-    """Return the schema of an object, with all but the optional members required."""
+    """Return the schema of an object. Its members are required, except the optional ones."""
     required = [name for name in members if name not in optional]
     return {"type": "object", "required": required, "properties": dict(members)}
 

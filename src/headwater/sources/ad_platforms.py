@@ -70,5 +70,5 @@ _USUAL_WINDOW = 30
 
 
 def usual_click_window(platform: str) -> int:
-    """Return the days after a click in which a platform counts a conversion."""
+    """Return how many days after a click a platform counts a conversion."""
     return _CLICK_WINDOWS.get(platform, _USUAL_WINDOW)

@@ -1,4 +1,4 @@
-"""The names that people type into filters, and the keys they stand for."""
+"""Find the key of a name that a user types into a filter."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MOST = 50
 WEEKDAYS = {str(number): name for number, name in enumerate(calendar.day_name)}
 _TIME = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])")
 KEEPS_PERIOD = "/cohorts"
-"""The page whose period is that of first orders, not of the figures."""
+"""The page whose period selects first orders instead of figures."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ CREATE TABLE spaces (
     -- is not set.
     cost_rate numeric(5, 2) CHECK (cost_rate BETWEEN 0 AND 100),
     half_life_days smallint NOT NULL DEFAULT 7 CHECK (half_life_days BETWEEN 1 AND 365),
-    -- Age in days at which page views are deleted; NULL keeps them.
+    -- Page views older than this many days are deleted; NULL keeps them.
     page_view_days integer
         CONSTRAINT spaces_page_view_days CHECK (page_view_days BETWEEN 30 AND 3650)
 );
@@ -1909,7 +1909,7 @@ CREATE INDEX scheduled_reports_made_by ON scheduled_reports (made_by);
 
 -------------------------------------------------------------------------------- Pages of reports
 
--- Saved views: pages of reports with a name, as addresses without the host.
+-- Saved views: a name for a report page and its choices. The address has no host.
 CREATE TABLE saved_views (
     space_id bigint NOT NULL REFERENCES spaces ON DELETE CASCADE,
     id bigint GENERATED ALWAYS AS IDENTITY,

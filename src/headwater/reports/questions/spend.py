@@ -275,7 +275,7 @@ def _compared(current: CostReport, previous: CostReport, query: ReportQuery, zon
 def _counterparts(
     current: CostReport, previous: CostReport, compare: Comparison, zone: ZoneInfo
 ) -> dict[Key, Key]:
-    """Return the compared key of each row; time buckets may have none."""
+    """Return the compared key of each row that has a counterpart."""
     group = current.group
     if group is None or group not in SHORTEST:
         return {row.key: row.key for row in current.rows}
