@@ -5,6 +5,7 @@ started with, also where an earlier version had let them.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -247,4 +248,5 @@ def test_an_impostor_gets_no_password(tmp_path: Path) -> None:
     with pytest.raises(psycopg.OperationalError, match="scram-sha-256"):
         psycopg.connect(server.url, connect_timeout=10)
     impostor.close()
+    shutil.rmtree(server.sockets)
     assert impostor.received == b""

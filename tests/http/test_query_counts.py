@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from headwater.api.operations import OPERATIONS
-from headwater.attribution.paths import path_source
+from headwater.attribution.paths import cache as path_cache
 from headwater.database import row_security
 from headwater.endpoints.operations import Operation
 from headwater.http.inputs.pagination import CURSOR
@@ -49,7 +49,7 @@ LISTS = [(name, everything(operation)) for name, operation in lists().items() if
 LISTS.append(("list_events", {**RANGE, **CREDITED, "fields[]": ["ad_name", "configured_name"]}))
 LISTS.append(("list_contacts", {"email": "shared@example.com", "include_all_emails": 1}))
 
-ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_source.queries)
+ASIDE = (key_lookups, key_uses, refusals, row_security.queries, path_cache.queries)
 """The statements that are not counted, as `executed` says."""
 
 
