@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from headwater.console.tables import NONE
 from headwater.http.inputs.timerange import months_after
 from tests.console.conftest import Person
 from tests.console.tables import PageTables
@@ -59,11 +60,31 @@ def test_it_works(owner: Person, space_id: int) -> None:
     tiktok = page.row("keys", "TikTok ads")
     assert [cell.value for cell in tiktok[1:]] == ["1", "110", "110", "130"]
     assert [cell.value for cell in page.row("keys", "Unattributed")[1:]] == ["1", None, None, "30"]
-    assert "5 EUR of spend is in no row" in page.html
+    assert '<data value="5">5.00</data> EUR of spend is in no row' in page.html
     own = PageTables(owner.browser.get(tiktok[0].link or "").text)
     row = own.row("cohorts", f"{_month(2):%b %Y}")
     assert [cell.value for cell in row[1:]] == ["1", "110", "110", None, "100", "130", "130"]
     assert "Source: tiktok_ads" in own.html or "source: TikTok ads" in own.html
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_source_without_spend_of_its_own_says_why(
+    owner: Person, space_id: int, stage: Stage, put: Any
+) -> None:
+    """Organic search costs nothing; Google's spend is that of several sources."""
+    for number, source in enumerate(("google_organic", "google_ads")):
+        contact = stage.contact()
+        stage.touchpoint(contact, source, occurred_at=f"{_month(2):%Y-%m}-09 12:00:00+00")
+        stage.event(contact, amount=10 + number, event_time=f"{_month(2):%Y-%m}-10 12:00:00+00")
+    put({"date": f"{_month(2)}", "platform": "google", "amount": 7, "currency": "EUR"})
+    rows = {row[0].text: row[2] for row in make_page(owner, space_id).tables["keys"][1:]}
+    assert [rows[name].value for name in ("TikTok ads", "Google organic", "Google ads")] == [
+        "110",
+        None,
+        None,
+    ]
+    assert rows["Google organic"].text == f"{NONE} No spend"
+    assert "covers several sources" in rows["Google ads"].text
 
 
 @pytest.mark.usefixtures("shop")

@@ -102,3 +102,11 @@ def test_hostile_values_are_text(stage: Stage, owner: Person) -> None:
 
 def test_bad_parameters(stage: Stage, owner: Person) -> None:
     show(owner, list_path(stage.space_id) + "?cursor=x", status=422)
+
+
+def test_a_position_of_another_list_is_refused_as_an_address(owner: Person, space_id: int) -> None:
+    for name in ("companies", "people"):
+        answer = owner.browser.get(f"/console/spaces/{space_id}/{name}?cursor=xx")
+        assert answer.status_code == 422
+        assert "This address is not valid" in answer.text
+        assert "position in the list" in answer.text

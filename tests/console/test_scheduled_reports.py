@@ -150,6 +150,15 @@ def test_what_cannot_be_scheduled(
     assert "<script>alert" not in answer.text
 
 
+def test_every_wrong_field_is_shown_at_once(owner: Person, space_id: int) -> None:
+    action = f"{reports_page(space_id)}/schedule"
+    fields: dict[str, str | list[str]] = {"name": "", "weekdays": [], "time": "25:00", "channels": []}
+    answer = owner.browser.fill(form_page(space_id), action, **fields)
+    assert answer.status_code == 422
+    refused = set(re.findall('id="([a-z]+)-refusal"', answer.text))
+    assert refused == {"name", "weekdays", "time", "channels"}
+
+
 def test_no_more_reports_than_there_may_be(
     owner: Person, connection: psycopg.Connection, space_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,8 @@ from headwater.console.visitor import (
 from headwater.database.outage_log import requests_outage
 from headwater.database.pool import UNAVAILABLE
 from headwater.endpoints.services import Services, provide, services
-from headwater.http.errors import NotFound, Problem, Unavailable, plain
+from headwater.http.errors import Invalid, NotFound, Problem, Unavailable, plain
+from headwater.http.inputs.pagination import CURSOR, FOREIGN_CURSOR
 
 _TITLES = {
     403: "This is not allowed",
@@ -49,11 +50,16 @@ _TITLES = {
     503: "Back in a moment",
 }
 
+_WRONG_ADDRESS = "This address is not valid"
+"""The title for 422 without a form."""
 _MISSING = "There is no page at this address. It was mistyped, or the page was removed."
 _FOR_PEOPLE = {
     plain(404).message: _MISSING,
     NotFound("Page").message: _MISSING,
     plain(405).message: "This address doesn't support this kind of request.",
+    Invalid.of(CURSOR.name, FOREIGN_CURSOR).message: (
+        "The position in the list is not valid. Open the list again from its first page."
+    ),
     plain(500).message: (
         "The service failed; its log has the details. Try again. If it still fails, contact the operator."
     ),
@@ -249,11 +255,17 @@ async def show_problem(request: Request, error: Exception) -> Response:
         request,
         "error.html",
         status=problem.status,
-        title=_TITLES.get(problem.status) or HTTPStatus(problem.status).phrase,
+        title=_title(request, problem.status),
         message=_FOR_PEOPLE.get(problem.message, problem.message),
     )
     response.headers.update(problem.headers)
     return response
+
+
+def _title(request: Request, status: int) -> str:
+    if status == 422 and request.method != "POST":
+        return _WRONG_ADDRESS
+    return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
 def _is_program(request: Request) -> bool:

@@ -5,7 +5,7 @@ Domain functions raise them; only `respond` turns them into HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -106,7 +106,12 @@ class Invalid(Problem):
     @classmethod
     def of(cls, name: str, rule: str) -> Invalid:
         """Return an error for one field. `rule` completes the sentence "The <name> …"."""
-        return cls({name: [f"The {name} {rule}"]})
+        return cls.of_rules({name: rule})
+
+    @classmethod
+    def of_rules(cls, rules: Mapping[str, str]) -> Invalid:
+        """Return the errors of several fields, one rule each."""
+        return cls({name: [f"The {name} {rule}"] for name, rule in rules.items()})
 
 
 class RateLimited(Problem):

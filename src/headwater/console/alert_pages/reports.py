@@ -34,7 +34,7 @@ from headwater.console.scheduled_reports.scheduled_reports import (
     send_report_now,
 )
 from headwater.console.visits import PageVisit, Refusal, SentForm, SpacePages, list_form_errors
-from headwater.http.errors import Errors, Invalid
+from headwater.http.errors import Errors
 from headwater.spaces.accounts.roles import Permission
 
 ROUTES = SpacePages("/alerts/reports")
@@ -171,15 +171,7 @@ def _list_form_values(report: ScheduledReport) -> dict[str, Any]:
 
 
 async def _read_form(visit: PageVisit) -> NewReport:
-    """Raise Invalid for bad input."""
     form = visit.form
-    channels = await list_channels(visit.connection, visit.space.id)
-    chosen = form.texts("channels")
-    if not set(chosen) <= {_ME, *(str(channel.id) for channel in channels)}:
-        raise Invalid.of("channels", "must be existing recipients.")
-    channel_ids = [int(text) for text in chosen if text != _ME]
-    if _ME in chosen:
-        channel_ids.append(await _provide_own_channel(visit, channels))
     return NewReport(
         form.text("name"),
         form.text("page"),
@@ -188,9 +180,21 @@ async def _read_form(visit: PageVisit) -> NewReport:
         form.texts("weekdays"),
         form.text("time"),
         form.text("with_csv") == "yes",
-        channel_ids,
+        await _choose_channels(visit),
         visit.user_id,
     )
+
+
+async def _choose_channels(visit: PageVisit) -> list[int] | None:
+    """Return the ids of the chosen channels, or None if one does not exist."""
+    channels = await list_channels(visit.connection, visit.space.id)
+    chosen = visit.form.texts("channels")
+    if not set(chosen) <= {_ME, *(str(channel.id) for channel in channels)}:
+        return None
+    channel_ids = [int(text) for text in chosen if text != _ME]
+    if _ME in chosen:
+        channel_ids.append(await _provide_own_channel(visit, channels))
+    return channel_ids
 
 
 def _find_own(visit: PageVisit, channels: list[AlertChannel]) -> AlertChannel | None:

@@ -98,6 +98,8 @@ class KeyRow:
     of: CohortGroup
     title: str
     opens: str
+    no_spend: str
+    """Why its spend is missing or 0."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,15 @@ class CohortReports:
         may_open = self.group in (Group.SOURCE, Group.CHANNEL, Group.CAMPAIGN, Group.ADSET)
         narrowed = self._view.narrowed(f"{self.group}:{group.key or ''}")
         opens = narrowed.link(self._page.path, **self.also) if may_open else ""
-        return KeyRow(group, title(self.group, GroupKey(group.key, group.label)), opens)
+        key = GroupKey(group.key, group.label)
+        return KeyRow(group, title(self.group, key), opens, self._explain_no_spend(group))
+
+    def _explain_no_spend(self, group: CohortGroup) -> str:
+        if group.spend is not None:
+            return "No spend"
+        if self.group is Group.SOURCE:
+            return "The platform's spend covers several sources; group by platform"
+        return f"Spend is not recorded by {GROUP_TITLES[self.group]}"
 
     @property
     def also(self) -> dict[str, str]:
@@ -265,6 +275,7 @@ async def render_cohorts(page: ReportPage) -> Response:
         customers="companies and people" if view.query_mode == "company" else "people",
         Measure=Measure,
         csv=view.link(f"{page.base}/cohorts.csv", **reports.also),
+        by_platform=view.link(path, **{**reports.also, "group": str(Group.PLATFORM)}),
     )
 
 

@@ -75,23 +75,43 @@ async def save_view(
 
 def read_view(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
     """Raise Invalid for bad input."""
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise Invalid.of("name", f"must have 1 to {LONGEST_NAME} characters.")
-    if page not in pages:
-        raise Invalid.of("page", "must be an existing page.")
-    if not is_address_query(query):
-        raise Invalid.of("query", f"must have at most {LONGEST_QUERY} characters of an address.")
-    return {"name": name, "page": page, "query": query}
+    rules = _find_broken_rules(name, page, query, pages)
+    if rules:
+        raise Invalid.of_rules(rules)
+    return {"name": _tidy(name), "page": page, "query": query}
 
 
 def read_shareable_view(name: str, page: str, query: str) -> dict[str, str]:
     """Read a view that people without an account may see. Raise Invalid for bad input."""
-    view = read_view(name, page, query, SHAREABLE)
-    only = ReportView.read(Query(query.encode())).only
-    if any(text.startswith(_OF_PEOPLE) for text in only):
-        raise Invalid.of("query", "must not be about one contact or company.")
-    return view
+    rules = find_broken_sharing_rules(name, page, query)
+    if rules:
+        raise Invalid.of_rules(rules)
+    return {"name": _tidy(name), "page": page, "query": query}
+
+
+def find_broken_sharing_rules(name: str, page: str, query: str) -> dict[str, str]:
+    """Return what is wrong with a view that people without an account may see, by field."""
+    rules = _find_broken_rules(name, page, query, SHAREABLE)
+    if "query" not in rules:
+        only = ReportView.read(Query(query.encode())).only
+        if any(text.startswith(_OF_PEOPLE) for text in only):
+            rules["query"] = "must not be about one contact or company."
+    return rules
+
+
+def _find_broken_rules(name: str, page: str, query: str, pages: Container[str]) -> dict[str, str]:
+    rules: dict[str, str] = {}
+    if not 1 <= len(_tidy(name)) <= LONGEST_NAME:
+        rules["name"] = f"must have 1 to {LONGEST_NAME} characters."
+    if page not in pages:
+        rules["page"] = "must be an existing page."
+    if not is_address_query(query):
+        rules["query"] = f"must have at most {LONGEST_QUERY} characters of an address."
+    return rules
+
+
+def _tidy(name: str) -> str:
+    return " ".join(name.split())
 
 
 def is_address_query(text: str) -> bool:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from headwater.console.report_pages.saved_views import read_shareable_view
+from headwater.console.report_pages.saved_views import find_broken_sharing_rules, read_shareable_view
 from headwater.console.scheduled_reports.schedule import Cadence, Schedule
 from headwater.database.jobs.due_spaces import DueSpaces
 from headwater.database.queries import Queries, fetch_all, fetch_optional
@@ -23,7 +23,7 @@ due_spaces = DueSpaces(queries["due"])
 
 MOST = 50
 WEEKDAYS = {str(number): name for number, name in enumerate(calendar.day_name)}
-_TIME = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])")
+_TIME = re.compile("(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 KEEPS_PERIOD = "/cohorts"
 """The page whose period selects first orders instead of figures."""
 
@@ -74,7 +74,8 @@ class NewReport:
     weekdays: list[str]
     time: str
     with_csv: bool
-    channel_ids: list[int]
+    channel_ids: list[int] | None
+    """None if a recipient does not exist."""
     user_id: int
 
 
@@ -147,12 +148,12 @@ def choose_query(page: str, query: str) -> str:
 
 
 def _list_values(space: Space, new: NewReport, current_time: datetime) -> dict[str, Any]:
-    view = read_shareable_view(new.name, new.page, new.query)
-    if not new.channel_ids:
-        raise Invalid.of("channels", "must contain at least one recipient.")
-    schedule = _read_schedule(new)
+    rules = find_broken_sharing_rules(new.name, new.page, new.query) | _find_broken_rules(new)
+    if rules:
+        raise Invalid.of_rules(rules)
+    schedule = _make_schedule(new)
     return {
-        **view,
+        **read_shareable_view(new.name, new.page, new.query),
         "query": choose_query(new.page, new.query),
         "space_id": space.id,
         "cadence": schedule.cadence,
@@ -160,20 +161,27 @@ def _list_values(space: Space, new: NewReport, current_time: datetime) -> dict[s
         "send_at": schedule.send_at,
         "with_csv": new.with_csv,
         "user_id": new.user_id,
-        "channel_ids": sorted(set(new.channel_ids)),
+        "channel_ids": sorted(set(new.channel_ids or ())),
         "next_at": schedule.next_after(current_time, space.zone),
     }
 
 
-def _read_schedule(new: NewReport) -> Schedule:
+def _find_broken_rules(new: NewReport) -> dict[str, str]:
+    rules: dict[str, str] = {}
     if new.cadence not in frozenset(Cadence):
-        raise Invalid.of("cadence", f"must be one of {', '.join(Cadence)}.")
-    clock = _TIME.fullmatch(new.time)
-    if clock is None:
-        raise Invalid.of("time", "must be a time of day, from 00:00 to 23:59.")
-    cadence, send_at = Cadence(new.cadence), time(int(clock[1]), int(clock[2]))
-    if cadence is not Cadence.WEEKLY:
-        return Schedule(cadence, (), send_at)
-    if not new.weekdays or not set(new.weekdays) <= set(WEEKDAYS):
-        raise Invalid.of("weekdays", "must contain at least one day of the week.")
-    return Schedule(cadence, tuple(sorted({int(day) for day in new.weekdays})), send_at)
+        rules["cadence"] = f"must be one of {', '.join(Cadence)}."
+    if new.cadence == Cadence.WEEKLY and not (new.weekdays and set(new.weekdays) <= set(WEEKDAYS)):
+        rules["weekdays"] = "must contain at least one day of the week."
+    if _TIME.fullmatch(new.time) is None:
+        rules["time"] = "must be a time of day, from 00:00 to 23:59."
+    if new.channel_ids is None:
+        rules["channels"] = "must be existing recipients."
+    elif not new.channel_ids:
+        rules["channels"] = "must contain at least one recipient."
+    return rules
+
+
+def _make_schedule(new: NewReport) -> Schedule:
+    cadence = Cadence(new.cadence)
+    weekdays = sorted({int(day) for day in new.weekdays}) if cadence is Cadence.WEEKLY else ()
+    return Schedule(cadence, tuple(weekdays), time.fromisoformat(new.time))

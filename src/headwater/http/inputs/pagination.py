@@ -29,6 +29,7 @@ CURSOR = Parameter(
 )
 
 SIGNATURE_BYTES = 32
+FOREIGN_CURSOR = "is not a cursor of this list."
 NEWEST_FIRST, OLDEST_FIRST = SQL("DESC"), SQL("ASC")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -73,12 +74,12 @@ class Cursors:
         try:
             token = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         except ValueError:
-            raise ValueError("is not a cursor of this list.") from None
+            raise ValueError(FOREIGN_CURSOR) from None
         signature, payload = token[:SIGNATURE_BYTES], token[SIGNATURE_BYTES:]
         # Base64 can encode the same bytes in several ways; only the issued one is accepted.
         spelled = urlsafe_b64encode(token).rstrip(b"=").decode() == text
         if not (hmac.compare_digest(signature, self._signature(payload)) and spelled):
-            raise ValueError("is not a cursor of this list.")
+            raise ValueError(FOREIGN_CURSOR)
         return msgspec.msgpack.decode(payload, type=Position)
 
     def read_from(self, query: Input) -> Position | None:
