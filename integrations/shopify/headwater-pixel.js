@@ -5,6 +5,8 @@
  * visit, also without a cart (“Buy it now”). Shopify runs it in a frame without an origin, so the
  * site needs the origin `null`. Amounts come from the signed webhook, because browsers can't be
  * trusted.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 const HEADWATER = 'https://hw.shop.example/t';
 const SITE = 'trk_pk_…';

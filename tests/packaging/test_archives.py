@@ -53,6 +53,7 @@ def test_its_page_works_on_the_index(folder: Path, package: str) -> None:
     assert addresses.keys() == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
     assert all(address.startswith(PROJECT["address"]) for address in addresses.values())
     assert PROJECT["authors"][0]["name"] in metadata["Author-Email"]
+    assert (metadata["License-Expression"], metadata["License-File"]) == ("Apache-2.0", "LICENSE")
     page = str(metadata.get_payload())
     assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
     linked = OURS.findall(page) + OURS.findall(" ".join(addresses.values()))

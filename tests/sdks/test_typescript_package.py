@@ -79,6 +79,7 @@ def test_its_page_works_on_the_index(package: Path) -> None:
         described = json.loads(read(archive, "package.json"))
         page = read(archive, "README.md")
     assert described["author"] == project["authors"][0]
+    assert described["license"] == "Apache-2.0"
     files = f"{project['address']}/blob/v{described['version']}/"
     linked = re.findall(re.escape(files) + r"([^)\s#\"]+)", page + described["homepage"])
     assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
