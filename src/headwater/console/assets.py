@@ -1,4 +1,6 @@
-"""Style sheet and scripts, under content-hashed names that browsers cache forever."""
+"""Style sheet, scripts and the Google Tag Manager template, under content-hashed names that browsers cache
+forever.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from starlette.responses import Response
 from headwater.http.errors import NotFound
 
 PATH = "/console/static"
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "tpl": "text/plain; charset=utf-8",
+}
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 

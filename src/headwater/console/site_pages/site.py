@@ -17,7 +17,14 @@ from headwater.http.errors import Invalid
 from headwater.spaces.accounts.roles import Permission
 from headwater.spaces.sites.refusals import list_refusals
 from headwater.spaces.sites.sites import SiteChange, change_site, fetch_site, revoke_site
-from headwater.spaces.sites.snippets import TITLES, Installation, ShopSystem, Snippet, describe_shop
+from headwater.spaces.sites.snippets import (
+    TITLES,
+    Installation,
+    ShopSystem,
+    Snippet,
+    describe_custom_html,
+    describe_shop,
+)
 
 ROUTES = SpacePages("/sites/{site_id}")
 
@@ -75,6 +82,9 @@ async def _page(visit: PageVisit, status: int = 200, **values: Any) -> Response:
         "shops": TITLES,
         "needs_consent": needs_consent,
         "instructions": describe_shop(shop, snippet, accepts_amounts=site.accepts_amounts),
+        "custom_html": describe_custom_html(snippet, accepts_amounts=site.accepts_amounts)
+        if shop is ShopSystem.TAG_MANAGER
+        else [],
         "typed": {
             "name": site.name,
             "origins": "\n".join(site.origins),

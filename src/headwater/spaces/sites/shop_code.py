@@ -23,6 +23,13 @@ curl -X POST __BASE__/public-api/v1/events/track \\
   -d '{"event_name": "purchase", "order_id": "1001", "amount": 89.5, "currency": "EUR",
        "email": "anna@example.com", "trk_token": "THE_TOKEN"}'"""
 
+TAG_MANAGER_FIELDS = """\
+Tag type: Load the tracker
+Address: __BASE__
+Tracker path: __PATH__
+Site key: __KEY__
+Consent: __CONSENT__"""
+
 TAG_MANAGER = """\
 __STUB__
 <script>

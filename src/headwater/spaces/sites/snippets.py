@@ -16,6 +16,9 @@ STUB = (
 """Queues the page's calls until the tracker is loaded."""
 
 
+TAG_MANAGER_TEMPLATE = "google-tag-manager.tpl"
+
+
 class ShopSystem(StrEnum):
     HTML = "html"
     TAG_MANAGER = "gtm"
@@ -65,12 +68,45 @@ class Instruction:
     title: str
     text: str
     code: str = ""
+    file: str = ""
+    """The name of a file to download."""
 
 
 def describe_shop(shop: ShopSystem, snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
     """Return the steps that connect a shop. Without `accepts_amounts`, pages report no orders."""
     steps = _STEPS[shop](snippet, accepts_amounts)
     return [*steps, _CONSENT[shop]] if snippet.needs_consent else steps
+
+
+def describe_custom_html(snippet: Snippet, *, accepts_amounts: bool) -> list[Instruction]:
+    """Return the steps that connect a shop by Google Tag Manager without the tag template."""
+    consent = "\n    tag.setAttribute('data-consent', 'required');" if snippet.needs_consent else ""
+    loader = _fill(shop_code.TAG_MANAGER, snippet).replace("__CONSENT__", consent)
+    steps = [
+        Instruction(
+            "Create a tag of the type Custom HTML",
+            "With the trigger `Initialization - All Pages`. Tag Manager drops `data-` attributes of"
+            " script tags, so this one is made by a few lines.",
+            loader,
+        ),
+        Instruction(
+            "Identify the visitor",
+            "Another Custom HTML tag, on the event that your data layer has for a login or an"
+            " order. `{{DLV - email}}` is one of your data layer variables.",
+            shop_code.TAG_MANAGER_IDENTIFY,
+        ),
+    ]
+    if accepts_amounts:
+        steps.append(
+            Instruction(
+                "Report the order",
+                "On the event `purchase`, with variables of your data layer.",
+                shop_code.TAG_MANAGER_ORDER,
+            )
+        )
+    if snippet.needs_consent:
+        steps.append(_granting(shop_code.CONSENT, "On the event of your consent banner."))
+    return steps
 
 
 def _html(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
@@ -93,34 +129,38 @@ def _html(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
 
 
 def _tag_manager(snippet: Snippet, accepts_amounts: bool) -> list[Instruction]:
-    consent = "\n    tag.setAttribute('data-consent', 'required');" if snippet.needs_consent else ""
-    loader = _fill(shop_code.TAG_MANAGER, snippet).replace("__CONSENT__", consent)
     steps = [
         Instruction(
-            "Create a tag of the type Custom HTML",
-            "With the trigger `Initialization - All Pages`. Tag Manager drops `data-` attributes of"
-            " script tags, so this one is made by a few lines. Then publish the container.",
-            loader,
+            "Import the tag template",
+            "In Tag Manager, under Templates, Tag Templates, New, ⋮, Import, choose this file and save.",
+            file=TAG_MANAGER_TEMPLATE,
+        ),
+        Instruction(
+            "Load the tracker",
+            "Tags, New, `Headwater`, with the trigger `Initialization - All Pages` and these fields."
+            " Submit the container when the tags below are there, too.",
+            _fill(shop_code.TAG_MANAGER_FIELDS, snippet).replace("__CONSENT__", _consent_source(snippet)),
         ),
         Instruction(
             "Identify the visitor",
-            "A second Custom HTML tag, on the event that your data layer has for a login or an"
-            " order. `{{DLV - email}}` is one of your data layer variables.",
-            shop_code.TAG_MANAGER_IDENTIFY,
+            "A tag of the type `Identify the visitor` on the event that your data layer has for a login"
+            " or an order, with variables of your data layer. One of its fields is enough.",
         ),
         _server_order(snippet),
     ]
-    if not accepts_amounts:
-        return steps
-    return [
-        *steps,
-        Instruction(
-            "Or report the order by Tag Manager",
-            "A third Custom HTML tag, on the event `purchase`, with variables of your data layer."
-            " An order that the server reports with the same `order_id` replaces it.",
-            shop_code.TAG_MANAGER_ORDER,
-        ),
-    ]
+    if accepts_amounts:
+        steps.append(
+            Instruction(
+                "Or report the order by Tag Manager",
+                "A tag of the type `Report an event` on the event `purchase`, with variables of your data"
+                " layer. An order that the server reports with the same `order_id` replaces it.",
+            )
+        )
+    return steps
+
+
+def _consent_source(snippet: Snippet) -> str:
+    return "Follow Consent Mode" if snippet.needs_consent else "Do not wait for consent"
 
 
 def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
@@ -149,6 +189,11 @@ def _shopify(snippet: Snippet, _: bool) -> list[Instruction]:
 
 def _woocommerce(snippet: Snippet, _: bool) -> list[Instruction]:
     return [
+        Instruction(
+            "Use the plugin, or the steps below",
+            "The plugin does all of this, and also reports refunds and past orders: see WooCommerce in the"
+            " documentation.",
+        ),
         Instruction(
             "Put the snippet into the theme",
             "Into `functions.php` of your child theme, or a plugin for code snippets. It puts the"
@@ -215,6 +260,7 @@ def _fill(code: str, snippet: Snippet) -> str:
         "__STUB__": STUB,
         "__STUB_SCRIPT__": STUB.removeprefix("<script>").removesuffix("</script>"),
         "__SCRIPT__": snippet.installation.script_url,
+        "__PATH__": snippet.installation.script,
         "__BASE__": snippet.installation.base_url,
         "__KEY__": snippet.site_key,
     }
@@ -234,8 +280,10 @@ def _granting(code: str, where: str) -> Instruction:
 
 _CONSENT: dict[ShopSystem, Instruction] = {
     ShopSystem.HTML: _granting(shop_code.CONSENT, "Where your consent banner handles an acceptance."),
-    ShopSystem.TAG_MANAGER: _granting(
-        shop_code.CONSENT, "A Custom HTML tag on the event of your consent banner."
+    ShopSystem.TAG_MANAGER: Instruction(
+        "Without Consent Mode: pass on the visitor's decision",
+        "If your banner does not support Consent Mode, choose `Wait for a tag that passes on consent` as"
+        " Consent, and add a tag of the type `Pass on consent` on the banner's event.",
     ),
     ShopSystem.SHOPIFY: _granting(
         shop_code.SHOPIFY_CONSENT, "Below the snippet: Shopify's own banner notifies the theme."

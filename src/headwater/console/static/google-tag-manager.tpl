@@ -599,6 +599,7 @@ ___TEMPLATE_PARAMETERS___
 
 ___SANDBOXED_JS_FOR_WEB_TEMPLATE___
 
+// SPDX-License-Identifier: Apache-2.0
 // Calls wait in trk.q until the tracker has loaded, so tags can fire in any order.
 const addConsentListener = require('addConsentListener');
 const callInWindow = require('callInWindow');
