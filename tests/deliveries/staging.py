@@ -32,14 +32,14 @@ from headwater.forwarding.platforms.models import (
 )
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.platform_client import PlatformClient
-from headwater.forwarding.platforms.settings import PlatformSettings
+from headwater.http.inputs.account_settings import AccountSettings
 from tests.support import factories
 
 KEY = b"k" * 32
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Options(PlatformSettings, frozen=True):
+class Options(AccountSettings, frozen=True):
     """The settings of the tests' platform."""
 
     pixel: Annotated[str, Meta(description="The pixel's id.")] = "1"

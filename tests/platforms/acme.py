@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.models import Conversion, Destination, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, present, value_fields
+from headwater.forwarding.platforms.payload_parts import present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.responses import by_status
-from headwater.forwarding.platforms.settings import ConsentSettings, digits
+from headwater.forwarding.platforms.settings import ConsentSettings
+from headwater.http.inputs.account_settings import digits
 
 
 class AcmeSettings(ConsentSettings, frozen=True, kw_only=True):

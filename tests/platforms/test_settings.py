@@ -10,8 +10,8 @@ import pytest
 
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms.registry import PLATFORMS
-from headwater.forwarding.platforms.settings import describe_rule
 from headwater.http.errors import Invalid
+from headwater.http.inputs.account_settings import describe_rule
 
 SETTINGS = [
     (name, each) for name, platform in PLATFORMS.items()

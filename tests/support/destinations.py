@@ -30,7 +30,7 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.forwarding.platforms.settings import PlatformSettings, digits
+from headwater.http.inputs.account_settings import AccountSettings, digits
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from tests.support.factories import Stage
@@ -42,7 +42,7 @@ TOKEN = "EAAB-the-secret-token"
 PIXEL = "1234567890"
 
 
-class ProbeSettings(PlatformSettings, frozen=True, kw_only=True):
+class ProbeSettings(AccountSettings, frozen=True, kw_only=True):
     """Settings of the tests' platform."""
 
     pixel_id: Annotated[str, digits(1, 20, "1234567890"), Meta(description="The pixel's number.")]

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import secrets
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 NONCE_BYTES = 12
+_decode = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class Unsealable(Exception):
@@ -38,3 +40,13 @@ def unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
         return AESGCM(key).decrypt(nonce, ciphertext, bound_to)
     except InvalidTag:
         raise Unsealable from None
+
+
+def seal_values(key: bytes, values: dict[str, str], bound_to: bytes) -> bytes | None:
+    """Encrypt secrets by name. Return None if there are none."""
+    return seal(key, msgspec.json.encode(values).decode(), bound_to) if values else None
+
+
+def unseal_values(key: bytes, sealed: bytes | None, bound_to: bytes) -> dict[str, str]:
+    """Raise Unsealable if the key has changed."""
+    return {} if sealed is None else _decode(unseal(key, sealed, bound_to))

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any, cast
 
 from headwater.console.forms import PostedForm
-from headwater.forwarding.destinations.schemas import settings_schema
 from headwater.forwarding.platforms.platform import Platform
 from headwater.http.errors import Errors
+from headwater.http.inputs.account_settings import settings_schema
 
 SETTING, SECRET = "settings.", "secrets."
 _WRITTEN = {"api": "API", "id": "ID", "ip": "IP", "json": "JSON", "url": "URL"}

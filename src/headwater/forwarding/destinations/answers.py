@@ -8,10 +8,11 @@ from msgspec import Meta, Struct
 
 from headwater.forwarding.destinations.destinations import MOST_COUNTED, DestinationRow
 from headwater.forwarding.destinations.event_names import SentName, effective, warnings
-from headwater.forwarding.destinations.schemas import ALL_EVENTS, EVENT_NAMES_ABOUT, settings_schema
+from headwater.forwarding.destinations.schemas import ALL_EVENTS, EVENT_NAMES_ABOUT
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Platform
 from headwater.http.answers import DataList, Moment
+from headwater.http.inputs.account_settings import settings_schema
 
 
 class SecretField(Struct, frozen=True):

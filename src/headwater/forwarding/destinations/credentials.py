@@ -7,7 +7,7 @@ import msgspec
 
 from headwater.forwarding.platforms.models import Destination
 from headwater.forwarding.platforms.platform import Platform
-from headwater.spaces.encryption import seal, unseal
+from headwater.spaces.encryption import seal_values, unseal_values
 
 
 @dataclass(frozen=True)
@@ -22,20 +22,13 @@ class DestinationColumns:
     all_events: bool
 
 
-_decode = msgspec.json.Decoder(dict[str, str]).decode
-
-
 def seal_secrets(key: bytes, space_id: int, destination_id: int, secrets: dict[str, str]) -> bytes | None:
-    if not secrets:
-        return None
-    return seal(key, msgspec.json.encode(secrets).decode(), _row(space_id, destination_id))
+    return seal_values(key, secrets, _row(space_id, destination_id))
 
 
 def open_secrets(key: bytes, space_id: int, destination_id: int, sealed: bytes | None) -> dict[str, str]:
     """Raise Unsealable if the key has changed."""
-    if sealed is None:
-        return {}
-    return _decode(unseal(key, sealed, _row(space_id, destination_id)))
+    return unseal_values(key, sealed, _row(space_id, destination_id))
 
 
 def unseal_destination(

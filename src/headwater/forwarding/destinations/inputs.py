@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.settings import describe_rule
 from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.account_settings import (
+    LONGEST_NAME,
+    read_name,
+    read_object_of,
+    read_secrets,
+    read_settings,
+    refuse_unknown,
+)
 from headwater.http.inputs.fields import UNPRINTABLE
 
 FIELDS = ("name", "settings", "secrets", "event_names", "all_events")
-
-LONGEST_NAME = 255
-LONGEST_SECRET = 16_384
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read_change(
 def settings_problems(platform: Platform, settings: dict[str, Any]) -> str:
     """Return errors of previously accepted settings, in sentences."""
     errors = Errors()
-    _read_settings(platform, settings, errors, as_text=False)
+    read_settings(platform, settings, errors, as_text=False)
     return " ".join(rule for rules in errors.values() for rule in rules)
 
 
@@ -76,15 +77,15 @@ def _read(
     errors = Errors()
     values: dict[str, Any] = {}
     if "name" in members:
-        values["name"] = _read_name(members["name"], errors)
+        values["name"] = read_name(members["name"], errors)
     if "settings" in members:
-        settings = _read_object("settings", members["settings"], errors)
-        values["settings"] = _read_settings(platform, settings, errors, as_text=as_text)
+        settings = read_object_of("settings", members["settings"], errors)
+        values["settings"] = read_settings(platform, settings, errors, as_text=as_text)
     if "secrets" in members:
-        secrets = _read_object("secrets", members["secrets"], errors)
-        values["secrets"] = _read_secrets(platform, secrets, current_secrets, errors)
+        secrets = read_object_of("secrets", members["secrets"], errors)
+        values["secrets"] = read_secrets(platform, secrets, current_secrets, errors)
     if "event_names" in members:
-        names = _read_object("event_names", members["event_names"], errors)
+        names = read_object_of("event_names", members["event_names"], errors)
         values["event_names"] = _read_event_names(platform, names, errors)
     if "all_events" in members:
         values["all_events"] = members["all_events"]
@@ -95,86 +96,12 @@ def _read(
     return DestinationChange(**values)
 
 
-def _read_object(name: str, value: object, errors: Errors) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        errors[name] = [f"The {name} must be an object."]
-        return {}
-    return cast("dict[str, Any]", value)
-
-
-def _read_name(value: object, errors: Errors) -> str:
-    name = value.strip() if isinstance(value, str) else ""
-    if not name or len(name) > LONGEST_NAME or UNPRINTABLE.search(name):
-        rule = f"must be a text of 1 to {LONGEST_NAME} characters without control characters."
-        errors["name"] = [f"The name {rule}"]
-    return name
-
-
-def _read_settings(
-    platform: Platform, settings: dict[str, Any], errors: Errors, *, as_text: bool
-) -> dict[str, Any]:
-    """Fill in defaults. With `as_text`, empty means absent."""
-    fields = {setting.name: setting for setting in msgspec.structs.fields(platform.settings)}
-    _refuse_unknown("settings", settings, fields, errors)
-    values: dict[str, Any] = {}
-    for name, setting in fields.items():
-        if name not in settings or (as_text and settings[name] == ""):
-            if setting.required:
-                errors[f"settings.{name}"] = [f"The settings.{name} is required."]
-            continue
-        value = settings[name]
-        try:
-            values[name] = msgspec.convert(value, setting.type, strict=not as_text)
-        except msgspec.ValidationError:
-            errors[f"settings.{name}"] = [f"The settings.{name} {describe_rule(setting.type)}"]
-        else:
-            if isinstance(value, str) and UNPRINTABLE.search(value):
-                rule = "must not hold control characters."
-                errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
-    if any(name.startswith("settings") for name in errors):
-        return {}
-    try:
-        return msgspec.to_builtins(platform.settings(**values))
-    except ValueError as error:  # settings that exclude each other
-        errors["settings"] = [f"The settings {error}"]
-        return {}
-
-
-def _read_secrets(
-    platform: Platform, secrets: dict[str, Any], current: Mapping[str, str], errors: Errors
-) -> dict[str, str | None]:
-    _refuse_unknown("secrets", secrets, platform.secrets, errors)
-    changes: dict[str, str | None] = {}
-    for name in platform.secrets:
-        if name not in secrets:
-            if name not in current and name not in platform.optional_secrets:
-                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
-            continue
-        value = secrets[name]
-        text = value.strip() if isinstance(value, str) else ""
-        if value is None or text == value == "":
-            changes[name] = None
-            if name not in platform.optional_secrets:
-                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
-        elif not text or len(text) > LONGEST_SECRET or _UNSTORABLE.search(text):
-            rule = f"must be a text of 1 to {LONGEST_SECRET} characters."
-            errors[f"secrets.{name}"] = [f"The secrets.{name} {rule}"]
-        else:
-            changes[name] = text
-    changed = {name: text for name, text in {**current, **changes}.items() if text is not None}
-    if not any(name.startswith("secrets") for name in errors):
-        problem = platform.secrets_problem(changed)
-        if problem is not None:
-            errors["secrets"] = [f"The secrets cannot be used: {problem}"]
-    return changes
-
-
 def _read_event_names(
     platform: Platform, event_names: dict[str, Any], errors: Errors
 ) -> dict[str, str | None]:
     """Treat empty and null as not sent."""
     pattern = platform.name_pattern
-    _refuse_unknown("event_names", event_names, EVENT_NAMES, errors)
+    refuse_unknown("event_names", event_names, EVENT_NAMES, errors, "our event names")
     names: dict[str, str | None] = {}
     for name, value in event_names.items():
         text = value.strip() if isinstance(value, str) else ""
@@ -187,11 +114,3 @@ def _read_event_names(
             errors[f"event_names.{name}"] = [f"The event_names.{name} {platform.name_rule}"]
         names[name] = text or None
     return names
-
-
-def _refuse_unknown(group: str, names: Collection[str], allowed: Collection[str], errors: Errors) -> None:
-    for name in names:
-        if name not in allowed:
-            choices = ", ".join(allowed) if len(allowed) < len(EVENT_NAMES) else "our event names"
-            rule = f"is not one of {choices}." if allowed else "is not a setting of this platform."
-            errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]

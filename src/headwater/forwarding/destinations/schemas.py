@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-import msgspec
-
 from headwater.events.accepted import EVENT_NAMES
-from headwater.forwarding.destinations.inputs import LONGEST_NAME, LONGEST_SECRET
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import Platform
+from headwater.http.inputs.account_settings import LONGEST_NAME, secrets_schema, settings_schema
 from headwater.http.openapi import Schema, body
-
-
-def settings_schema(platform: Platform) -> Schema:
-    (_,), parts = msgspec.json.schema_components([platform.settings])
-    return {**_make_portable(parts[platform.settings.__name__]), "additionalProperties": False}
-
-
-def _make_portable(schema: Any) -> Any:
-    """Convert Python's regex anchors to JSON schema's ^ and $."""
-    if isinstance(schema, list):
-        return [_make_portable(item) for item in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    portable = {name: _make_portable(value) for name, value in cast("Schema", schema).items()}
-    pattern = portable.get("pattern")
-    if isinstance(pattern, str) and pattern.startswith("\\A"):
-        portable["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
-    return portable
-
 
 ALL_EVENTS = "Whether to also send events without a credited touchpoint of the platform."
 EVENT_NAMES_ABOUT = (
     "By event name, the platform's name or id if it is not the default. Null or empty: the event is not sent."
 )
 _OBJECT: Schema = {"type": "object"}
-
-
-def _secrets_schema(platform: Platform) -> Schema:
-    optional = platform.optional_secrets
-    required_secret: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
-    optional_secret: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [name for name in platform.secrets if name not in optional],
-        "properties": {
-            name: {"description": description, **(optional_secret if name in optional else required_secret)}
-            for name, description in platform.secrets.items()
-        },
-    }
 
 
 _NAME: Schema = {
@@ -92,7 +54,7 @@ def describe_creation() -> Schema:
 
 def _creation_schema(platform: Platform) -> Schema:
     """Make objects without required members optional."""
-    members = {"settings": settings_schema(platform), "secrets": _secrets_schema(platform)}
+    members = {"settings": settings_schema(platform), "secrets": secrets_schema(platform)}
     return {
         "required": ["platform", *(name for name, schema in members.items() if schema.get("required"))],
         "properties": {"platform": {"const": platform.name}, **members},

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import IssuedToken
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
 from headwater.forwarding.platforms.platform import Platform
 
@@ -57,11 +58,11 @@ class AccessTokens:
             return None
         answer = await self._egress.send(call)
         issued = _read(platform, answer)
-        if not isinstance(issued, tuple):
+        if not isinstance(issued, IssuedToken):
             return TokenRefusal(issued, answer)
-        text, seconds = issued
-        self._tokens[key] = _AccessToken(destination.secrets, text, current_time + seconds - MARGIN_SECONDS)
-        return text
+        until = current_time + issued.seconds - MARGIN_SECONDS
+        self._tokens[key] = _AccessToken(destination.secrets, issued.text, until)
+        return issued.text
 
     def has(self, destination: Destination) -> bool:
         """Return True even if the token is revoked."""
@@ -71,7 +72,7 @@ class AccessTokens:
         self._tokens.pop((destination.space_id, destination.id), None)
 
 
-def _read(platform: Platform, answer: EgressResponse) -> tuple[str, float] | Verdict:
+def _read(platform: Platform, answer: EgressResponse) -> IssuedToken | Verdict:
     try:
         return platform.read_token(answer)
     except Exception:  # an unforeseen response must not stop the process

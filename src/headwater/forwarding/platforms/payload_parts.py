@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from headwater.base.egress.models import EgressRequest
 from headwater.forwarding.platforms.models import Conversion
 
 MEGABYTE = 1_000_000
@@ -39,14 +38,6 @@ def value_fields(conversion: Conversion, form: Callable[[Decimal], Any]) -> dict
 
 def lacks_currency(conversion: Conversion) -> bool:
     return conversion.amount is not None and not conversion.currency
-
-
-def make_json_call(url: str, body: Any, headers: Mapping[str, str] | None = None) -> EgressRequest:
-    return EgressRequest(url=url, headers=dict(headers or {}), body=msgspec.json.encode(body))
-
-
-def bearer(token: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
 
 
 def count_within(parts: Sequence[Mapping[str, Any]], size: int) -> int:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import IssuedToken
 from headwater.base.masking import mask_fields
 from headwater.events.accepted import CUSTOM_NAMES
-from headwater.forwarding.platforms import oauth
 from headwater.forwarding.platforms.consent import is_refused
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
+from headwater.forwarding.platforms.oauth import judge_token
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
-from headwater.forwarding.platforms.settings import ConsentSettings, PlatformSettings
+from headwater.forwarding.platforms.settings import ConsentSettings
+from headwater.http.inputs.account_settings import AccountKind
 
 DAY = 86_400.0
 
@@ -33,21 +35,15 @@ class Limits:
     """Bytes of a call's body."""
 
 
-class Platform(ABC):
-    """A server-side conversion API, one stateless instance per folder."""
+class Platform(AccountKind, ABC):
+    """A server-side conversion API, one stateless instance per folder. Its name is also in
+    HEADWATER_<NAME>_URL.
+    """
 
-    name: ClassVar[str]
-    """Also in commands and HEADWATER_<NAME>_URL."""
-    title: ClassVar[str]
     url: ClassVar[str]
     """The default origin of its API."""
     sources: ClassVar[frozenset[str]]
     """Built-in sources whose credited events it receives."""
-    settings: ClassVar[type[PlatformSettings]]
-    """A destination's settings, without secrets."""
-    secrets: ClassVar[Mapping[str, str]]
-    """Its tokens, with descriptions."""
-    optional_secrets: ClassVar[frozenset[str]] = frozenset()
     limits: ClassVar[Limits]
 
     event_names: ClassVar[Mapping[str, str]] = {}
@@ -113,13 +109,8 @@ class Platform(ABC):
         """Return None if not needed. Raises ValueError for the operator."""
         return None
 
-    def read_token(self, answer: EgressResponse) -> tuple[str, float] | Verdict:
-        """Return the token and its lifetime in seconds, or a verdict."""
-        return oauth.read_token(answer)
-
-    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Check the secrets as a whole, for the operator."""
-        return None
+    def read_token(self, answer: EgressResponse) -> IssuedToken | Verdict:
+        return judge_token(answer)
 
     def test_event_problem(self, destination: Destination) -> str | None:
         """Explain why a test event is impossible or would count, for the operator."""

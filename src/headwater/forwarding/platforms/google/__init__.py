@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.consent import is_refused
@@ -18,7 +19,7 @@ from headwater.forwarding.platforms.google.responses import classify
 from headwater.forwarding.platforms.google.settings import GoogleSettings
 from headwater.forwarding.platforms.identifiers import google_email, hash_in_form, phone_with_plus
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, make_list, present
+from headwater.forwarding.platforms.payload_parts import make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 MOST_ACTIONS = 10

@@ -10,6 +10,7 @@ import re
 from typing import Any, cast
 
 from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import join_error_texts, objects, read_object, succeeded
 from headwater.forwarding.platforms.models import (
     CallDeferred,
     CallRefused,
@@ -17,15 +18,7 @@ from headwater.forwarding.platforms.models import (
     PartlyAccepted,
     Verdict,
 )
-from headwater.forwarding.platforms.responses import (
-    by_status,
-    join_error_texts,
-    objects,
-    read_object,
-    refused,
-    succeeded,
-    unreadable,
-)
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 CREDENTIALS = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
 LATER = frozenset(

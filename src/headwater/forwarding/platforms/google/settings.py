@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettings, TokenUrl, Version, digits
+from headwater.forwarding.platforms.settings import ConsentDenied, ConsentSettings
+from headwater.http.inputs.account_settings import TokenUrl, Version, digits
 
 
 class GoogleSettings(ConsentSettings, frozen=True, kw_only=True):

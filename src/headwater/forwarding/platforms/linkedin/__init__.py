@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.identifiers import hash_in_form, plain_email
@@ -12,7 +13,7 @@ from headwater.forwarding.platforms.linkedin import token
 from headwater.forwarding.platforms.linkedin.responses import classify
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, make_list, present
+from headwater.forwarding.platforms.payload_parts import make_list, present
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 RULE = "urn:lla:llaPartnerConversion:"

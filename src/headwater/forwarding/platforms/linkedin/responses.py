@@ -9,16 +9,9 @@ import re
 from typing import Any
 
 from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import join_error_texts, objects, read_object, succeeded
 from headwater.forwarding.platforms.models import CallRefused, CredentialsRefused, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import (
-    by_status,
-    join_error_texts,
-    objects,
-    read_object,
-    refused,
-    succeeded,
-    unreadable,
-)
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 _INDEX = re.compile(r"Index:\s*([0-9]{1,5})\s*,")
 CREATED = 201

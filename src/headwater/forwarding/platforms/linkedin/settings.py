@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import PlatformSettings, TokenUrl, matching
+from headwater.http.inputs.account_settings import AccountSettings, TokenUrl, matching
 
 
-class LinkedInSettings(PlatformSettings, frozen=True, kw_only=True):
+class LinkedInSettings(AccountSettings, frozen=True, kw_only=True):
     """The event name mapping selects the conversion rule."""
 
     api_version: Annotated[

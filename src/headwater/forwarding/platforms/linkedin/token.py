@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headwater.base.egress.calls import make_form_call
 from headwater.base.egress.models import EgressRequest
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Destination
-from headwater.forwarding.platforms.oauth import exchange
 
 URL = "https://api.linkedin.com"
 TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
@@ -31,7 +31,7 @@ def request(destination: Destination) -> EgressRequest | None:
     if not destination.secrets.get("refresh_token"):
         return None
     fields = {name: destination.secrets[name] for name in _REFRESHING}
-    return exchange(_token_url(destination), grant_type="refresh_token", **fields)
+    return make_form_call(_token_url(destination), grant_type="refresh_token", **fields)
 
 
 def _token_url(destination: Destination) -> str:

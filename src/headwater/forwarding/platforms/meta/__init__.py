@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from headwater.base.egress.calls import make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.meta.responses import classify
 from headwater.forwarding.platforms.meta.settings import MetaSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    get_event_seconds,
-    make_json_call,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 CLICK_LIFE = 90 * 86_400_000

@@ -4,12 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import (
-    LimitedDataUseSettings,
-    PointVersion,
-    TestEventCode,
-    digits,
-)
+from headwater.forwarding.platforms.settings import LimitedDataUseSettings, TestEventCode
+from headwater.http.inputs.account_settings import PointVersion, digits
 
 
 class MetaSettings(LimitedDataUseSettings, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import STANDARD_NAMES
 from headwater.forwarding.platforms.amounts import as_number
@@ -18,14 +19,7 @@ from headwater.forwarding.platforms.identifiers import (
 from headwater.forwarding.platforms.microsoft.responses import classify
 from headwater.forwarding.platforms.microsoft.settings import MicrosoftSettings
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    MEGABYTE,
-    bearer,
-    get_event_seconds,
-    make_json_call,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import MEGABYTE, get_event_seconds, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 
 PAGE_LOAD = "pageLoad"

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    bearer,
-    get_event_seconds,
-    make_json_call,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import get_event_seconds, present, value_fields
 from headwater.forwarding.platforms.pinterest.responses import classify
 from headwater.forwarding.platforms.pinterest.settings import PinterestSettings
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform

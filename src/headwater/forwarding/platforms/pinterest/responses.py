@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.base.egress.models import EgressResponse
-from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import (
-    by_status,
+from headwater.base.egress.reading import (
     get_nested,
     is_number,
     join_error_texts,
     objects,
     read_object,
-    refused,
     succeeded,
-    unreadable,
 )
+from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 TAKEN = "processed"
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import hash_in_form, hash_text, phone_with_plus, reddit_email
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import bearer, make_json_call, present, value_fields
+from headwater.forwarding.platforms.payload_parts import present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.reddit.responses import classify
 from headwater.forwarding.platforms.reddit.settings import RedditSettings

@@ -8,17 +8,9 @@ import re
 from typing import Any
 
 from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import get_nested, join_error_texts, objects, read_object, succeeded
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
-from headwater.forwarding.platforms.responses import (
-    by_status,
-    get_nested,
-    join_error_texts,
-    objects,
-    read_object,
-    refused,
-    succeeded,
-    unreadable,
-)
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 _POSITION = re.compile(r"\bevents\[(\d{1,6})\]\.?")
 

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import LimitedDataUseSettings, Version, code, matching
+from headwater.forwarding.platforms.settings import LimitedDataUseSettings
+from headwater.http.inputs.account_settings import Version, code, matching
 
 
 class RedditSettings(LimitedDataUseSettings, frozen=True, kw_only=True):

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from headwater.base.egress.calls import make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.amounts import as_text
 from headwater.forwarding.platforms.identifiers import hash_person
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    MEGABYTE,
-    get_event_seconds,
-    make_json_call,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import MEGABYTE, get_event_seconds, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.snapchat.responses import classify
 from headwater.forwarding.platforms.snapchat.settings import SnapchatSettings

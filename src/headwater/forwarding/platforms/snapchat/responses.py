@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import join_error_texts, read_object, succeeded
 from headwater.forwarding.platforms.models import Verdict
-from headwater.forwarding.platforms.responses import (
-    by_status,
-    join_error_texts,
-    read_object,
-    refused,
-    succeeded,
-    unreadable,
-)
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 FAILED = frozenset({"INVALID", "FAILED", "FAILURE", "ERROR"})
 

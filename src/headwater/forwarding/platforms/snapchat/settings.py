@@ -4,13 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.forwarding.platforms.settings import (
-    ConsentDenied,
-    LimitedDataUseSettings,
-    Version,
-    code,
-    matching,
-)
+from headwater.forwarding.platforms.settings import ConsentDenied, LimitedDataUseSettings
+from headwater.http.inputs.account_settings import Version, code, matching
 
 
 class SnapchatSettings(LimitedDataUseSettings, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headwater.base.egress.calls import make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.identifiers import (
@@ -15,13 +16,7 @@ from headwater.forwarding.platforms.identifiers import (
     plain_email,
 )
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.payload_parts import (
-    get_event_seconds,
-    make_json_call,
-    make_list,
-    present,
-    value_fields,
-)
+from headwater.forwarding.platforms.payload_parts import get_event_seconds, make_list, present, value_fields
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.tiktok.currencies import CURRENCIES
 from headwater.forwarding.platforms.tiktok.responses import classify

@@ -6,6 +6,7 @@ Errors are HTTP 200 with a non-zero code in the body.
 from __future__ import annotations
 
 from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import join_error_texts, read_object, succeeded
 from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,
@@ -13,14 +14,7 @@ from headwater.forwarding.platforms.models import (
     CredentialsRefused,
     Verdict,
 )
-from headwater.forwarding.platforms.responses import (
-    by_status,
-    join_error_texts,
-    read_object,
-    refused,
-    succeeded,
-    unreadable,
-)
+from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 
 OK = 0
 PARTLY = 20001

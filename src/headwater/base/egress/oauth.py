@@ -1,0 +1,94 @@
+"""Read the answers of OAuth 2.0 token endpoints, and sign the assertions of service accounts. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from google.auth import crypt, jwt
+from google.auth.exceptions import GoogleAuthError
+
+from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.reading import is_temporary, join_error_texts, read_object, succeeded
+
+GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+"""For assertions of service accounts."""
+ASSERTION_SECONDS = 3600
+_SHORTEST_LIFE = 60.0
+# Temporary errors (the first two from RFC 6749).
+_LATER = frozenset({"server_error", "temporarily_unavailable", "rate_limit_exceeded"})
+
+
+class IssuedToken(NamedTuple):
+    text: str
+    seconds: float
+    """Its lifetime."""
+    refresh_token: str | None = None
+    """A new one that replaces the old one."""
+
+
+class TokenError(NamedTuple):
+    text: str
+    is_temporary: bool
+
+
+def read_token(answer: EgressResponse) -> IssuedToken | TokenError:
+    body = read_object(answer)
+    if body is None:
+        return TokenError(f"The token endpoint answered HTTP {answer.status} without JSON.", True)
+    token = body.get("access_token")
+    if succeeded(answer) and isinstance(token, str) and token:
+        refresh_token = body.get("refresh_token")
+        return IssuedToken(
+            token,
+            _read_lifetime(body.get("expires_in")),
+            refresh_token if isinstance(refresh_token, str) and refresh_token else None,
+        )
+    error = body.get("error")
+    text = join_error_texts(
+        "No access token was issued", f"HTTP {answer.status}", error, body.get("error_description")
+    )
+    return TokenError(text, error in _LATER or is_temporary(answer.status))
+
+
+def _read_lifetime(seconds: Any) -> float:
+    return max(float(seconds), _SHORTEST_LIFE) if isinstance(seconds, int | float) else 3600.0
+
+
+def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) -> str:
+    """Sign a service account's request for a token. Raises ValueError for a bad JSON key file."""
+    account = _read_account(key_file)
+    claims = {
+        "iss": account["client_email"],
+        "scope": scope,
+        # The issuer, even through another host.
+        "aud": account.get("token_uri") or audience,
+        "iat": current_time,
+        "exp": current_time + ASSERTION_SECONDS,
+    }
+    encode = cast("Any", jwt).encode
+    return cast("bytes", encode(_make_signer(account), claims)).decode()
+
+
+def check_key_file(key_file: str) -> None:
+    """Raise ValueError for a bad JSON key file."""
+    _make_signer(_read_account(key_file))
+
+
+def _read_account(text: str) -> dict[str, Any]:
+    try:
+        account: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        raise ValueError("service_account_json is not JSON.") from None
+    if not isinstance(account, dict) or not {"client_email", "private_key"} <= account.keys():
+        raise ValueError("service_account_json has no client_email and private_key.")
+    return cast("dict[str, Any]", account)
+
+
+def _make_signer(account: dict[str, Any]) -> Any:
+    make = cast("Any", crypt).RSASigner.from_service_account_info
+    try:
+        return make(account)
+    except (ValueError, TypeError, AttributeError, GoogleAuthError):
+        # The cause may quote the key.
+        raise ValueError("service_account_json has a private_key that cannot be read.") from None

@@ -1,0 +1,215 @@
+"""Names, settings and secrets of accounts at other companies, and how they are described. Pure.
+
+Errors never quote values, which may be tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, ClassVar, cast
+
+import msgspec
+from msgspec import Meta, inspect
+
+from headwater.http.errors import Errors
+from headwater.http.inputs.fields import UNPRINTABLE, Schema
+
+LONGEST_NAME = 255
+LONGEST_SECRET = 16_384
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_RULE = "rule"
+
+
+def matching(pattern: str, rule: str, example: str) -> Meta:
+    """Return a rule for a pattern. `rule` completes `The setting …`, followed by an example."""
+    words = f"{rule}, such as {example}."
+    return Meta(pattern=pattern, examples=[example], extra={_RULE: words})
+
+
+def digits(least: int, length: int, example: str) -> Meta:
+    """Return a rule for a number of digits."""
+    count = str(length) if least == length else f"{least} to {length}"
+    rule = f"must be {count} digits and nothing else"
+    return matching(rf"\A[0-9]{{{least},{length}}}\Z", rule, example)
+
+
+def code(least: int, length: int, example: str, signs: str = "") -> Meta:
+    kinds = ["letters", "digits", *signs]
+    allowed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    rule = f"must be {least} to {length} {allowed}, without spaces"
+    return matching(rf"\A[A-Za-z0-9{signs}]{{{least},{length}}}\Z", rule, example)
+
+
+URL = Meta(
+    pattern=r"\Ahttps?://[^\s?#]+\Z",
+    max_length=500,
+    examples=["https://oauth2.example.com/token"],
+    extra={
+        _RULE: "must be an http or https address of at most 500 characters, without ? and #, such"
+        " as https://oauth2.example.com/token."
+    },
+)
+
+Version = Annotated[str, matching(r"\Av[0-9]{1,3}\Z", "must be a version", "v1")]
+PointVersion = Annotated[str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be a version", "v1.0")]
+TokenUrl = Annotated[str, URL] | None
+
+
+class AccountSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of an account at a platform. Every field needs Meta(description=…)."""
+
+
+class AccountKind:
+    """What an account at a platform needs. Subclasses are stateless."""
+
+    name: ClassVar[str]
+    """Also in commands and settings."""
+    title: ClassVar[str]
+    settings: ClassVar[type[AccountSettings]]
+    """An account's settings, without secrets."""
+    secrets: ClassVar[Mapping[str, str]]
+    """Its tokens, with descriptions."""
+    optional_secrets: ClassVar[frozenset[str]] = frozenset()
+
+    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
+        """Check the secrets as a whole, for the operator."""
+        return None
+
+
+def read_name(value: object, errors: Errors) -> str:
+    name = value.strip() if isinstance(value, str) else ""
+    if not name or len(name) > LONGEST_NAME or UNPRINTABLE.search(name):
+        rule = f"must be a text of 1 to {LONGEST_NAME} characters without control characters."
+        errors["name"] = [f"The name {rule}"]
+    return name
+
+
+def read_object_of(name: str, value: object, errors: Errors) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        errors[name] = [f"The {name} must be an object."]
+        return {}
+    return cast("dict[str, Any]", value)
+
+
+def read_settings(
+    kind: AccountKind, settings: dict[str, Any], errors: Errors, *, as_text: bool
+) -> dict[str, Any]:
+    """Fill in defaults. With `as_text`, empty means absent."""
+    fields = {setting.name: setting for setting in msgspec.structs.fields(kind.settings)}
+    refuse_unknown("settings", settings, fields, errors)
+    values: dict[str, Any] = {}
+    for name, setting in fields.items():
+        if name not in settings or (as_text and settings[name] == ""):
+            if setting.required:
+                errors[f"settings.{name}"] = [f"The settings.{name} is required."]
+            continue
+        value = settings[name]
+        try:
+            values[name] = msgspec.convert(value, setting.type, strict=not as_text)
+        except msgspec.ValidationError:
+            errors[f"settings.{name}"] = [f"The settings.{name} {describe_rule(setting.type)}"]
+        else:
+            if isinstance(value, str) and UNPRINTABLE.search(value):
+                rule = "must not hold control characters."
+                errors[f"settings.{name}"] = [f"The settings.{name} {rule}"]
+    if any(name.startswith("settings") for name in errors):
+        return {}
+    try:
+        return msgspec.to_builtins(kind.settings(**values))
+    except ValueError as error:  # settings that exclude each other
+        errors["settings"] = [f"The settings {error}"]
+        return {}
+
+
+def read_secrets(
+    kind: AccountKind, secrets: dict[str, Any], current: Mapping[str, str], errors: Errors
+) -> dict[str, str | None]:
+    refuse_unknown("secrets", secrets, kind.secrets, errors)
+    changes: dict[str, str | None] = {}
+    for name in kind.secrets:
+        if name not in secrets:
+            if name not in current and name not in kind.optional_secrets:
+                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
+            continue
+        value = secrets[name]
+        text = value.strip() if isinstance(value, str) else ""
+        if value is None or text == value == "":
+            changes[name] = None
+            if name not in kind.optional_secrets:
+                errors[f"secrets.{name}"] = [f"The secrets.{name} is required."]
+        elif not text or len(text) > LONGEST_SECRET or _UNSTORABLE.search(text):
+            rule = f"must be a text of 1 to {LONGEST_SECRET} characters."
+            errors[f"secrets.{name}"] = [f"The secrets.{name} {rule}"]
+        else:
+            changes[name] = text
+    changed = {name: text for name, text in {**current, **changes}.items() if text is not None}
+    if not any(name.startswith("secrets") for name in errors):
+        problem = kind.secrets_problem(changed)
+        if problem is not None:
+            errors["secrets"] = [f"The secrets cannot be used: {problem}"]
+    return changes
+
+
+def refuse_unknown(
+    group: str, names: Collection[str], allowed: Collection[str], errors: Errors, choices: str = ""
+) -> None:
+    """Note names that aren't allowed. `choices` names the allowed ones; by default they are listed."""
+    for name in names:
+        if name not in allowed:
+            listed = choices or ", ".join(allowed)
+            rule = f"is not one of {listed}." if allowed else "is not a setting of this platform."
+            errors[f"{group}.{name}"] = [f"The {group}.{name} {rule}"]
+
+
+def describe_rule(setting: Any) -> str:
+    info = inspect.type_info(setting)
+    while isinstance(info, inspect.Metadata | inspect.UnionType):
+        if isinstance(info, inspect.UnionType):
+            info = next(kind for kind in info.types if not isinstance(kind, inspect.NoneType))
+        elif rule := cast("dict[str, str]", info.extra or {}).get(_RULE):  # pyright: ignore[reportUnknownMemberType] - msgspec's
+            return rule
+        else:
+            info = info.type
+    match info:
+        case inspect.LiteralType(values):
+            return f"must be one of {', '.join(sorted(map(str, values)))}."
+        case inspect.BoolType():
+            return "must be true or false."
+        case inspect.IntType(ge=least, le=most):
+            return f"must be a whole number from {least} to {most}."
+        case _:
+            return "must be a text."
+
+
+def settings_schema(kind: AccountKind) -> Schema:
+    (_,), parts = msgspec.json.schema_components([kind.settings])
+    return {**_make_portable(parts[kind.settings.__name__]), "additionalProperties": False}
+
+
+def _make_portable(schema: Any) -> Any:
+    """Convert Python's regex anchors to JSON schema's ^ and $."""
+    if isinstance(schema, list):
+        return [_make_portable(item) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    portable = {name: _make_portable(value) for name, value in cast("Schema", schema).items()}
+    pattern = portable.get("pattern")
+    if isinstance(pattern, str) and pattern.startswith("\\A"):
+        portable["pattern"] = "^" + pattern.removeprefix("\\A").removesuffix("\\Z") + "$"
+    return portable
+
+
+def secrets_schema(kind: AccountKind) -> Schema:
+    optional = kind.optional_secrets
+    required_secret: Schema = {"type": "string", "pattern": r"\S", "maxLength": LONGEST_SECRET}
+    optional_secret: Schema = {"type": ["string", "null"], "maxLength": LONGEST_SECRET}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in kind.secrets if name not in optional],
+        "properties": {
+            name: {"description": description, **(optional_secret if name in optional else required_secret)}
+            for name, description in kind.secrets.items()
+        },
+    }
