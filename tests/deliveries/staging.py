@@ -32,7 +32,7 @@ from headwater.forwarding.platforms.models import (
 )
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
 from headwater.forwarding.platforms.platform_client import PlatformClient
-from headwater.http.inputs.account_settings import AccountSettings
+from headwater.http.inputs.account_kinds import AccountSettings
 from tests.support import factories
 
 KEY = b"k" * 32

@@ -25,7 +25,8 @@ from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.models import AdConsent, ConvertedPerson, SkipReason
 from headwater.forwarding.platforms.origins import find_url, list_operator_hosts
 from headwater.forwarding.platforms.platform import Platform
-from headwater.forwarding.platforms.registry import PLATFORMS, find_platforms
+from headwater.forwarding.platforms.registry import PLATFORMS
+from headwater.http.inputs.account_kinds import find_kinds
 from tests.platforms.examples import BARE, but, destination
 from tests.support.destinations import FakeSender, answered
 from tests.support.sizes import ROOT
@@ -65,7 +66,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 @pytest.fixture
 def acme(package: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Platform:
     """The new platform, among the others."""
-    platforms = find_platforms(package)
+    platforms = find_kinds(package, Platform)
     monkeypatch.setitem(registry.PLATFORMS, "acme", platforms["acme"])
     return platforms["acme"]
 
@@ -128,7 +129,7 @@ def test_a_folder_without_its_one_platform_is_an_error(package: ModuleType, line
     else:
         module.write_text(text.replace('name = "acme"', lines))
     with pytest.raises(LookupError, match="must define one platform, named acme"):
-        find_platforms(package)
+        find_kinds(package, Platform)
 
 
 def test_every_folder_is_a_platform() -> None:

@@ -30,7 +30,8 @@ from headwater.forwarding.platforms.models import (
     Verdict,
 )
 from headwater.forwarding.platforms.platform import DAY, Limits, Platform
-from headwater.http.inputs.account_settings import AccountSettings, digits
+from headwater.http.inputs.account_kinds import AccountSettings
+from headwater.http.inputs.account_settings import digits
 from headwater.spaces.encryption import derive_key
 from headwater.spaces.secret_key import find_secret_key
 from tests.support.factories import Stage

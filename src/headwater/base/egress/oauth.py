@@ -8,8 +8,8 @@ import msgspec
 from google.auth import crypt, jwt
 from google.auth.exceptions import GoogleAuthError
 
+from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import is_temporary, join_error_texts, read_object, succeeded
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 """For assertions of service accounts."""

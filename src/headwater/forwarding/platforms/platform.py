@@ -16,7 +16,7 @@ from headwater.forwarding.platforms.models import Conversion, Destination, SkipR
 from headwater.forwarding.platforms.oauth import judge_token
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
-from headwater.http.inputs.account_settings import AccountKind
+from headwater.http.inputs.account_kinds import AccountKind
 
 DAY = 86_400.0
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headwater.base.egress.answers import is_temporary, join_error_texts, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import is_temporary, join_error_texts, succeeded
 from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,

@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from headwater.forwarding.platforms.consent import is_limited
 from headwater.forwarding.platforms.models import Conversion
-from headwater.http.inputs.account_settings import AccountSettings, code
+from headwater.http.inputs.account_kinds import AccountSettings
+from headwater.http.inputs.account_settings import code
 
 TestEventCode = Annotated[
     Annotated[str, code(1, 64, "TEST12345", "_-")] | None,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta, inspect
 
 from headwater.http.errors import Errors
+from headwater.http.inputs.account_kinds import AccountKind
 from headwater.http.inputs.fields import UNPRINTABLE, Schema
 
 LONGEST_NAME = 255
@@ -54,27 +55,6 @@ URL = Meta(
 Version = Annotated[str, matching(r"\Av[0-9]{1,3}\Z", "must be a version", "v1")]
 PointVersion = Annotated[str, matching(r"\Av[0-9]{1,3}\.[0-9]{1,2}\Z", "must be a version", "v1.0")]
 TokenUrl = Annotated[str, URL] | None
-
-
-class AccountSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of an account at a platform. Every field needs Meta(description=…)."""
-
-
-class AccountKind:
-    """What an account at a platform needs. Subclasses are stateless."""
-
-    name: ClassVar[str]
-    """Also in commands and settings."""
-    title: ClassVar[str]
-    settings: ClassVar[type[AccountSettings]]
-    """An account's settings, without secrets."""
-    secrets: ClassVar[Mapping[str, str]]
-    """Its tokens, with descriptions."""
-    optional_secrets: ClassVar[frozenset[str]] = frozenset()
-
-    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        """Check the secrets as a whole, for the operator."""
-        return None
 
 
 def read_name(value: object, errors: Errors) -> str:

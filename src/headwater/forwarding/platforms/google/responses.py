@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+from headwater.base.egress.answers import join_error_texts, objects, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import join_error_texts, objects, read_object, succeeded
 from headwater.forwarding.platforms.models import (
     CallDeferred,
     CallRefused,

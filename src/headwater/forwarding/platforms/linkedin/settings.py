@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from headwater.http.inputs.account_settings import AccountSettings, TokenUrl, matching
+from headwater.http.inputs.account_kinds import AccountSettings
+from headwater.http.inputs.account_settings import TokenUrl, matching
 
 
 class LinkedInSettings(AccountSettings, frozen=True, kw_only=True):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from headwater.base.egress.answers import is_number, join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import is_number, join_error_texts, read_object, succeeded
 from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Verdict
 from headwater.forwarding.platforms.responses import by_status, refused
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import (
+from headwater.base.egress.answers import (
     get_nested,
     is_number,
     join_error_texts,
@@ -13,6 +12,7 @@ from headwater.base.egress.reading import (
     read_object,
     succeeded,
 )
+from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import CallAccepted, PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 

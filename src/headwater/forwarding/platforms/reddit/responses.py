@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from headwater.base.egress.answers import get_nested, join_error_texts, objects, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import get_nested, join_error_texts, objects, read_object, succeeded
 from headwater.forwarding.platforms.models import PartlyAccepted, Verdict
 from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 

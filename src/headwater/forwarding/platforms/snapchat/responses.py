@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headwater.base.egress.answers import join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import join_error_texts, read_object, succeeded
 from headwater.forwarding.platforms.models import Verdict
 from headwater.forwarding.platforms.responses import by_status, refused, unreadable
 

@@ -5,8 +5,8 @@ Errors are HTTP 200 with a non-zero code in the body.
 
 from __future__ import annotations
 
+from headwater.base.egress.answers import join_error_texts, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
-from headwater.base.egress.reading import join_error_texts, read_object, succeeded
 from headwater.forwarding.platforms.models import (
     Bisect,
     CallAccepted,

@@ -1,0 +1,61 @@
+"""Platforms with accounts: what an account needs, and the folders that define platforms."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import ClassVar, TypeVar
+
+import msgspec
+
+_ORDER = ("meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft")
+"""The order in lists; others follow by name."""
+
+
+class AccountSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of an account at a platform. Every field needs Meta(description=…)."""
+
+
+class AccountKind:
+    """What an account at a platform needs. Subclasses are stateless."""
+
+    name: ClassVar[str]
+    """Also in commands and settings."""
+    title: ClassVar[str]
+    settings: ClassVar[type[AccountSettings]]
+    """An account's settings, without secrets."""
+    secrets: ClassVar[Mapping[str, str]]
+    """Its tokens, with descriptions."""
+    optional_secrets: ClassVar[frozenset[str]] = frozenset()
+
+    def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
+        """Check the secrets as a whole, for the operator."""
+        return None
+
+
+Kind = TypeVar("Kind", bound=AccountKind)
+
+
+def find_kinds(package: ModuleType, kind: type[Kind]) -> dict[str, Kind]:
+    """Return the platforms in the folders of a package. Raises LookupError unless each folder defines exactly
+    one, with its name.
+    """
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    names.sort(key=lambda name: (ranks.get(name, len(_ORDER)), name))
+    return {name: _load(f"{package.__name__}.{name}", name, kind) for name in names}
+
+
+def _load(module_name: str, name: str, kind: type[Kind]) -> Kind:
+    module = import_module(module_name)
+    classes = [
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, kind) and member.__module__ == module_name
+    ]
+    if [platform.name for platform in classes] != [name]:
+        raise LookupError(f"{module_name} must define one platform, named {name}")
+    return classes[0]()
