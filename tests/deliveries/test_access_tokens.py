@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.forwarding.platforms.models import CallDeferred, CredentialsRefused, Destination, Verdict
+from headwater.base.egress.oauth import IssuedToken, TokenError
+from headwater.forwarding.platforms.models import Destination
 from tests.deliveries.staging import PLATFORM, Sending
 from tests.support.destinations import taking
 from tests.support.fake_platform import Answer, FakePlatform, Silence, Step
@@ -24,13 +25,13 @@ def ask(destination: Destination, _: float) -> EgressRequest | None:
     return EgressRequest(url=f"{destination.url}/token", body=b"{}")
 
 
-def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
+def read(answer: EgressResponse) -> IssuedToken | TokenError:
     if answer.status >= 500:
-        return CallDeferred("no token now")
+        return TokenError("no token now", is_temporary=True)
     if answer.status >= 400:
-        return CredentialsRefused("the grant has been taken back")
+        return TokenError("the grant has been taken back", is_temporary=False)
     body = msgspec.json.decode(answer.body)
-    return body["token"], body["seconds"]
+    return IssuedToken(body["token"], body["seconds"])
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import astuple
 
 from headwater.base.egress.models import EgressRequest, EgressResponse, TimedOut
+from headwater.base.egress.oauth import IssuedToken, TokenError
 from headwater.base.settings import Settings
 from headwater.forwarding.destinations.destination_check import DestinationCheck, sample, try_destination
 from headwater.forwarding.platforms import registry
@@ -83,8 +84,9 @@ def exchange(call: EgressRequest | Exception | None) -> dict[str, Any]:
             raise call
         return call
 
-    def read(answer: EgressResponse) -> tuple[str, float] | Verdict:
-        return (answer.body.decode(), 60.0) if answer.status == 200 else CredentialsRefused("No token.")
+    def read(answer: EgressResponse) -> IssuedToken | TokenError:
+        is_issued = answer.status == 200
+        return IssuedToken(answer.body.decode(), 60.0) if is_issued else TokenError("No token.", False)
 
     return {"token_request": request, "read_token": read}
 

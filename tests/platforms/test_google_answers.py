@@ -26,24 +26,24 @@ GRANTED = {"access_token": "ya29.x", "expires_in": 3599, "token_type": "Bearer"}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("given", "expected"),  # the token, or whether the error is temporary
     [
         (answer(200, GRANTED), ("ya29.x", 3599.0)),
         (answer(200, {"access_token": "t"}), ("t", 3600.0)),
         (answer(200, {**GRANTED, "expires_in": 0}), ("ya29.x", 60.0)),
-        (answer(400, {"error": "invalid_grant", "error_description": "Bye."}), CredentialsRefused),
-        (answer(401, {"error": "invalid_client"}), CredentialsRefused),
-        (answer(403), CredentialsRefused),
-        (answer(200, {}), CredentialsRefused),
-        (answer(429, {"error": "rate_limit_exceeded"}), CallDeferred),
-        (answer(400, {"error": "temporarily_unavailable"}), CallDeferred),
-        (answer(503), CallDeferred),
-        (answer(400, b"<html>"), CallDeferred),
+        (answer(400, {"error": "invalid_grant", "error_description": "Bye."}), False),
+        (answer(401, {"error": "invalid_client"}), False),
+        (answer(403), False),
+        (answer(200, {}), False),
+        (answer(429, {"error": "rate_limit_exceeded"}), True),
+        (answer(400, {"error": "temporarily_unavailable"}), True),
+        (answer(503), True),
+        (answer(400, b"<html>"), True),
     ],
 )
 def test_token_answers(given: EgressResponse, expected: object) -> None:
     found = GOOGLE.read_token(given)
-    assert (found[:2] if isinstance(found, IssuedToken) else type(found)) == expected
+    assert (found[:2] if isinstance(found, IssuedToken) else found.is_temporary) == expected
 
 
 def status(name: str, code: int, *details: dict[str, Any]) -> EgressResponse:

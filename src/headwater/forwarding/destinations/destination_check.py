@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Meta, Struct
 from psycopg import AsyncConnection
 
+from headwater.base.egress.access_tokens import HttpSender
 from headwater.base.masking import Mask
 from headwater.base.settings import Settings
 from headwater.events.accepted import EVENT_NAMES
 from headwater.forwarding.destinations.destinations import note_test, open_destination
-from headwater.forwarding.platforms.access_tokens import HttpSender
 from headwater.forwarding.platforms.models import (
     AdConsent,
     Bisect,

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headwater.base.egress.models import EgressRequest, EgressResponse
-from headwater.base.egress.oauth import IssuedToken
+from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
 from headwater.base.masking import mask_fields
 from headwater.events.accepted import CUSTOM_NAMES
 from headwater.forwarding.platforms.consent import is_refused
 from headwater.forwarding.platforms.models import Conversion, Destination, SkipReason, Verdict
-from headwater.forwarding.platforms.oauth import judge_token
 from headwater.forwarding.platforms.payload_parts import count_within, lacks_currency
 from headwater.forwarding.platforms.settings import ConsentSettings
 from headwater.http.inputs.account_kinds import AccountKind
@@ -109,8 +108,8 @@ class Platform(AccountKind, ABC):
         """Return None if not needed. Raises ValueError for the operator."""
         return None
 
-    def read_token(self, answer: EgressResponse) -> IssuedToken | Verdict:
-        return judge_token(answer)
+    def read_token(self, answer: EgressResponse) -> IssuedToken | TokenError:
+        return read_token(answer)
 
     def test_event_problem(self, destination: Destination) -> str | None:
         """Explain why a test event is impossible or would count, for the operator."""

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
 from headwater.base.egress.models import EgressError, EgressRequest, EgressResponse
-from headwater.forwarding.platforms.access_tokens import AccessTokens, HttpSender, TokenRefusal
+from headwater.base.egress.oauth import TokenError
 from headwater.forwarding.platforms.models import (
     Bisect,
     CallDeferred,
@@ -65,16 +66,22 @@ class PlatformClient:
         except EgressError as error:
             return PlatformCall(CallDeferred(str(error)))
         if isinstance(token, TokenRefusal):
-            return PlatformCall(token.verdict, token.answer)
-        destination = msgspec.structs.replace(destination, access_token=token)
+            return PlatformCall(_judge(token.error), token.answer)
+        text = None if token is None else token.text
+        destination = msgspec.structs.replace(destination, access_token=text)
         call = _request(platform, parts, destination)
         if isinstance(call, Bisect):
-            return PlatformCall(call, None, token)
+            return PlatformCall(call, None, text)
         try:
             answer = await self._egress.send(call)
         except EgressError as error:
-            return PlatformCall(CallDeferred(str(error)), None, token)
-        return PlatformCall(_classify(platform, answer, len(parts)), answer, token)
+            return PlatformCall(CallDeferred(str(error)), None, text)
+        return PlatformCall(_classify(platform, answer, len(parts)), answer, text)
+
+
+def _judge(error: TokenError) -> Verdict:
+    """Refused secrets hold the destination."""
+    return CallDeferred(error.text) if error.is_temporary else CredentialsRefused(error.text)
 
 
 def _request(
