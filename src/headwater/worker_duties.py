@@ -33,8 +33,10 @@ from headwater.intake.pipeline.duty import make_pipeline_duty
 from headwater.intake.pipeline.reclassification import RECLASSIFICATION_DUTY
 from headwater.operations.backups.journal_duty import make_journal_duty
 from headwater.privacy.erasure_job import ERASURE_JOB
+from headwater.spend.connections.leases import find_due_spaces
 
 FORWARDING_SECONDS = 0.5
+PULLING_SECONDS = 2.0
 EXPORT_SECONDS = 0.25
 """Between two polls for waiting exports, which visit every node of a cluster."""
 SCHEDULE_SECONDS = 1.0
@@ -58,6 +60,7 @@ def make_duties(settings: Settings) -> list[Duty]:
         make_forgetting_duty(),
         make_old_views_job(),
         make_process_duty("forwarder", settings, spaces_due, FORWARDING_SECONDS),
+        make_process_duty("puller", settings, find_due_spaces, PULLING_SECONDS),
         Duty(
             schedules.due_spaces,
             schedules.queue_runs,

@@ -35,6 +35,8 @@ SPANS_SPACES: dict[str, str] = {
     "forwarding/deliveries/queue.sql::destinations_due": "a forwarder asks where some are due",
     "forwarding/deliveries/queue.sql::spaces_due": "a worker asks likewise",
     "forwarding/deliveries/queue.sql::figures": "the operator's figures are the installation's",
+    "spend/connections/leases.sql::due": "a process asks which connections are due to be pulled",
+    "spend/connections/leases.sql::due_spaces": "a worker asks likewise",
     "alerts/watches.sql::due": "a process asks which Spaces are due to be looked at",
     "alerts/notifications/messages.sql::due": "likewise, where messages are due",
     "console/scheduled_reports/scheduled_reports.sql::due": "likewise, of reports",

@@ -19,7 +19,7 @@ from headwater.base.log_lines import FORMATS
 from headwater.base.mail_server import read_mail_server, read_sender
 
 PREFIX = "HEADWATER_"
-_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+)_URL")
+_PLATFORM_URL = re.compile(PREFIX + "([A-Z]+(?:_SPEND)?)_URL")
 """A platform's own variable; this package doesn't know the platforms."""
 STORAGE_SCHEMES = ("s3", "gs", "az")
 MERGE_ALERT = 500
@@ -88,7 +88,9 @@ class Settings:
     merge_alert: int = MERGE_ALERT
     """Contact merges per Space and hour that raise an alert."""
     platform_urls: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Ad platform → its API's origin, if not the default (for tests). Read from HEADWATER_<PLATFORM>_URL."""
+    """Ad platform → its API's origin, if not the default (for tests). Read from HEADWATER_<PLATFORM>_URL,
+    and as `meta_spend` from HEADWATER_META_SPEND_URL.
+    """
     max_upload_mb: int = 200
     """Largest file that can be uploaded in the console, in megabytes."""
     report_memory_mb: int = 40

@@ -36,6 +36,7 @@ COMMANDS = (
     CommandEntry(
         "forwarder", "send events to ad platforms while there are some", "service.forwarder:command"
     ),
+    CommandEntry("puller", "pull spend from ad platforms while some is due", "service.puller:command"),
     CommandEntry("migrate", "bring the database to this version", "service.migrate:command"),
     CommandEntry("distribute", "spread the tables over a cluster of nodes", "service.distribute:command"),
     CommandEntry("check", "report what is unsafe in this installation", "service.check:command"),

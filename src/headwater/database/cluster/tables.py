@@ -66,6 +66,7 @@ DISTRIBUTED = (
     "site_tests",
     "source_names",
     "spend",
+    "spend_connections",
     "tag_sets",
     "touchpoints",
     "unsigned_joins",

@@ -1299,6 +1299,44 @@ CREATE TABLE former_spend (
 );
 CREATE INDEX former_spend_made_at ON former_spend USING brin (made_at);
 
+-- Accounts whose spend is pulled from their ad platforms.
+CREATE TABLE spend_connections (
+    space_id bigint NOT NULL REFERENCES spaces,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    platform text NOT NULL,
+    name text NOT NULL,
+    -- A held connection waits for a person; `fault` says for what.
+    status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'held')),
+    settings jsonb NOT NULL DEFAULT '{}',
+    -- The platform's tokens as one JSON object, encrypted, and their names.
+    secrets bytea,
+    secret_names text[] NOT NULL DEFAULT '{}',
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- The account as its platform describes it; NULL before the first pull.
+    account_id text,
+    account_name text,
+    currency text,
+    timezone text,
+    -- Days from history_from to before history_until are still to be fetched, the latest first. NULL before
+    -- the first pull, and when all are fetched.
+    history_from date,
+    history_until date,
+    -- The next pull, and the next one of all days that the platform may still correct.
+    next_pull_at timestamptz NOT NULL DEFAULT now(),
+    next_wide_pull_at timestamptz NOT NULL DEFAULT now(),
+    -- The last complete pull.
+    pulled_at timestamptz,
+    -- Pulls in a row that failed, since when, why (a kind of fault), and in the platform's words.
+    failures int NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    fault text,
+    fault_message text,
+    -- The process that is pulling, and the end of its lease.
+    lease uuid,
+    leased_until timestamptz,
+    PRIMARY KEY (space_id, id)
+);
+
 -- Worth of currencies, by day: the European Central Bank's reference rates, which the operator
 -- brought in for all Spaces.
 CREATE TABLE reference_rates (

@@ -9,11 +9,12 @@ import msgspec
 from psycopg import AsyncConnection, Connection
 
 from headwater.database.bulk_values import rows
+from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE
 from headwater.database.queries import Queries, fetch_one
 from headwater.forwarding.deliveries.retry_policy import DestinationBackoff, DestinationSuspension
 from headwater.forwarding.destinations import leases
-from headwater.forwarding.destinations.leases import DestinationKey, DestinationLease
+from headwater.forwarding.destinations.leases import DestinationLease
 
 queries = Queries(__name__, "queue.sql")
 
@@ -57,10 +58,10 @@ async def read_clock(connection: AsyncConnection) -> float:
     return row[0]
 
 
-async def find_due(connection: AsyncConnection, current_time: float) -> list[DestinationKey]:
+async def find_due(connection: AsyncConnection, current_time: float) -> list[AccountKey]:
     """Return unleased destinations."""
     cursor = await connection.execute(queries["destinations_due"], {"now": current_time, "lease": LEASE})
-    return [DestinationKey(*row) for row in await cursor.fetchall()]
+    return [AccountKey(*row) for row in await cursor.fetchall()]
 
 
 def spaces_due(connection: Connection[Any]) -> list[int]:
@@ -82,7 +83,7 @@ async def record(
     """Return the destination's status change. Raises LeaseLostError."""
     failures = await leases.lock_leased(connection, lease)
     values = {
-        **lease.key.values(),
+        **lease.values(),
         "now": call.now,
         "rows": rows(call.deliveries),
         "ids": [delivery.id for delivery in call.deliveries],

@@ -6,12 +6,13 @@ A killed process's lease expires; a slow process finds another token and stores 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
+from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_optional
 from headwater.forwarding.destinations.credentials import DestinationColumns
@@ -19,21 +20,18 @@ from headwater.forwarding.destinations.credentials import DestinationColumns
 queries = Queries(__name__, "leases.sql")
 
 
-class DestinationKey(NamedTuple):
-    space_id: int
-    id: int
-
-    def values(self) -> dict[str, Any]:
-        return {"space_id": self.space_id, "destination_id": self.id}
-
-
 @dataclass(frozen=True)
 class DestinationLease:
-    key: DestinationKey
+    key: AccountKey
     token: UUID
 
     def values(self) -> dict[str, Any]:
-        return {**self.key.values(), "token": self.token, "lease": LEASE}
+        return {
+            "space_id": self.key.space_id,
+            "destination_id": self.key.id,
+            "token": self.token,
+            "lease": LEASE,
+        }
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class LeasedDestination(DestinationColumns):
 
 
 async def take_lease(
-    connection: AsyncConnection, key: DestinationKey, current_time: float
+    connection: AsyncConnection, key: AccountKey, current_time: float
 ) -> DestinationLease | None:
     """Return None if leased, waiting or not active."""
     lease = DestinationLease(key, uuid4())

@@ -1,0 +1,162 @@
+"""Leases of connections, and what a pull stores of their state.
+
+A killed process's lease expires; a slow process finds another token and stores nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import class_row
+
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.lease import LEASE, LeaseLostError
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.spaces.encryption import seal_values, unseal_values
+from headwater.spend.platforms.platform import HELD, AdAccount, Fault
+
+queries = Queries(__name__, "leases.sql")
+
+WIDE_PAUSE = timedelta(days=7)
+"""Between two pulls of all days that a platform may still correct."""
+LONGEST_MESSAGE = 500
+MOST_DUE = 500
+
+
+@dataclass(frozen=True)
+class ConnectionLease:
+    key: AccountKey
+    token: UUID
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "space_id": self.key.space_id,
+            "connection_id": self.key.id,
+            "token": self.token,
+            "lease": LEASE,
+        }
+
+
+@dataclass(frozen=True)
+class LeasedConnection:
+    platform: str
+    settings: dict[str, Any]
+    secrets: bytes | None
+    """Sealed."""
+    account_id: str | None
+    """None before the first pull."""
+    history_from: date | None
+    history_until: date | None
+    """Days before this one are still to be fetched."""
+    next_wide_pull_at: datetime
+    pulled_at: datetime | None
+    failures: int
+
+
+def find_due_spaces(connection: Connection[Any]) -> list[int]:
+    return [space_id for (space_id,) in connection.execute(queries["due_spaces"], {"lease": LEASE})]
+
+
+async def find_due(connection: AsyncConnection, current_time: float) -> list[AccountKey]:
+    bound = {"lease": LEASE, "now": current_time, "most": MOST_DUE}
+    rows = await fetch_all(connection, queries["due"], bound)
+    return [AccountKey(*row) for row in rows]
+
+
+async def take_lease(
+    connection: AsyncConnection, key: AccountKey, current_time: float
+) -> tuple[ConnectionLease, LeasedConnection] | None:
+    """Return None if leased, not due or not active."""
+    lease = ConnectionLease(key, uuid4())
+    cursor = connection.cursor(row_factory=class_row(LeasedConnection))
+    leased = await fetch_optional(cursor, queries["take"], {**lease.values(), "now": current_time})
+    return None if leased is None else (lease, leased)
+
+
+async def renew_lease(connection: AsyncConnection, lease: ConnectionLease) -> None:
+    await connection.execute(queries["renew"], lease.values())
+
+
+async def release_lease(connection: AsyncConnection, lease: ConnectionLease) -> None:
+    await connection.execute(queries["release"], lease.values())
+
+
+async def lock_leased(connection: AsyncConnection, lease: ConnectionLease) -> bytes | None:
+    """Return the sealed secrets; lock for the transaction. Raises LeaseLostError, also for a paused one."""
+    row = await fetch_optional(connection, queries["lock"], lease.values())
+    if row is None:
+        raise LeaseLostError
+    return row[0]
+
+
+async def put_account(
+    connection: AsyncConnection, lease: ConnectionLease, account: AdAccount, history: tuple[date, date]
+) -> tuple[date | None, date | None]:
+    """Store an account. A new one gets this history, from a day until before another. Return the days still
+    to be fetched.
+    """
+    values = {
+        "account_id": account.id,
+        "account_name": account.name,
+        "currency": account.currency,
+        "timezone": account.timezone,
+        "history_from": history[0],
+        "history_until": history[1],
+    }
+    return await fetch_one(connection, queries["put_account"], {**lease.values(), **values})
+
+
+async def replace_refresh_token(
+    connection: AsyncConnection, lease: ConnectionLease, refresh_token: str, key: bytes
+) -> None:
+    sealed = await lock_leased(connection, lease)
+    secrets = {**open_secrets(key, lease.key, sealed), "refresh_token": refresh_token}
+    values = {**lease.values(), "secrets": seal_secrets(key, lease.key, secrets)}
+    await connection.execute(queries["put_secrets"], values)
+
+
+async def note_history(connection: AsyncConnection, lease: ConnectionLease, until: date | None) -> None:
+    """Store that the days from `until` are fetched; None for all."""
+    await connection.execute(queries["note_history"], {**lease.values(), "until": until})
+
+
+async def note_pull(
+    connection: AsyncConnection, lease: ConnectionLease, current_time: float, *, is_wide: bool
+) -> None:
+    values = {**lease.values(), "now": current_time, "is_wide": is_wide, "wide_pause": WIDE_PAUSE}
+    await connection.execute(queries["note_pull"], values)
+
+
+async def schedule_pull(connection: AsyncConnection, lease: ConnectionLease, next_pull_at: float) -> None:
+    await connection.execute(queries["schedule"], {**lease.values(), "next_pull_at": next_pull_at})
+
+
+async def note_fault(
+    connection: AsyncConnection, lease: ConnectionLease, fault: Fault, times: tuple[float, float]
+) -> None:
+    """Store a fault; `times` are the current time and that of the next pull."""
+    values = {
+        "now": times[0],
+        "is_held": fault.kind in HELD,
+        "fault": fault.kind,
+        "message": str(fault).replace("\0", "")[:LONGEST_MESSAGE],
+        "next_pull_at": times[1],
+    }
+    await connection.execute(queries["note_fault"], {**lease.values(), **values})
+
+
+def seal_secrets(key: bytes, row: AccountKey, secrets: dict[str, str]) -> bytes | None:
+    return seal_values(key, secrets, _bound_to(row))
+
+
+def open_secrets(key: bytes, row: AccountKey, sealed: bytes | None) -> dict[str, str]:
+    """Raise Unsealable if the key has changed."""
+    return unseal_values(key, sealed, _bound_to(row))
+
+
+def _bound_to(row: AccountKey) -> bytes:
+    return b"spend connection %d of space %d" % (row.id, row.space_id)

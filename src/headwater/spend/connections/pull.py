@@ -1,0 +1,234 @@
+"""Pull the spend of one connection: the days that may still change, then older days of a new connection.
+
+Each report is stored with its progress in one transaction. So a pull that is killed anywhere is repeated from
+there, and a repeated report changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import structlog
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender
+from headwater.base.failpoints import failpoint
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.jobs.lease import LeaseLostError
+from headwater.database.pool import UNAVAILABLE, Database
+from headwater.database.queries import Queries, fetch_all
+from headwater.spaces.encryption import Unsealable
+from headwater.spend.connections import leases, schedule
+from headwater.spend.connections.comparison import StoredRow, choose_rows
+from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
+from headwater.spend.connections.session import Session, Waits
+from headwater.spend.ledger import put_report
+from headwater.spend.models import SpendRow
+from headwater.spend.platforms.platform import (
+    AdAccount,
+    Credentials,
+    Days,
+    Fault,
+    FaultKind,
+    ReportRequest,
+    SpendPlatform,
+)
+
+queries = Queries(__name__, "pulls.sql")
+
+RENEW_SECONDS = 8.0
+MOST_ROWS_STORED = 5_000
+"""Per statement."""
+STORE_SECONDS = 60.0
+"""For the transaction that stores a report."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class PullServices:
+    """What pulls share."""
+
+    database: Database
+    egress: HttpSender
+    tokens: AccessTokens
+    platforms: dict[str, SpendPlatform]
+    urls: dict[str, str]
+    """The origin of each platform's API."""
+    sealing_key: bytes
+    waits: Waits
+
+
+class Pull:
+    """One pull of a leased connection."""
+
+    def __init__(self, services: PullServices, lease: ConnectionLease, leased: LeasedConnection) -> None:
+        self._services, self._lease, self._leased = services, lease, leased
+        self._waits = services.waits
+
+    async def run(self) -> None:
+        """Store what the platform reports, or the fault, and release the lease."""
+        async with self._renewed():
+            with suppress(LeaseLostError):
+                try:
+                    await self._pull()
+                except Fault as fault:
+                    await self._note_fault(fault)
+            async with self._services.database.connection() as connection:
+                await leases.release_lease(connection, self._lease)
+
+    async def _pull(self) -> None:
+        platform, credentials = self._open()
+        session = Session(
+            platform,
+            credentials,
+            (self._services.egress, self._services.tokens),
+            self._waits,
+            self._keep_token,
+        )
+        reports = _Reports(platform, credentials, session)
+        started = self._now()
+        account = await session.run(platform.read_account(credentials))
+        is_wide = self._leased.next_wide_pull_at <= started
+        window = schedule.window_of(platform.limits, schedule.today_of(account, started), is_wide=is_wide)
+        async with self._services.database.transaction() as connection:
+            await leases.lock_leased(connection, self._lease)
+            history = schedule.history_of(platform.limits, window)
+            oldest, until = await leases.put_account(connection, self._lease, account, history)
+        for days in schedule.split_days(window, platform.limits.days):
+            await self._store(reports, account, days)
+        async with self._services.database.transaction() as connection:
+            await leases.lock_leased(connection, self._lease)
+            await leases.note_pull(connection, self._lease, self._waits.clock(), is_wide=is_wide)
+        if oldest is not None and until is not None and oldest < until:
+            history_days = Days(oldest, until - timedelta(days=1))
+            for days in schedule.split_days(history_days, platform.limits.days):
+                await self._store(reports, account, days, is_history=True)
+        async with self._services.database.connection() as connection:
+            next_pull_at = schedule.next_pull(self._lease.key, self._waits.clock())
+            await leases.schedule_pull(connection, self._lease, next_pull_at)
+
+    def _open(self) -> tuple[SpendPlatform, Credentials]:
+        """Raise Fault if the stored settings or secrets can't be used."""
+        platform = self._services.platforms.get(self._leased.platform)
+        if platform is None:
+            raise Fault(FaultKind.VERSION, "This version of Headwater does not know the platform.")
+        key = self._lease.key
+        try:
+            secrets = leases.open_secrets(self._services.sealing_key, key, self._leased.secrets)
+            settings = msgspec.convert(self._leased.settings, platform.settings)
+        except Unsealable:
+            words = "The tokens must be entered again because HEADWATER_SECRET_KEY has changed."
+            raise Fault(FaultKind.TOKEN, words) from None
+        except msgspec.ValidationError:
+            raise Fault(FaultKind.ACCOUNT, "The settings are no longer valid.") from None
+        url = self._services.urls[platform.name]
+        return platform, Credentials(
+            space_id=key.space_id, id=key.id, url=url, settings=settings, secrets=secrets
+        )
+
+    async def _store(
+        self, reports: _Reports, account: AdAccount, days: Days, *, is_history: bool = False
+    ) -> None:
+        as_of = self._now()
+        rows = await reports.fetch(account, days)
+        failpoint("spend_pulled")
+        async with self._services.database.transaction(STORE_SECONDS) as connection:
+            await leases.lock_leased(connection, self._lease)
+            source = reports.platform.name, account.id
+            await store_rows(connection, self._lease.key, source, (days, rows, as_of))
+            if is_history:
+                await leases.note_history(connection, self._lease, days.first)
+        failpoint("spend_stored")
+
+    async def _keep_token(self, refresh_token: str) -> None:
+        async with self._services.database.transaction() as connection:
+            key = self._services.sealing_key
+            await leases.replace_refresh_token(connection, self._lease, refresh_token, key)
+
+    async def _note_fault(self, fault: Fault) -> None:
+        log.warning("pull failed", **self._lease.key._asdict(), fault=fault.kind)
+        current_time = self._waits.clock()
+        next_pull_at = schedule.retry_pull(fault, self._leased.failures, current_time)
+        async with self._services.database.transaction() as connection:
+            await leases.lock_leased(connection, self._lease)
+            await leases.note_fault(connection, self._lease, fault, (current_time, next_pull_at))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._waits.clock(), UTC)
+
+    @asynccontextmanager
+    async def _renewed(self) -> AsyncGenerator[None]:
+        """Renew the lease while the block runs."""
+        renewal = asyncio.create_task(self._renew())
+        try:
+            yield
+        finally:
+            renewal.cancel()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                async with self._services.database.connection() as connection:
+                    await leases.renew_lease(connection, self._lease)
+            except UNAVAILABLE:
+                continue
+
+
+class _Reports:
+    """Fetches reports of every level, in smaller parts where the platform wants that."""
+
+    def __init__(self, platform: SpendPlatform, credentials: Credentials, session: Session) -> None:
+        self.platform = platform
+        self._credentials, self._session = credentials, session
+
+    async def fetch(self, account: AdAccount, days: Days) -> list[SpendRow]:
+        page_size = self.platform.limits.page_sizes[0]
+        rows: list[SpendRow] = []
+        for level in self.platform.levels:
+            rows += await self._read(ReportRequest(account, level, days, page_size))
+        return [row for row in rows if days.first <= row.date <= days.last]
+
+    async def _read(self, report: ReportRequest) -> list[SpendRow]:
+        try:
+            return await self._session.run(self.platform.read_rows(self._credentials, report))
+        except Fault as fault:
+            parts = schedule.make_smaller(report, self.platform.limits)
+            if fault.kind is not FaultKind.TOO_LARGE or not parts:
+                raise
+        rows: list[SpendRow] = []
+        for part in parts:
+            rows += await self._read(part)
+        return rows
+
+
+async def store_rows(
+    connection: AsyncConnection,
+    key: AccountKey,
+    source: tuple[str, str],
+    pulled: tuple[Days, Sequence[SpendRow], datetime],
+) -> int:
+    """Bring the ledger to what a platform reported of an account (`source`) for some days. Return the number of
+    stored rows.
+    """
+    days, rows, as_of = pulled
+    cursor = connection.cursor(row_factory=class_row(StoredRow))
+    bound: dict[str, int | str | date] = {
+        "space_id": key.space_id,
+        "first_day": days.first,
+        "last_day": days.last,
+        "platform": source[0],
+        "account_id": source[1],
+    }
+    stored = await fetch_all(cursor, queries["stored_rows"], bound)
+    chosen = choose_rows(source, stored, rows)
+    for start in range(0, len(chosen), MOST_ROWS_STORED):
+        await put_report(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
+    return len(chosen)

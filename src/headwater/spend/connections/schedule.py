@@ -1,0 +1,69 @@
+"""When connections are pulled, and which days. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from zlib import crc32
+from zoneinfo import ZoneInfo
+
+from headwater.database.jobs.backoff import climb
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.spend.platforms.platform import AdAccount, Days, Fault, FaultKind, PullLimits, ReportRequest
+
+PULL_SECONDS = 6 * 3600
+"""Between two pulls of a connection."""
+RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0, float(PULL_SECONDS))
+"""After failed pulls."""
+_STEPS = (30, 7, 1)
+"""Days of a report, if longer ones are too large."""
+
+
+def next_pull(key: AccountKey, current_time: float) -> float:
+    """Return the connection's next turn. Turns are spread evenly, by a hash of the connection."""
+    offset = crc32(b"%d/%d" % key) % PULL_SECONDS
+    turns = (current_time - offset) // PULL_SECONDS + 1
+    return turns * PULL_SECONDS + offset
+
+
+def retry_pull(fault: Fault, failures: int, current_time: float) -> float:
+    """Return when to pull again after a fault; `failures` are those before it."""
+    wait = climb(RETRY_SECONDS, failures + 1)
+    if fault.kind is FaultKind.THROTTLED and fault.wait_seconds is not None:
+        wait = min(max(wait, fault.wait_seconds), 24 * 3600.0)
+    return current_time + wait
+
+
+def today_of(account: AdAccount, moment: datetime) -> date:
+    """Return the account's day; in UTC if its time zone is unknown."""
+    return moment.astimezone(ZoneInfo(account.timezone or "UTC")).date()
+
+
+def window_of(limits: PullLimits, today: date, *, is_wide: bool) -> Days:
+    """Return the days of a pull: those that the platform may still correct."""
+    days = limits.weekly_window if is_wide and limits.weekly_window else limits.window
+    return Days(today - timedelta(days=days - 1), today)
+
+
+def history_of(limits: PullLimits, window: Days) -> tuple[date, date]:
+    """Return the days before the first window: from one until before another."""
+    return window.last - timedelta(days=limits.history), window.first
+
+
+def split_days(days: Days, length: int) -> Iterator[Days]:
+    """Yield parts of at most `length` days, the latest first."""
+    last = days.last
+    while last >= days.first:
+        first = max(days.first, last - timedelta(days=length - 1))
+        yield Days(first, last)
+        last = first - timedelta(days=1)
+
+
+def make_smaller(report: ReportRequest, limits: PullLimits) -> list[ReportRequest]:
+    """Return the report in parts, or with smaller pages; nothing if it is as small as possible."""
+    length = (report.days.last - report.days.first).days + 1
+    for step in _STEPS:
+        if step < length:
+            return [report._replace(days=days) for days in split_days(report.days, step)]
+    smaller = [size for size in limits.page_sizes if size < report.page_size]
+    return [report._replace(page_size=smaller[0])] if smaller else []

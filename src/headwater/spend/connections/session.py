@@ -1,0 +1,138 @@
+"""Run a platform's exchanges: tokens, sending, retries and waits, with a deadline for each report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import structlog
+
+from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
+from headwater.base.egress.models import EgressError, EgressRequest
+from headwater.database.jobs.backoff import climb
+from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultKind, Pause, SpendPlatform
+
+CALL_SECONDS = 60.0
+"""For one answer."""
+EXCHANGE_SECONDS = 1800.0
+"""For one report, with its pages and waits."""
+MOST_TRIES = 4
+"""Of one request."""
+RETRY_SECONDS = (1.0, 4.0, 16.0)
+THROTTLE_SECONDS = (5.0, 20.0, 60.0)
+LONGEST_WAIT = 60.0
+"""Seconds that a report waits for a throttling platform; the pull stops for longer waits."""
+
+Result = TypeVar("Result")
+
+log = structlog.get_logger()
+
+
+class TokenKeeper(Protocol):
+    """Stores a refresh token that replaces the old one, before the access token is used."""
+
+    async def __call__(self, refresh_token: str) -> None: ...
+
+
+@dataclass
+class Waits:
+    """How the engine waits; tests wait in no time."""
+
+    pause: Callable[[float], Awaitable[None]]
+    clock: Callable[[], float] = time.time
+    """In Unix seconds."""
+
+
+class Session:
+    """The calls of one pull of a connection."""
+
+    def __init__(
+        self,
+        platform: SpendPlatform,
+        credentials: Credentials,
+        caller: tuple[HttpSender, AccessTokens],
+        waits: Waits,
+        keep_token: TokenKeeper,
+    ) -> None:
+        self._platform, self._credentials = platform, credentials
+        self._egress, self._tokens = caller
+        self._waits, self._keep_token = waits, keep_token
+
+    async def run(self, exchange: Exchange[Result]) -> Result:
+        """Return the exchange's result. Raises Fault."""
+        deadline = self._waits.clock() + EXCHANGE_SECONDS
+        try:
+            step = next(exchange)
+            while True:
+                if self._waits.clock() > deadline:
+                    raise Fault(FaultKind.TEMPORARY, "The report took too long.")
+                if isinstance(step, Pause):
+                    await self._waits.pause(step.seconds)
+                    step = next(exchange)
+                else:
+                    step = exchange.send(await self._call(step))
+        except StopIteration as end:
+            return end.value
+        except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError) as error:
+            log.warning("report not understood", platform=self._platform.name, error=type(error).__name__)
+            words = f"{self._platform.title} sent an unexpected answer ({type(error).__name__})."
+            raise Fault(FaultKind.REFUSED, words) from error
+
+    async def _call(self, request: EgressRequest) -> Any:
+        """Send a request until it is answered. A refused token is replaced once."""
+        tries, has_renewed = 0, False
+        while True:
+            try:
+                return await self._send(request)
+            except Fault as fault:
+                if fault.kind is FaultKind.TOKEN and not has_renewed and self._tokens.has(self._credentials):
+                    self._tokens.forget(self._credentials)
+                    has_renewed = True
+                    continue
+                tries += 1
+                wait = _wait_before_retry(fault, tries)
+                if wait is None:
+                    raise
+                await self._waits.pause(wait)
+
+    async def _send(self, request: EgressRequest) -> Any:
+        most_bytes = self._platform.limits.most_bytes
+        try:
+            credentials = await self._authorize()
+            call = self._platform.authorize(request, credentials)
+            answer = await self._egress.send(call, CALL_SECONDS, most_bytes=most_bytes)
+        except EgressError as error:
+            raise Fault(FaultKind.TEMPORARY, str(error)) from None
+        return self._platform.decode(answer)
+
+    async def _authorize(self) -> Credentials:
+        """Return the credentials with a valid access token. Raises Fault and EgressError."""
+        token = await self._tokens.fetch(self._platform, self._credentials, self._waits.clock())
+        if token is None:
+            return self._credentials
+        if isinstance(token, TokenRefusal):
+            kind = FaultKind.TEMPORARY if token.error.is_temporary else FaultKind.TOKEN
+            raise Fault(kind, token.error.text)
+        secrets = self._credentials.secrets
+        if token.refresh_token is not None and token.refresh_token != secrets.get("refresh_token"):
+            await self._keep_token(token.refresh_token)
+            secrets = {**secrets, "refresh_token": token.refresh_token}
+        self._credentials = msgspec.structs.replace(
+            self._credentials, secrets=secrets, access_token=token.text
+        )
+        return self._credentials
+
+
+def _wait_before_retry(fault: Fault, tries: int) -> float | None:
+    """Return None if a retry won't help now."""
+    if tries >= MOST_TRIES:
+        return None
+    if fault.kind is FaultKind.TEMPORARY:
+        return climb(RETRY_SECONDS, tries)
+    if fault.kind is FaultKind.THROTTLED:
+        wait = climb(THROTTLE_SECONDS, tries) if fault.wait_seconds is None else fault.wait_seconds
+        return wait if wait <= LONGEST_WAIT else None
+    return None

@@ -1,0 +1,219 @@
+"""The interface of an ad platform's spend reports, without I/O.
+
+A report is a generator: it yields requests, gets the decoded answers, and returns rows. The engine adds
+tokens, retries and waits, so a platform describes only its requests, pages, rows and errors.
+
+    platform                              engine (connections/session.py)
+    answer = yield request (page 1)  ───▶ token, sending, retries, throttling
+                                     ◀─── decoded answer, or the generator ends with a Fault
+    answer = yield request (page 2)  ───▶
+    return rows
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import msgspec
+
+from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, succeeded
+from headwater.base.egress.calls import bearer
+from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import IssuedToken, TokenError, read_token
+from headwater.http.inputs.account_kinds import AccountKind
+from headwater.spend.models import SpendRow
+
+Result = TypeVar("Result")
+
+
+class Level(StrEnum):
+    """What the rows of a report are about."""
+
+    CAMPAIGN = "campaign"
+    AD = "ad"
+
+
+class Days(NamedTuple):
+    """Days of the account, both included."""
+
+    first: date
+    last: date
+
+
+class AdAccount(msgspec.Struct, frozen=True):
+    """An ad account as its platform describes it."""
+
+    id: str
+    name: str
+    currency: str
+    timezone: str | None
+    """An IANA time zone; None if the platform doesn't say."""
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
+    """A connection as requests need it."""
+
+    space_id: int
+    id: int
+    url: str
+    """Of the platform's API, without a trailing slash."""
+    settings: Any
+    """An instance of the platform's settings."""
+    secrets: dict[str, str] = {}
+    """Never logged or shown."""
+    access_token: str | None = None
+    """For platforms that issue short-lived tokens."""
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.space_id}/{self.id})"
+
+
+class ReportRequest(NamedTuple):
+    account: AdAccount
+    level: Level
+    days: Days
+    page_size: int
+
+
+class Pause(NamedTuple):
+    """Yielded by a report that the platform prepares."""
+
+    seconds: float
+
+
+Exchange = Generator[EgressRequest | Pause, Any, Result]
+
+
+class FaultKind(StrEnum):
+    """Why a platform did not answer, by what helps."""
+
+    TOKEN = "token"  # noqa: S105 - no token
+    """A new access token; if that fails too, the owner signs in again."""
+    PERMISSION = "permission"
+    """The owner gives the token access to the account."""
+    ACCOUNT = "account"
+    """The owner corrects the account, or reactivates it."""
+    VERSION = "version"
+    """The owner chooses a newer version of the API."""
+    REFUSED = "refused"
+    """Nothing we know of: the platform's words are shown."""
+    THROTTLED = "throttled"
+    """Waiting."""
+    TEMPORARY = "temporary"
+    """A retry."""
+    TOO_LARGE = "too_large"
+    """Fewer days, then smaller pages."""
+
+
+HELD = frozenset({FaultKind.TOKEN, FaultKind.PERMISSION, FaultKind.ACCOUNT, FaultKind.VERSION})
+"""Faults that only a person can mend: the connection waits for it."""
+
+
+class Fault(Exception):
+    """The platform gave no usable answer. The text has its own words, without secrets."""
+
+    def __init__(self, kind: FaultKind, *words: Any, wait_seconds: float | None = None) -> None:
+        super().__init__(join_error_texts(*words))
+        self.kind = kind
+        self.wait_seconds = wait_seconds
+        """The time that the platform asks for."""
+
+
+@dataclass(frozen=True)
+class PullLimits:
+    """How much is asked for at a time, and how far back."""
+
+    days: int = 30
+    """Per request."""
+    window: int = 28
+    """Days for which the platform corrects spend; each pull repeats them."""
+    weekly_window: int | None = None
+    """Days that are repeated once a week."""
+    history: int = 396
+    """Days that a new connection fetches: 13 months."""
+    page_sizes: tuple[int, ...] = (500, 100, 50)
+    """From the first to the smallest, for platforms that let one choose."""
+    most_bytes: int = 32 * 1024 * 1024
+    """Of an answer."""
+
+
+class SpendPlatform(AccountKind, ABC):
+    """An ad platform's reporting API. Its name is the platform's in the ledger, and in
+    HEADWATER_<NAME>_SPEND_URL.
+    """
+
+    url: ClassVar[str]
+    """The default origin of its API."""
+    limits: ClassVar[PullLimits] = PullLimits()
+    levels: ClassVar[tuple[Level, ...]] = (Level.AD, Level.CAMPAIGN)
+    """Campaigns come last: later figures are not lower, and a campaign is never below its ads."""
+    versions: ClassVar[Mapping[str, date]] = {}
+    """The last day of each version of the API, as far as it is published."""
+    gaps: ClassVar[str] = ""
+    """Spend that its API doesn't report, in a sentence for owners."""
+
+    def token_request(self, account: Credentials, current_time: float) -> EgressRequest | None:
+        """Return None if not needed. Raises ValueError for the operator."""
+        return None
+
+    def read_token(self, answer: EgressResponse) -> IssuedToken | TokenError:
+        return read_token(answer)
+
+    def authorize(self, request: EgressRequest, credentials: Credentials) -> EgressRequest:
+        """Return a request with its token and other common headers."""
+        token = credentials.access_token or credentials.secrets.get("access_token")
+        return msgspec.structs.replace(request, headers={**request.headers, **bearer(token)})
+
+    def decode(self, answer: EgressResponse) -> Any:
+        """Return the body of a successful answer. Raises Fault."""
+        body = read_object(answer)
+        fault = self.find_fault(answer, {} if body is None else body)
+        if fault is not None:
+            raise fault
+        if body is None:
+            raise Fault(FaultKind.TOO_LARGE if answer.cut else FaultKind.TEMPORARY, "The answer is cut off.")
+        return body
+
+    def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
+        """Return why an answer cannot be used; `body` is empty if it is not a JSON object."""
+        return None if succeeded(answer) else judge_status(answer)
+
+    @abstractmethod
+    def read_account(self, credentials: Credentials) -> Exchange[AdAccount]:
+        """Fetch the account's name, currency and time zone."""
+
+    @abstractmethod
+    def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
+        """Fetch the rows of some days. Days without spend may have no row."""
+
+    def version_of(self, credentials: Credentials) -> str | None:
+        return getattr(credentials.settings, "api_version", None)
+
+
+_BY_STATUS = {
+    401: FaultKind.TOKEN,
+    403: FaultKind.PERMISSION,
+    404: FaultKind.ACCOUNT,
+    410: FaultKind.VERSION,
+    426: FaultKind.VERSION,
+    429: FaultKind.THROTTLED,
+}
+
+
+def judge_status(answer: EgressResponse, *words: Any) -> Fault:
+    """Judge an answer by its status alone."""
+    kind = _BY_STATUS.get(answer.status)
+    if kind is None:
+        kind = FaultKind.TEMPORARY if is_temporary(answer.status) else FaultKind.REFUSED
+    return Fault(kind, f"HTTP {answer.status}", *words, wait_seconds=read_wait(answer))
+
+
+def read_wait(answer: EgressResponse) -> float | None:
+    """Return the seconds in Retry-After; a date is not read."""
+    text = answer.headers.get("retry-after", "").strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

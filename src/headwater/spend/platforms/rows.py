@@ -1,0 +1,107 @@
+"""Build rows of the ledger from platforms' values. Pure.
+
+Values that are not what the platform documents raise ValueError, TypeError or KeyError, which the engine
+reports as an unexpected answer.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+from headwater.spend.inputs import MAX_LENGTH, MAX_NUMBER, STEP
+from headwater.spend.models import SpendRow
+from headwater.spend.platforms.platform import AdAccount
+
+MILLION = Decimal(1_000_000)
+
+
+class Place(NamedTuple):
+    """An id and its name for each level; empty below the row's level."""
+
+    campaign: tuple[str, str]
+    adset: tuple[str, str] = ("", "")
+    ad: tuple[str, str] = ("", "")
+
+
+class Figures(NamedTuple):
+    amount: Decimal
+    impressions: int
+    clicks: int
+    conversions: Decimal | None = None
+    """As counted by the platform; None if it isn't asked."""
+    revenue: Decimal | None = None
+
+
+def make_row(platform: str, account: AdAccount, day: date, place: Place, figures: Figures) -> SpendRow:
+    levels = [(kind, level_id, _clean(name)) for kind, (level_id, name) in place._asdict().items()]
+    return SpendRow(
+        date=day,
+        platform=platform,
+        currency=account.currency,
+        amount=figures.amount,
+        account_id=account.id,
+        campaign_id=place.campaign[0],
+        adset_id=place.adset[0],
+        ad_id=place.ad[0],
+        impressions=figures.impressions,
+        clicks=figures.clicks,
+        platform_conversions=figures.conversions,
+        platform_revenue=figures.revenue,
+        timezone=account.timezone,
+        names=tuple(level for level in levels if all(level)),
+    )
+
+
+def _clean(name: str) -> str:
+    return name.replace("\0", "").strip()[:MAX_LENGTH]
+
+
+def read_id(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value):
+        raise TypeError("an id is missing")
+    return str(value)
+
+
+def read_name(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_money(value: Any) -> Decimal:
+    """Read an amount, a number or its text. Not below 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError("an amount is missing")
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError("an amount is not a number") from None
+    if not amount.is_finite() or not 0 <= amount <= MAX_NUMBER:
+        raise ValueError("an amount is out of range")
+    return amount.quantize(STEP, ROUND_HALF_EVEN)
+
+
+def read_micros(value: Any) -> Decimal:
+    """Read an amount in millionths. Not below 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise TypeError("an amount is missing")
+    return read_money(str(Decimal(int(value)) / MILLION))
+
+
+def read_count(value: Any) -> int:
+    """Read a count; a missing one is 0."""
+    if value is None or value == "":
+        return 0
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError("a count is not a number")
+    count = int(value)
+    if not 0 <= count < 10**15:
+        raise ValueError("a count is out of range")
+    return count
+
+
+def read_day(value: Any) -> date:
+    """Read the day at the start of an ISO date or time."""
+    if not isinstance(value, str):
+        raise TypeError("a day is missing")
+    return date.fromisoformat(value[:10])
