@@ -27,6 +27,7 @@ NOT_FIELDS: dict[str, str] = {
     "forwarding/destinations/inputs.py": "likewise, and names of events",
     "base/egress/": "answers of other services, and the key file of a service account",
     "forwarding/platforms/": "answers of other services",
+    "spend/platforms/": "likewise",
     "assistants/mcp/protocol_messages.py": "messages of the protocol, before a tool is called",
     "assistants/oauth/clients.py": "clients' metadata, refused in the protocol's own codes",
     "assistants/oauth/client_metadata.py": "documents of other servers",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import ClassVar, TypeVar
 
 import msgspec
-
-_ORDER = ("meta", "google", "tiktok", "linkedin", "reddit", "pinterest", "snapchat", "microsoft")
-"""The order in lists; others follow by name."""
 
 
 class AccountSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,13 +36,13 @@ class AccountKind:
 Kind = TypeVar("Kind", bound=AccountKind)
 
 
-def find_kinds(package: ModuleType, kind: type[Kind]) -> dict[str, Kind]:
-    """Return the platforms in the folders of a package. Raises LookupError unless each folder defines exactly
-    one, with its name.
+def find_kinds(package: ModuleType, kind: type[Kind], order: Sequence[str] = ()) -> dict[str, Kind]:
+    """Return the platforms in the folders of a package, those of `order` first, then by name. Raises
+    LookupError unless each folder defines exactly one, with its name.
     """
     names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
-    ranks = {name: rank for rank, name in enumerate(_ORDER)}
-    names.sort(key=lambda name: (ranks.get(name, len(_ORDER)), name))
+    ranks = {name: rank for rank, name in enumerate(order)}
+    names.sort(key=lambda name: (ranks.get(name, len(order)), name))
     return {name: _load(f"{package.__name__}.{name}", name, kind) for name in names}
 
 

@@ -215,8 +215,8 @@ async def store_rows(
     source: tuple[str, str],
     pulled: tuple[Days, Sequence[SpendRow], datetime],
 ) -> int:
-    """Bring the ledger to what a platform reported of an account (`source`) for some days. Return the number of
-    stored rows.
+    """Bring the ledger to what a platform reported of an account (`source`) for some days. Return the number
+    of stored rows.
     """
     days, rows, as_of = pulled
     cursor = connection.cursor(row_factory=class_row(StoredRow))
