@@ -1,0 +1,203 @@
+"""Connections to ad accounts. Their tokens are encrypted and never returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+import msgspec
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
+from headwater.http.errors import Invalid, NotFound, require_found
+from headwater.spaces.encryption import Unsealable
+from headwater.spaces.spaces import fetch_space
+from headwater.spend.connections.inputs import ConnectionChange, read_change
+from headwater.spend.connections.leases import open_secrets, seal_secrets
+from headwater.spend.platforms import registry
+from headwater.spend.platforms.platform import Credentials, SpendPlatform
+
+queries = Queries(__name__, "connections.sql")
+
+MOST = 50
+"""Per Space."""
+
+
+@dataclass(frozen=True)
+class ConnectionRow:
+    id: int
+    platform: str
+    name: str
+    status: Literal["active", "paused", "held"]
+    settings: dict[str, Any]
+    secret_names: list[str]
+    created_at: str
+    account_id: str | None
+    """The account as its platform describes it; None before the first pull."""
+    account_name: str | None
+    currency: str | None
+    timezone: str | None
+    history_from: date | None
+    history_until: date | None
+    """Days before this one are still to be fetched."""
+    next_pull_at: str
+    pulled_at: str | None
+    """The last complete pull."""
+    failures: int
+    """Pulls that failed since."""
+    failing_since: str | None
+    fault: str | None
+    """A kind of fault."""
+    fault_message: str | None
+    """In the platform's words."""
+    is_pulling: bool
+
+    @property
+    def history_share(self) -> float:
+        """How much of the history is fetched, from 0 to 1."""
+        if self.history_from is None or self.history_until is None:
+            return 0.0 if self.pulled_at is None else 1.0
+        created = date.fromisoformat(self.created_at[:10])
+        days = (created - self.history_from).days
+        left = (self.history_until - self.history_from).days
+        return 1.0 if left <= 0 or days <= 0 else max(0.0, 1 - left / days)
+
+
+async def create_connection(
+    connection: AsyncConnection, space_id: int, new: tuple[SpendPlatform, ConnectionChange], key: bytes
+) -> ConnectionRow:
+    """Create a connection, which is pulled immediately; `key` seals the secrets. Raises NotFound, or Invalid
+    at the limit.
+    """
+    space = {"space_id": (await fetch_space(connection, space_id)).id}
+    (count,) = await fetch_one(connection, queries["count"], space)
+    if count >= MOST:
+        raise Invalid.of("platform", f"cannot be added: a Space has at most {MOST} connections.")
+    platform, change = new
+    values = {**space, "platform": platform.name, "name": change.name, "settings": Jsonb(change.settings)}
+    (connection_id,) = await fetch_one(connection, queries["create"], values)
+    row = AccountKey(space_id, connection_id)
+    await _put_secrets(connection, row, {}, change.secrets or {}, key)
+    return await fetch_connection(connection, space_id, connection_id)
+
+
+async def list_connections(connection: AsyncConnection, space_id: int) -> list[ConnectionRow]:
+    """Return the oldest first."""
+    return await _read(connection, space_id, None)
+
+
+async def fetch_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> ConnectionRow:
+    """Raise NotFound if missing."""
+    rows = await _read(connection, space_id, connection_id)
+    if not rows:
+        raise NotFound("Connection")
+    return rows[0]
+
+
+async def change_connection(
+    connection: AsyncConnection,
+    row: AccountKey,
+    members: Mapping[str, Any],
+    key: bytes,
+    *,
+    as_text: bool = False,
+) -> ConnectionRow:
+    """Change the fields in `members`; `as_text` if settings were typed. Raises NotFound, or Invalid naming
+    every wrong field.
+    """
+    platform_name, _, sealed = await _lock(connection, row)
+    try:
+        secrets = open_secrets(key, row, sealed)
+    except Unsealable:
+        secrets = {}
+    change = read_change(registry.PLATFORMS[platform_name], members, secrets, as_text=as_text)
+    values = {
+        "name": change.name,
+        "settings": None if change.settings is None else Jsonb(change.settings),
+    }
+    await connection.execute(queries["change"], {**_bound(row), **values})
+    if change.settings is not None or change.secrets is not None:
+        await connection.execute(queries["retry"], _bound(row))
+    if change.secrets is not None:
+        await _put_secrets(connection, row, secrets, change.secrets, key)
+    return await fetch_connection(connection, *row)
+
+
+async def pause_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> ConnectionRow:
+    """Stop pulling; a running pull stores nothing more. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, connection_id), "pause")
+
+
+async def resume_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> ConnectionRow:
+    """Pull again, now, after a pause or a hold. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, connection_id), "resume")
+
+
+async def pull_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> ConnectionRow:
+    """Pull an active connection now instead of at its next turn. Raises NotFound."""
+    return await _act(connection, AccountKey(space_id, connection_id), "pull_now")
+
+
+async def delete_connection(connection: AsyncConnection, space_id: int, connection_id: int) -> None:
+    """Delete a connection and its tokens. Its spend stays in the ledger. Raises NotFound."""
+    deleted = await connection.execute(queries["delete"], _bound(AccountKey(space_id, connection_id)))
+    if deleted.rowcount == 0:
+        raise NotFound("Connection")
+
+
+async def open_connection(
+    connection: AsyncConnection, row: AccountKey, urls: Mapping[str, str], key: bytes
+) -> tuple[SpendPlatform, Credentials]:
+    """Return a connection's credentials for calls. Raises NotFound, or Invalid if the installation's secret
+    changed.
+    """
+    platform_name, settings, sealed = await _lock(connection, row)
+    platform = registry.PLATFORMS[platform_name]
+    try:
+        secrets = open_secrets(key, row, sealed)
+    except Unsealable:
+        rule = "must be entered again because HEADWATER_SECRET_KEY has changed."
+        raise Invalid.of("secrets", rule) from None
+    return platform, Credentials(
+        space_id=row.space_id,
+        id=row.id,
+        url=urls[platform_name],
+        settings=msgspec.convert(settings, platform.settings),
+        secrets=secrets,
+    )
+
+
+def _bound(row: AccountKey) -> dict[str, int]:
+    return {"space_id": row.space_id, "connection_id": row.id}
+
+
+async def _act(connection: AsyncConnection, row: AccountKey, verb: str) -> ConnectionRow:
+    await connection.execute(queries[verb], _bound(row))
+    return await fetch_connection(connection, *row)
+
+
+async def _lock(connection: AsyncConnection, row: AccountKey) -> tuple[str, dict[str, Any], bytes | None]:
+    return require_found(await fetch_optional(connection, queries["lock"], _bound(row)), "Connection")
+
+
+async def _read(connection: AsyncConnection, space_id: int, connection_id: int | None) -> list[ConnectionRow]:
+    cursor = connection.cursor(row_factory=class_row(ConnectionRow))
+    bound = {"space_id": space_id, "connection_id": connection_id}
+    return await fetch_all(cursor, queries["list"], bound)
+
+
+async def _put_secrets(
+    connection: AsyncConnection,
+    row: AccountKey,
+    current: Mapping[str, str],
+    changes: Mapping[str, str | None],
+    key: bytes,
+) -> None:
+    secrets = {name: text for name, text in {**current, **changes}.items() if text is not None}
+    values = {**_bound(row), "secrets": seal_secrets(key, row, secrets), "names": sorted(secrets)}
+    await connection.execute(queries["put_secrets"], values)

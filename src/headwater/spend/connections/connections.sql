@@ -1,0 +1,55 @@
+-- name: count
+SELECT count(*) FROM spend_connections c WHERE c.space_id = %(space_id)s;
+
+-- name: create
+-- Secrets need the id.
+INSERT INTO spend_connections (space_id, platform, name, settings)
+VALUES (%(space_id)s, %(platform)s, %(name)s, %(settings)s)
+RETURNING id;
+
+-- name: put_secrets
+UPDATE spend_connections c SET secrets = %(secrets)s, secret_names = %(names)s
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
+
+-- name: list
+SELECT c.id, c.platform, c.name, c.status, c.settings, c.secret_names, iso_utc(c.created_at) AS created_at,
+       c.account_id, c.account_name, c.currency, c.timezone, c.history_from, c.history_until,
+       iso_utc(c.next_pull_at) AS next_pull_at, iso_utc(c.pulled_at) AS pulled_at, c.failures,
+       iso_utc(c.failing_since) AS failing_since, c.fault, c.fault_message,
+       coalesce(c.leased_until > now(), false) AS is_pulling
+FROM spend_connections c
+WHERE c.space_id = %(space_id)s AND (%(connection_id)s::bigint IS NULL OR c.id = %(connection_id)s)
+ORDER BY c.id;
+
+-- name: lock
+SELECT c.platform, c.settings, c.secrets
+FROM spend_connections c
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s
+FOR NO KEY UPDATE;
+
+-- name: change
+-- NULL keeps a value.
+UPDATE spend_connections c
+SET name = coalesce(%(name)s, c.name), settings = coalesce(%(settings)s, c.settings)
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
+
+-- name: retry
+-- New settings or tokens end a hold, and are tried now.
+UPDATE spend_connections c SET status = 'active', failures = 0, next_pull_at = now()
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s AND c.status <> 'paused';
+
+-- name: pause
+UPDATE spend_connections c SET status = 'paused'
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
+
+-- name: resume
+UPDATE spend_connections c SET status = 'active', failures = 0, next_pull_at = now()
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;
+
+-- name: pull_now
+UPDATE spend_connections c SET next_pull_at = least(c.next_pull_at, now())
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s AND c.status = 'active';
+
+-- name: delete
+DELETE FROM spend_connections c
+WHERE c.space_id = %(space_id)s AND c.id = %(connection_id)s;

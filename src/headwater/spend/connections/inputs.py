@@ -1,0 +1,127 @@
+"""Validate connections. Errors never quote values, which may be tokens. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.http.errors import Errors, Invalid
+from headwater.http.inputs.account_settings import (
+    LONGEST_NAME,
+    read_name,
+    read_object_of,
+    read_secrets,
+    read_settings,
+    secrets_schema,
+    settings_schema,
+)
+from headwater.http.openapi import Schema, body
+from headwater.spend.platforms import registry
+from headwater.spend.platforms.platform import SpendPlatform
+
+FIELDS = ("name", "settings", "secrets")
+
+
+@dataclass(frozen=True)
+class ConnectionChange:
+    """None keeps the current value."""
+
+    name: str | None = None
+    settings: dict[str, Any] | None = None
+    """All settings."""
+    secrets: dict[str, str | None] | None = field(default=None, repr=False)
+    """Changed secrets; None removes one."""
+
+
+def find_platform(name: object) -> SpendPlatform:
+    """Raise Invalid for bad input."""
+    if not isinstance(name, str) or name not in registry.PLATFORMS:
+        raise Invalid.of("platform", f"must be one of {', '.join(registry.PLATFORMS)}.")
+    return registry.PLATFORMS[name]
+
+
+def read_new(members: Mapping[str, Any], *, as_text: bool = False) -> tuple[SpendPlatform, ConnectionChange]:
+    """Convert typed values with `as_text`. Raises Invalid."""
+    platform = find_platform(members.get("platform"))
+    values: dict[str, Any] = {"name": platform.title, "settings": {}, "secrets": {}}
+    values |= {name: members[name] for name in FIELDS if name in members}
+    return platform, _read(platform, values, {}, as_text=as_text)
+
+
+def read_change(
+    platform: SpendPlatform,
+    members: Mapping[str, Any],
+    current_secrets: Mapping[str, str],
+    *,
+    as_text: bool = False,
+) -> ConnectionChange:
+    """Raise Invalid for bad input."""
+    values = {name: members[name] for name in FIELDS if name in members}
+    if not values:
+        raise Invalid.of("body", f"must have at least one of {', '.join(FIELDS)}.")
+    return _read(platform, values, current_secrets, as_text=as_text)
+
+
+def _read(
+    platform: SpendPlatform, members: Mapping[str, Any], current: Mapping[str, str], *, as_text: bool
+) -> ConnectionChange:
+    errors = Errors()
+    values: dict[str, Any] = {}
+    if "name" in members:
+        values["name"] = read_name(members["name"], errors)
+    if "settings" in members:
+        settings = read_object_of("settings", members["settings"], errors)
+        values["settings"] = read_settings(platform, settings, errors, as_text=as_text)
+    if "secrets" in members:
+        secrets = read_object_of("secrets", members["secrets"], errors)
+        values["secrets"] = read_secrets(platform, secrets, current, errors)
+    if errors:
+        raise Invalid(errors)
+    return ConnectionChange(**values)
+
+
+_OBJECT: Schema = {"type": "object"}
+_CHANGEABLE: dict[str, Schema] = {
+    "name": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_NAME,
+        "description": "Its name; by default the platform's title.",
+    },
+    "settings": {**_OBJECT, "description": "All settings; omitted ones get their defaults."},
+    "secrets": {
+        **_OBJECT,
+        "description": "Changed secrets; null removes one. Never returned.",
+        "additionalProperties": {"type": ["string", "null"]},
+    },
+}
+BODY_OF_CHANGE: Schema = body(
+    {
+        "type": "object",
+        "minProperties": 1,
+        "properties": _CHANGEABLE,
+        "anyOf": [{"required": [name]} for name in _CHANGEABLE],
+    }
+)
+
+
+def describe_creation() -> Schema:
+    """Return the JSON schema of a new connection, a variant for each platform."""
+    platforms = registry.PLATFORMS
+    return body(
+        {
+            "type": "object",
+            "required": ["platform"],
+            "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
+            "oneOf": [_describe_variant(platform) for platform in platforms.values()],
+        }
+    )
+
+
+def _describe_variant(platform: SpendPlatform) -> Schema:
+    members = {"settings": settings_schema(platform), "secrets": secrets_schema(platform)}
+    return {
+        "required": ["platform", *(name for name, schema in members.items() if schema.get("required"))],
+        "properties": {"platform": {"const": platform.name}, **members},
+    }

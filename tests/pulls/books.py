@@ -1,0 +1,78 @@
+"""The books of a pretend ad account: what was spent, by day and ad, and how it is corrected later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+
+class AdPlace(NamedTuple):
+    """Where money is spent; without an ad set and an ad for campaigns that have none."""
+
+    campaign: str
+    adset: str = ""
+    ad: str = ""
+
+
+@dataclass
+class Spent:
+    amount: Decimal
+    impressions: int = 1000
+    clicks: int = 20
+    conversions: int = 0
+    revenue: Decimal = Decimal(0)
+
+
+@dataclass
+class Books:
+    """An account. Amounts are in its currency, with two decimals."""
+
+    account: str = "1234567890"
+    name: str = "Main shop"
+    currency: str = "EUR"
+    timezone: str = "Europe/Berlin"
+    spent: dict[tuple[date, AdPlace], Spent] = field(default_factory=dict[tuple[date, AdPlace], Spent])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+
+    def spend(self, day: date, place: AdPlace, amount: str, **figures: int) -> None:
+        self.spent[day, place] = Spent(Decimal(amount), **figures)
+
+    def name_of(self, level_id: str) -> str:
+        return self.names.get(level_id, f"Name of {level_id}")
+
+    def by_ad(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
+        """The rows of ads, by day and place; campaigns without ads have none."""
+        return [row for row in self._rows(first, last) if row[1].ad]
+
+    def by_campaign(self, first: date, last: date) -> list[tuple[date, AdPlace, Spent]]:
+        totals: dict[tuple[date, AdPlace], Spent] = {}
+        for day, place, spent in self._rows(first, last):
+            total = totals.setdefault((day, AdPlace(place.campaign)), Spent(Decimal(0), 0, 0))
+            total.amount += spent.amount
+            total.impressions += spent.impressions
+            total.clicks += spent.clicks
+            total.conversions += spent.conversions
+            total.revenue += spent.revenue
+        return [(day, place, spent) for (day, place), spent in totals.items()]
+
+    def total(self, first: date, last: date) -> Decimal:
+        return sum((spent.amount for _, _, spent in self._rows(first, last)), Decimal(0))
+
+    def _rows(self, first: date, last: date) -> Iterator[tuple[date, AdPlace, Spent]]:
+        for (day, place), spent in sorted(self.spent.items(), key=lambda item: item[0]):
+            if first <= day <= last:
+                yield day, place, spent
+
+
+def fill(books: Books, last: date, days: int = 40) -> Books:
+    """Two campaigns with ads, and one that has none, on the days up to `last`."""
+    for back in range(days):
+        day = last - timedelta(days=back)
+        books.spend(day, AdPlace("11", "111", "1111"), f"{10 + back % 7}.25", conversions=1)
+        books.spend(day, AdPlace("11", "112", "1121"), f"{3 + back % 3}.10")
+        books.spend(day, AdPlace("12", "121", "1211"), "7.00", clicks=0)
+        books.spend(day, AdPlace("13"), f"{20 + back % 5}.33")
+    return books

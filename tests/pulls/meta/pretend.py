@@ -1,0 +1,84 @@
+"""A pretend Meta: insights of one ad account, in pages, as its Marketing API documents them."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from tests.pulls.books import AdPlace, Books, Spent
+from tests.support.fake_platform import Answer
+from tests.support.wire import Received
+
+TOKEN = "EAAB-a-token-of-a-system-user"
+
+
+def error(code: int, message: str, subcode: int | None = None, status: int = 400) -> Answer:
+    body = {"message": message, "type": "OAuthException", "code": code, "fbtrace_id": "A1b2"}
+    return Answer(status, {"error": body if subcode is None else body | {"error_subcode": subcode}})
+
+
+class PretendMeta:
+    def __init__(self, books: Books, token: str = TOKEN) -> None:
+        self.books, self.token = books, token
+
+    def __call__(self, request: Received) -> Answer:
+        parts = urlsplit(request.target)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if request.headers.get("authorization") != f"Bearer {self.token}":
+            return error(190, "Invalid OAuth access token - Cannot parse access token")
+        account = f"/v26.0/act_{self.books.account}"
+        if parts.path == account:
+            return Answer(body=self._account())
+        if parts.path == f"{account}/insights":
+            return Answer(body=self._insights(query))
+        return error(100, "Unsupported get request. Object does not exist", 33)
+
+    def _account(self) -> dict[str, Any]:
+        books = self.books
+        return {
+            "currency": books.currency,
+            "timezone_name": books.timezone,
+            "name": books.name,
+            "account_status": 1,
+            "id": f"act_{books.account}",
+        }
+
+    def _insights(self, query: dict[str, str]) -> dict[str, Any]:
+        days = msgspec.json.decode(query["time_range"])
+        first, last = date.fromisoformat(days["since"]), date.fromisoformat(days["until"])
+        assert query["time_increment"] == "1"
+        is_ad = query["level"] == "ad"
+        rows = self.books.by_ad(first, last) if is_ad else self.books.by_campaign(first, last)
+        start, size = int(query.get("after", "0")), int(query["limit"])
+        page: dict[str, Any] = {
+            "data": [self._row(*row, is_ad=is_ad) for row in rows[start : start + size]],
+            "paging": {"cursors": {"before": str(start), "after": str(start + size)}},
+        }
+        if start + size < len(rows):
+            page["paging"]["next"] = f"https://graph.facebook.com/next?access_token={self.token}"
+        return page
+
+    def _row(self, day: date, place: AdPlace, spent: Spent, *, is_ad: bool) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "campaign_id": place.campaign,
+            "campaign_name": self.books.name_of(place.campaign),
+            "date_start": str(day),
+            "date_stop": str(day),
+            "impressions": str(spent.impressions),
+            "spend": f"{spent.amount:f}",
+        }
+        if is_ad:
+            row |= {"adset_id": place.adset, "adset_name": self.books.name_of(place.adset)}
+            row |= {"ad_id": place.ad, "ad_name": self.books.name_of(place.ad)}
+        if spent.clicks:
+            row["clicks"] = str(spent.clicks)
+        if spent.conversions:
+            row["actions"] = [
+                {"action_type": "link_click", "value": "20"},
+                {"action_type": "omni_purchase", "value": str(spent.conversions)},
+            ]
+            row["action_values"] = [{"action_type": "omni_purchase", "value": f"{spent.revenue:f}"}]
+        return row

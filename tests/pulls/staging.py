@@ -1,0 +1,136 @@
+"""A connection of a pretend platform, pulled by the real engine over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from headwater.base.egress.access_tokens import AccessTokens
+from headwater.base.egress.client import Egress
+from headwater.database.jobs.due_tasks import AccountKey
+from headwater.database.pool import Database
+from headwater.spaces.encryption import derive_key
+from headwater.spend.connections import connections
+from headwater.spend.connections.connections import ConnectionRow
+from headwater.spend.connections.inputs import read_new
+from headwater.spend.connections.pull import PullServices
+from headwater.spend.connections.puller import Puller
+from headwater.spend.connections.session import Waits
+from headwater.spend.platforms.registry import PLATFORMS
+from tests.support.factories import Stage
+
+KEY = derive_key("a secret of the tests")
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+TODAY = NOW.date()
+
+
+@dataclass
+class Pulls:
+    """Connections of a Space, and pulls of them at a time of the test's choice."""
+
+    database_url: str
+    stage: Stage
+    urls: dict[str, str] = field(default_factory=dict[str, str])
+    """Platform → the pretend one's origin."""
+    now: datetime = NOW
+    waited: list[float] = field(default_factory=list[float])
+    """The pauses that the engine made, in no time."""
+
+    def connect(self, platform: str, settings: dict[str, Any], secrets: dict[str, str]) -> int:
+        """Create a connection and return its id."""
+        new = read_new({"platform": platform, "settings": settings, "secrets": secrets})
+
+        async def create(database: Database) -> int:
+            async with database.transaction() as connection:
+                row = await connections.create_connection(connection, self.stage.space_id, new, KEY)
+            return row.id
+
+        connection_id = self._run(create)
+        self.pull_at(connection_id, self.now)
+        return connection_id
+
+    def pull_later(self, connection_id: int, **later: float) -> None:
+        """Let time pass, and pull a connection again."""
+        self.now += timedelta(**later)
+        self.pull_at(connection_id, self.now)
+        self.pull()
+
+    def pull_at(self, connection_id: int, moment: datetime) -> None:
+        """Make a connection due."""
+        self.stage.connection.execute(
+            "UPDATE spend_connections SET next_pull_at = %s, next_wide_pull_at = least(next_wide_pull_at, %s)"
+            " WHERE space_id = %s AND id = %s",
+            (moment, moment, self.stage.space_id, connection_id),
+        )
+
+    def pull(self) -> None:
+        """Pull what is due until nothing is."""
+
+        async def drain(database: Database) -> None:
+            async with Egress(["127.0.0.1"], seconds=5) as egress:
+                services = PullServices(
+                    database=database,
+                    egress=egress,
+                    tokens=AccessTokens(egress),
+                    platforms=PLATFORMS,
+                    urls={**dict.fromkeys(PLATFORMS, "https://unset.example"), **self.urls},
+                    sealing_key=KEY,
+                    waits=Waits(self._wait, self.now.timestamp),
+                )
+                await Puller(services, asyncio.Event()).drain()
+
+        self._run(drain)
+
+    def state(self, connection_id: int) -> ConnectionRow:
+        async def fetch(database: Database) -> ConnectionRow:
+            async with database.connection() as connection:
+                return await connections.fetch_connection(connection, self.stage.space_id, connection_id)
+
+        return self._run(fetch)
+
+    def change(self, connection_id: int, **members: Any) -> ConnectionRow:
+        async def change(database: Database) -> ConnectionRow:
+            async with database.transaction() as connection:
+                row = AccountKey(self.stage.space_id, connection_id)
+                return await connections.change_connection(connection, row, members, KEY)
+
+        return self._run(change)
+
+    def ledger(self, level: str = "campaign") -> dict[tuple[date, str], Decimal]:
+        """Amounts by day and id of a level, without rows of 0."""
+        finer = {"campaign": "adset_id = '' AND ad_id = ''", "ad": "ad_id <> ''"}[level]
+        rows = self.stage.connection.execute(
+            f"SELECT date, {level}_id, amount FROM spend WHERE space_id = %s AND {finer} AND amount <> 0",
+            (self.stage.space_id,),
+        )
+        return {(day, level_id): amount for day, level_id, amount in rows}
+
+    def total(self) -> Decimal:
+        return sum(self.ledger().values(), Decimal(0))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Every row of the ledger, with all that a platform reports."""
+        return self.stage.connection.execute(
+            "SELECT date, platform, account_id, campaign_id, adset_id, ad_id, currency, amount, impressions,"
+            " clicks, platform_conversions, platform_revenue, timezone FROM spend WHERE space_id = %s"
+            " ORDER BY date, campaign_id, adset_id, ad_id",
+            (self.stage.space_id,),
+        ).fetchall()
+
+    async def _wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def _run(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+        return asyncio.run(self._with_database(act))
+
+    async def _with_database(self, act: Callable[[Database], Awaitable[Any]]) -> Any:
+        database = Database(self.database_url)
+        await database.open()
+        try:
+            return await act(database)
+        finally:
+            await database.close()
