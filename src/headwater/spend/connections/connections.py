@@ -116,10 +116,7 @@ async def change_connection(
     except Unsealable:
         secrets = {}
     change = read_change(registry.PLATFORMS[platform_name], members, secrets, as_text=as_text)
-    values = {
-        "name": change.name,
-        "settings": None if change.settings is None else Jsonb(change.settings),
-    }
+    values = {"name": change.name, "settings": None if change.settings is None else Jsonb(change.settings)}
     await connection.execute(queries["change"], {**_bound(row), **values})
     if change.settings is not None or change.secrets is not None:
         await connection.execute(queries["retry"], _bound(row))

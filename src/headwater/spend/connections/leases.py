@@ -17,7 +17,7 @@ from headwater.database.jobs.due_tasks import AccountKey
 from headwater.database.jobs.lease import LEASE, LeaseLostError
 from headwater.database.queries import Queries, fetch_all, fetch_one, fetch_optional
 from headwater.spaces.encryption import seal_values, unseal_values
-from headwater.spend.platforms.platform import HELD, AdAccount, Fault
+from headwater.spend.platforms.platform import HELD, Fault, SpendAccount
 
 queries = Queries(__name__, "leases.sql")
 
@@ -94,7 +94,7 @@ async def lock_leased(connection: AsyncConnection, lease: ConnectionLease) -> by
 
 
 async def put_account(
-    connection: AsyncConnection, lease: ConnectionLease, account: AdAccount, history: tuple[date, date]
+    connection: AsyncConnection, lease: ConnectionLease, account: SpendAccount, history: tuple[date, date]
 ) -> tuple[date | None, date | None]:
     """Store an account. A new one gets this history, from a day until before another. Return the days still
     to be fetched.
@@ -141,8 +141,8 @@ async def note_fault(
     """Store a fault; `times` are the current time and that of the next pull."""
     values = {
         "now": times[0],
-        "is_held": fault.kind in HELD,
-        "fault": fault.kind,
+        "is_held": fault.cause in HELD,
+        "fault": fault.cause,
         "message": str(fault).replace("\0", "")[:LONGEST_MESSAGE],
         "next_pull_at": times[1],
     }

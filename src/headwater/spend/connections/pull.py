@@ -27,16 +27,16 @@ from headwater.spaces.encryption import Unsealable
 from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
-from headwater.spend.connections.session import Session, Waits
+from headwater.spend.connections.session import PlatformSession, Waits
 from headwater.spend.ledger import put_report
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
-    AdAccount,
     Credentials,
     Days,
     Fault,
-    FaultKind,
+    FaultCause,
     ReportRequest,
+    SpendAccount,
     SpendPlatform,
 )
 
@@ -85,7 +85,7 @@ class Pull:
 
     async def _pull(self) -> None:
         platform, credentials = self._open()
-        session = Session(
+        session = PlatformSession(
             platform,
             credentials,
             (self._services.egress, self._services.tokens),
@@ -118,23 +118,23 @@ class Pull:
         """Raise Fault if the stored settings or secrets can't be used."""
         platform = self._services.platforms.get(self._leased.platform)
         if platform is None:
-            raise Fault(FaultKind.VERSION, "This version of Headwater does not know the platform.")
+            raise Fault(FaultCause.VERSION, "This version of Headwater does not know the platform.")
         key = self._lease.key
         try:
             secrets = leases.open_secrets(self._services.sealing_key, key, self._leased.secrets)
             settings = msgspec.convert(self._leased.settings, platform.settings)
         except Unsealable:
             words = "The tokens must be entered again because HEADWATER_SECRET_KEY has changed."
-            raise Fault(FaultKind.TOKEN, words) from None
+            raise Fault(FaultCause.TOKEN, words) from None
         except msgspec.ValidationError:
-            raise Fault(FaultKind.ACCOUNT, "The settings are no longer valid.") from None
+            raise Fault(FaultCause.ACCOUNT, "The settings are no longer valid.") from None
         url = self._services.urls[platform.name]
         return platform, Credentials(
             space_id=key.space_id, id=key.id, url=url, settings=settings, secrets=secrets
         )
 
     async def _store(
-        self, reports: _Reports, account: AdAccount, days: Days, *, is_history: bool = False
+        self, reports: _Reports, account: SpendAccount, days: Days, *, is_history: bool = False
     ) -> None:
         as_of = self._now()
         rows = await reports.fetch(account, days)
@@ -153,7 +153,7 @@ class Pull:
             await leases.replace_refresh_token(connection, self._lease, refresh_token, key)
 
     async def _note_fault(self, fault: Fault) -> None:
-        log.warning("pull failed", **self._lease.key._asdict(), fault=fault.kind)
+        log.warning("pull failed", **self._lease.key._asdict(), fault=fault.cause)
         current_time = self._waits.clock()
         next_pull_at = schedule.retry_pull(fault, self._leased.failures, current_time)
         async with self._services.database.transaction() as connection:
@@ -185,11 +185,11 @@ class Pull:
 class _Reports:
     """Fetches reports of every level, in smaller parts where the platform wants that."""
 
-    def __init__(self, platform: SpendPlatform, credentials: Credentials, session: Session) -> None:
+    def __init__(self, platform: SpendPlatform, credentials: Credentials, session: PlatformSession) -> None:
         self.platform = platform
         self._credentials, self._session = credentials, session
 
-    async def fetch(self, account: AdAccount, days: Days) -> list[SpendRow]:
+    async def fetch(self, account: SpendAccount, days: Days) -> list[SpendRow]:
         page_size = self.platform.limits.page_sizes[0]
         rows: list[SpendRow] = []
         for level in self.platform.levels:
@@ -201,7 +201,7 @@ class _Reports:
             return await self._session.run(self.platform.read_rows(self._credentials, report))
         except Fault as fault:
             parts = schedule.make_smaller(report, self.platform.limits)
-            if fault.kind is not FaultKind.TOO_LARGE or not parts:
+            if fault.cause is not FaultCause.TOO_LARGE or not parts:
                 raise
         rows: list[SpendRow] = []
         for part in parts:

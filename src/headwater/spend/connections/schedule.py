@@ -9,7 +9,14 @@ from zoneinfo import ZoneInfo
 
 from headwater.database.jobs.backoff import climb
 from headwater.database.jobs.due_tasks import AccountKey
-from headwater.spend.platforms.platform import AdAccount, Days, Fault, FaultKind, PullLimits, ReportRequest
+from headwater.spend.platforms.platform import (
+    Days,
+    Fault,
+    FaultCause,
+    PullLimits,
+    ReportRequest,
+    SpendAccount,
+)
 
 PULL_SECONDS = 6 * 3600
 """Between two pulls of a connection."""
@@ -29,12 +36,12 @@ def next_pull(key: AccountKey, current_time: float) -> float:
 def retry_pull(fault: Fault, failures: int, current_time: float) -> float:
     """Return when to pull again after a fault; `failures` are those before it."""
     wait = climb(RETRY_SECONDS, failures + 1)
-    if fault.kind is FaultKind.THROTTLED and fault.wait_seconds is not None:
+    if fault.cause is FaultCause.THROTTLED and fault.wait_seconds is not None:
         wait = min(max(wait, fault.wait_seconds), 24 * 3600.0)
     return current_time + wait
 
 
-def today_of(account: AdAccount, moment: datetime) -> date:
+def today_of(account: SpendAccount, moment: datetime) -> date:
     """Return the account's day; in UTC if its time zone is unknown."""
     return moment.astimezone(ZoneInfo(account.timezone or "UTC")).date()
 

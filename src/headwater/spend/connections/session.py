@@ -13,7 +13,7 @@ import structlog
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
 from headwater.base.egress.models import EgressError, EgressRequest
 from headwater.database.jobs.backoff import climb
-from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultKind, Pause, SpendPlatform
+from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultCause, Pause, SpendPlatform
 
 CALL_SECONDS = 60.0
 """For one answer."""
@@ -46,7 +46,7 @@ class Waits:
     """In Unix seconds."""
 
 
-class Session:
+class PlatformSession:
     """The calls of one pull of a connection."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Session:
             step = next(exchange)
             while True:
                 if self._waits.clock() > deadline:
-                    raise Fault(FaultKind.TEMPORARY, "The report took too long.")
+                    raise Fault(FaultCause.TEMPORARY, "The report took too long.")
                 if isinstance(step, Pause):
                     await self._waits.pause(step.seconds)
                     step = next(exchange)
@@ -79,7 +79,7 @@ class Session:
         except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, IndexError) as error:
             log.warning("report not understood", platform=self._platform.name, error=type(error).__name__)
             words = f"{self._platform.title} sent an unexpected answer ({type(error).__name__})."
-            raise Fault(FaultKind.REFUSED, words) from error
+            raise Fault(FaultCause.REFUSED, words) from error
 
     async def _call(self, request: EgressRequest) -> Any:
         """Send a request until it is answered. A refused token is replaced once."""
@@ -88,7 +88,11 @@ class Session:
             try:
                 return await self._send(request)
             except Fault as fault:
-                if fault.kind is FaultKind.TOKEN and not has_renewed and self._tokens.has(self._credentials):
+                if (
+                    fault.cause is FaultCause.TOKEN
+                    and not has_renewed
+                    and self._tokens.has(self._credentials)
+                ):
                     self._tokens.forget(self._credentials)
                     has_renewed = True
                     continue
@@ -105,7 +109,7 @@ class Session:
             call = self._platform.authorize(request, credentials)
             answer = await self._egress.send(call, CALL_SECONDS, most_bytes=most_bytes)
         except EgressError as error:
-            raise Fault(FaultKind.TEMPORARY, str(error)) from None
+            raise Fault(FaultCause.TEMPORARY, str(error)) from None
         return self._platform.decode(answer)
 
     async def _authorize(self) -> Credentials:
@@ -114,7 +118,7 @@ class Session:
         if token is None:
             return self._credentials
         if isinstance(token, TokenRefusal):
-            kind = FaultKind.TEMPORARY if token.error.is_temporary else FaultKind.TOKEN
+            kind = FaultCause.TEMPORARY if token.error.is_temporary else FaultCause.TOKEN
             raise Fault(kind, token.error.text)
         secrets = self._credentials.secrets
         if token.refresh_token is not None and token.refresh_token != secrets.get("refresh_token"):
@@ -130,9 +134,9 @@ def _wait_before_retry(fault: Fault, tries: int) -> float | None:
     """Return None if a retry won't help now."""
     if tries >= MOST_TRIES:
         return None
-    if fault.kind is FaultKind.TEMPORARY:
+    if fault.cause is FaultCause.TEMPORARY:
         return climb(RETRY_SECONDS, tries)
-    if fault.kind is FaultKind.THROTTLED:
+    if fault.cause is FaultCause.THROTTLED:
         wait = climb(THROTTLE_SECONDS, tries) if fault.wait_seconds is None else fault.wait_seconds
         return wait if wait <= LONGEST_WAIT else None
     return None

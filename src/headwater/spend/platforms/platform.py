@@ -45,7 +45,7 @@ class Days(NamedTuple):
     last: date
 
 
-class AdAccount(msgspec.Struct, frozen=True):
+class SpendAccount(msgspec.Struct, frozen=True):
     """An ad account as its platform describes it."""
 
     id: str
@@ -74,7 +74,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportRequest(NamedTuple):
-    account: AdAccount
+    account: SpendAccount
     level: Level
     days: Days
     page_size: int
@@ -89,7 +89,7 @@ class Pause(NamedTuple):
 Exchange = Generator[EgressRequest | Pause, Any, Result]
 
 
-class FaultKind(StrEnum):
+class FaultCause(StrEnum):
     """Why a platform did not answer, by what helps."""
 
     TOKEN = "token"  # noqa: S105 - no token
@@ -110,16 +110,16 @@ class FaultKind(StrEnum):
     """Fewer days, then smaller pages."""
 
 
-HELD = frozenset({FaultKind.TOKEN, FaultKind.PERMISSION, FaultKind.ACCOUNT, FaultKind.VERSION})
+HELD = frozenset({FaultCause.TOKEN, FaultCause.PERMISSION, FaultCause.ACCOUNT, FaultCause.VERSION})
 """Faults that only a person can mend: the connection waits for it."""
 
 
 class Fault(Exception):
     """The platform gave no usable answer. The text has its own words, without secrets."""
 
-    def __init__(self, kind: FaultKind, *words: Any, wait_seconds: float | None = None) -> None:
+    def __init__(self, cause: FaultCause, *words: Any, wait_seconds: float | None = None) -> None:
         super().__init__(join_error_texts(*words))
-        self.kind = kind
+        self.cause = cause
         self.wait_seconds = wait_seconds
         """The time that the platform asks for."""
 
@@ -176,7 +176,9 @@ class SpendPlatform(AccountKind, ABC):
         if fault is not None:
             raise fault
         if body is None:
-            raise Fault(FaultKind.TOO_LARGE if answer.cut else FaultKind.TEMPORARY, "The answer is cut off.")
+            raise Fault(
+                FaultCause.TOO_LARGE if answer.cut else FaultCause.TEMPORARY, "The answer is cut off."
+            )
         return body
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
@@ -184,7 +186,7 @@ class SpendPlatform(AccountKind, ABC):
         return None if succeeded(answer) else judge_status(answer)
 
     @abstractmethod
-    def read_account(self, credentials: Credentials) -> Exchange[AdAccount]:
+    def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:
         """Fetch the account's name, currency and time zone."""
 
     @abstractmethod
@@ -196,12 +198,12 @@ class SpendPlatform(AccountKind, ABC):
 
 
 _BY_STATUS = {
-    401: FaultKind.TOKEN,
-    403: FaultKind.PERMISSION,
-    404: FaultKind.ACCOUNT,
-    410: FaultKind.VERSION,
-    426: FaultKind.VERSION,
-    429: FaultKind.THROTTLED,
+    401: FaultCause.TOKEN,
+    403: FaultCause.PERMISSION,
+    404: FaultCause.ACCOUNT,
+    410: FaultCause.VERSION,
+    426: FaultCause.VERSION,
+    429: FaultCause.THROTTLED,
 }
 
 
@@ -209,7 +211,7 @@ def judge_status(answer: EgressResponse, *words: Any) -> Fault:
     """Judge an answer by its status alone."""
     kind = _BY_STATUS.get(answer.status)
     if kind is None:
-        kind = FaultKind.TEMPORARY if is_temporary(answer.status) else FaultKind.REFUSED
+        kind = FaultCause.TEMPORARY if is_temporary(answer.status) else FaultCause.REFUSED
     return Fault(kind, f"HTTP {answer.status}", *words, wait_seconds=read_wait(answer))
 
 

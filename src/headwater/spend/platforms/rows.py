@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from headwater.spend.inputs import MAX_LENGTH, MAX_NUMBER, STEP
 from headwater.spend.models import SpendRow
-from headwater.spend.platforms.platform import AdAccount
+from headwater.spend.platforms.platform import SpendAccount
 
 MILLION = Decimal(1_000_000)
 
 
-class Place(NamedTuple):
+class AdPlace(NamedTuple):
     """An id and its name for each level; empty below the row's level."""
 
     campaign: tuple[str, str]
@@ -34,7 +34,7 @@ class Figures(NamedTuple):
     revenue: Decimal | None = None
 
 
-def make_row(platform: str, account: AdAccount, day: date, place: Place, figures: Figures) -> SpendRow:
+def make_row(platform: str, account: SpendAccount, day: date, place: AdPlace, figures: Figures) -> SpendRow:
     levels = [(kind, level_id, _clean(name)) for kind, (level_id, name) in place._asdict().items()]
     return SpendRow(
         date=day,

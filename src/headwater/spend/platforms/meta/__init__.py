@@ -15,20 +15,20 @@ from headwater.http.inputs.account_kinds import AccountSettings
 from headwater.http.inputs.account_settings import PointVersion, digits
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
-    AdAccount,
     Credentials,
     Exchange,
     Fault,
-    FaultKind,
+    FaultCause,
     Level,
     PullLimits,
     ReportRequest,
+    SpendAccount,
     SpendPlatform,
     judge_status,
 )
 from headwater.spend.platforms.rows import (
+    AdPlace,
     Figures,
-    Place,
     make_row,
     read_count,
     read_day,
@@ -42,11 +42,11 @@ _FIELDS = {
     Level.AD: "campaign_id,campaign_name,adset_id,adset_name,ad_id,ad_name",
 }
 _KINDS = {
-    **dict.fromkeys((102, 190), FaultKind.TOKEN),
-    **dict.fromkeys((4, 17, 32, 613, *range(80_000, 80_015)), FaultKind.THROTTLED),
-    **dict.fromkeys((1, 2, 2637), FaultKind.TEMPORARY),
-    **dict.fromkeys((10, *range(200, 300)), FaultKind.PERMISSION),
-    2635: FaultKind.VERSION,
+    **dict.fromkeys((102, 190), FaultCause.TOKEN),
+    **dict.fromkeys((4, 17, 32, 613, *range(80_000, 80_015)), FaultCause.THROTTLED),
+    **dict.fromkeys((1, 2, 2637), FaultCause.TEMPORARY),
+    **dict.fromkeys((10, *range(200, 300)), FaultCause.PERMISSION),
+    2635: FaultCause.VERSION,
 }
 """By error code."""
 _TOO_LARGE = frozenset({(1, None), (100, 1504018), (2, 1504038)})
@@ -93,19 +93,19 @@ class Meta(SpendPlatform):
         code, subcode = get_nested(error, "code"), get_nested(error, "error_subcode")
         words = get_nested(error, "error_user_msg") or get_nested(error, "message")
         kind = _judge(code, subcode, str(words))
-        if kind is FaultKind.THROTTLED:
+        if kind is FaultCause.THROTTLED:
             return Fault(kind, words, f"code {code}", wait_seconds=_read_wait(answer))
         return Fault(kind, words, f"code {code}")
 
-    def read_account(self, credentials: Credentials) -> Exchange[AdAccount]:
+    def read_account(self, credentials: Credentials) -> Exchange[SpendAccount]:
         account_id = credentials.settings.ad_account_id
         body = yield _get(
             credentials, f"act_{account_id}", fields="currency,timezone_name,name,account_status"
         )
         state = body.get("account_status", _ACTIVE)
         if state in _CLOSED:
-            raise Fault(FaultKind.ACCOUNT, f"The ad account is {_STATES[state]}.")
-        return AdAccount(
+            raise Fault(FaultCause.ACCOUNT, f"The ad account is {_STATES[state]}.")
+        return SpendAccount(
             account_id, read_name(body.get("name")), read_id(body["currency"]), body.get("timezone_name")
         )
 
@@ -133,8 +133,8 @@ def _get(credentials: Credentials, path: str, **fields: str) -> EgressRequest:
     return EgressRequest(url=url, method="GET")
 
 
-def _read_row(account: AdAccount, item: dict[str, Any]) -> SpendRow:
-    place = Place(
+def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:
+    place = AdPlace(
         *(
             (read_id(item[f"{kind}_id"]), read_name(item.get(f"{kind}_name")))
             for kind in ("campaign", "adset", "ad")
@@ -157,12 +157,12 @@ def _read_purchases(actions: Any) -> Decimal:
     return sum(map(read_money, values), Decimal(0))
 
 
-def _judge(code: Any, subcode: Any, words: str) -> FaultKind:
+def _judge(code: Any, subcode: Any, words: str) -> FaultCause:
     if (code, subcode) in _TOO_LARGE or _SMALLER in words:
-        return FaultKind.TOO_LARGE
+        return FaultCause.TOO_LARGE
     if (code, subcode) == (100, 33):
-        return FaultKind.ACCOUNT
-    return _KINDS.get(code, FaultKind.REFUSED)
+        return FaultCause.ACCOUNT
+    return _KINDS.get(code, FaultCause.REFUSED)
 
 
 def _read_wait(answer: EgressResponse) -> float | None:
