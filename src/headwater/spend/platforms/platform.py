@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -156,6 +157,12 @@ class SpendPlatform(AccountKind, ABC):
     """The last day of each version of the API, as far as it is published."""
     gaps: ClassVar[str] = ""
     """Spend that its API doesn't report, in a sentence for owners."""
+
+    def address(self, credentials: Credentials, default: str) -> str:
+        """Return a URL of another host of the platform. If the operator overrides the origin, every host
+        is on it.
+        """
+        return default if credentials.url == self.url else credentials.url + urlsplit(default).path
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest | None:
         """Return None if not needed. Raises ValueError for the operator."""
