@@ -10,6 +10,8 @@ from datetime import date
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from headwater.spaces.currencies import parse_currency
+from headwater.spaces.settings_input import zone_names
 from headwater.spend.inputs import MAX_LENGTH, MAX_NUMBER, STEP
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import SpendAccount
@@ -34,6 +36,14 @@ class Figures(NamedTuple):
     revenue: Decimal | None = None
 
 
+def make_account(account_id: str, name: Any, currency: Any, timezone: Any) -> SpendAccount:
+    """Build an account. A time zone that is not an IANA one is left out."""
+    if not isinstance(currency, str):
+        raise TypeError("a currency is missing")
+    zone = timezone if isinstance(timezone, str) and timezone in zone_names() else None
+    return SpendAccount(account_id, read_name(name), parse_currency(currency), zone)
+
+
 def make_row(platform: str, account: SpendAccount, day: date, place: AdPlace, figures: Figures) -> SpendRow:
     levels = [(kind, level_id, _clean(name)) for kind, (level_id, name) in place._asdict().items()]
     return SpendRow(
@@ -56,6 +66,17 @@ def make_row(platform: str, account: SpendAccount, day: date, place: AdPlace, fi
 
 def _clean(name: str) -> str:
     return name.replace("\0", "").strip()[:MAX_LENGTH]
+
+
+def read_place(item: dict[str, Any], adset: str = "adset") -> AdPlace:
+    """Read the ids and names of a row's levels; `adset` is the platform's word for an ad set."""
+    return AdPlace(
+        *(
+            (read_id(item[f"{kind}_id"]), read_name(item.get(f"{kind}_name")))
+            for kind in ("campaign", adset, "ad")
+            if f"{kind}_id" in item
+        )
+    )
 
 
 def read_id(value: Any) -> str:

@@ -27,14 +27,13 @@ from headwater.spend.platforms.platform import (
     judge_status,
 )
 from headwater.spend.platforms.rows import (
-    AdPlace,
     Figures,
+    make_account,
     make_row,
     read_count,
     read_day,
-    read_id,
     read_money,
-    read_name,
+    read_place,
 )
 
 _FIELDS = {
@@ -105,9 +104,7 @@ class Meta(SpendPlatform):
         state = body.get("account_status", _ACTIVE)
         if state in _CLOSED:
             raise Fault(FaultCause.ACCOUNT, f"The ad account is {_STATES[state]}.")
-        return SpendAccount(
-            account_id, read_name(body.get("name")), read_id(body["currency"]), body.get("timezone_name")
-        )
+        return make_account(account_id, body.get("name"), body["currency"], body.get("timezone_name"))
 
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
         first, last = report.days
@@ -134,13 +131,6 @@ def _get(credentials: Credentials, path: str, **fields: str) -> EgressRequest:
 
 
 def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:
-    place = AdPlace(
-        *(
-            (read_id(item[f"{kind}_id"]), read_name(item.get(f"{kind}_name")))
-            for kind in ("campaign", "adset", "ad")
-            if f"{kind}_id" in item
-        )
-    )
     figures = Figures(
         read_money(item.get("spend", "0")),
         read_count(item.get("impressions")),
@@ -148,7 +138,7 @@ def _read_row(account: SpendAccount, item: dict[str, Any]) -> SpendRow:
         _read_purchases(item.get("actions")),
         _read_purchases(item.get("action_values")),
     )
-    return make_row("meta", account, read_day(item["date_start"]), place, figures)
+    return make_row("meta", account, read_day(item["date_start"]), read_place(item), figures)
 
 
 def _read_purchases(actions: Any) -> Decimal:

@@ -1,0 +1,183 @@
+"""What the spend of every platform is tested for: the same books, corrections and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from headwater.spend.connections.connections import ConnectionRow
+from headwater.spend.platforms.registry import PLATFORMS
+from tests.pulls.books import AdPlace, Books, fill
+from tests.pulls.staging import TODAY, Pulls
+from tests.support.fake_platform import Answer, FakePlatform
+from tests.support.wire import Received
+
+Answering = Callable[[Received], Answer]
+CLOCK_CHANGE = date(2026, 10, 25)
+"""A day of 25 hours in Berlin."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A platform under test, and how to connect an account."""
+
+    platform: str
+    settings: Mapping[str, Any]
+    secrets: Mapping[str, str]
+    pretend: Callable[[Books], Answering]
+
+    def connect(self, pulls: Pulls) -> int:
+        return pulls.connect(self.platform, dict(self.settings), dict(self.secrets))
+
+
+@contextmanager
+def served(pulls: Pulls, subject: Subject, answering: Answering) -> Iterator[FakePlatform]:
+    """The pretend platform, while the block runs."""
+    with FakePlatform(otherwise=answering) as platform:
+        pulls.urls[subject.platform] = platform.url
+        yield platform
+
+
+def check_books(pulls: Pulls, books: Books, *, with_ads: bool = True) -> None:
+    """The ledger has what the books have, to the cent."""
+    ads = {(day, place.ad): spent.amount for (day, place), spent in books.spent.items() if place.ad}
+    assert pulls.ledger("ad") == (ads if with_ads else {})
+    campaigns = books.by_campaign(date.min, date.max)
+    assert pulls.ledger() == {(day, place.campaign): spent.amount for day, place, spent in campaigns}
+
+
+def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None) -> FakePlatform:
+    """A new connection fetches everything, with names, counts and the account."""
+    books = books or fill(Books(), TODAY)
+    with served(pulls, subject, subject.pretend(books)) as platform:
+        connection = subject.connect(pulls)
+        pulls.pull()
+    state = pulls.state(connection)
+    assert (state.status, state.fault, state.fault_message) == ("active", None, None)
+    assert (state.failures, state.history_share) == (0, 1.0)
+    assert (state.account_name, state.currency, state.timezone) == (
+        books.name,
+        books.currency,
+        books.timezone,
+    )
+    check_books(pulls, books)
+    first = next(row for row in pulls.rows() if row[3] == "11" and row[5] == "1111")
+    assert first[1:7] == (subject.platform, books.account, "11", "111", "1111", books.currency)
+    assert (first[8], first[9], first[12]) == (1000, 20, books.timezone)
+    names = read_names(pulls, subject.platform)
+    assert {("campaign", "11"), ("campaign", "13"), ("ad", "1111")} <= names.keys()
+    assert all(name == books.name_of(level_id) for (_, level_id), name in names.items())
+    return platform
+
+
+def read_names(pulls: Pulls, platform: str) -> dict[tuple[str, str], str]:
+    """The ad catalogue of a platform."""
+    rows = pulls.stage.connection.execute(
+        "SELECT kind, id, name FROM ad_names WHERE space_id = %s AND platform = %s",
+        (pulls.stage.space_id, platform),
+    )
+    return {(kind, level_id): name for kind, level_id, name in rows}
+
+
+def check_corrections(pulls: Pulls, subject: Subject) -> None:
+    """A corrected amount is restated, and a campaign that is no longer reported has spent nothing."""
+    books = fill(Books(), TODAY, days=5)
+    with served(pulls, subject, subject.pretend(books)):
+        connection = subject.connect(pulls)
+        pulls.pull()
+        books.spend(TODAY - timedelta(days=3), AdPlace("12", "121", "1211"), "5.50", clicks=0)
+        for back in range(5):
+            del books.spent[TODAY - timedelta(days=back), AdPlace("13")]
+        pulls.pull_later(connection, hours=6)
+    check_books(pulls, books)
+    assert len([row for row in pulls.rows() if row[3] == "13" and row[7] == 0]) == 5
+
+
+def check_clock_change(pulls: Pulls, subject: Subject) -> None:
+    """Days of 25 hours and of 24 are whole, and none is doubled."""
+    pulls.now = datetime(2026, 10, 26, 12, tzinfo=UTC)
+    books = fill(Books(), pulls.now.date(), days=4)
+    with served(pulls, subject, subject.pretend(books)):
+        subject.connect(pulls)
+        pulls.pull()
+    check_books(pulls, books)
+    assert (CLOCK_CHANGE, "11") in pulls.ledger()
+
+
+def check_today_in_zone(pulls: Pulls, subject: Subject, timezone: str = "America/Los_Angeles") -> None:
+    """The last day asked for is the account's, not UTC's."""
+    pulls.now = datetime(2026, 11, 25, 3, tzinfo=UTC)
+    books = fill(Books(timezone=timezone), date(2026, 11, 24), days=3)
+    with served(pulls, subject, subject.pretend(books)):
+        subject.connect(pulls)
+        pulls.pull()
+    check_books(pulls, books)
+
+
+def set_page_size(monkeypatch: pytest.MonkeyPatch, subject: Subject, size: int) -> None:
+    platform = PLATFORMS[subject.platform]
+    monkeypatch.setattr(type(platform), "limits", replace(platform.limits, page_sizes=(size,)))
+
+
+def check_pages(
+    pulls: Pulls, subject: Subject, page_size: int, monkeypatch: pytest.MonkeyPatch
+) -> FakePlatform:
+    """Reports of more than one page are read to the end."""
+    set_page_size(monkeypatch, subject, page_size)
+    return check_first_pull(pulls, subject, fill(Books(), TODAY, days=5))
+
+
+def pull_with_fault(pulls: Pulls, subject: Subject, fault: Answer, after: int = 1) -> ConnectionRow:
+    """Pull when everything is refused `after` some answers; tokens are still issued."""
+    answering = interrupt(subject.pretend(fill(Books(), TODAY, days=3)), fault, after)
+    with served(pulls, subject, answering):
+        connection = subject.connect(pulls)
+        pulls.pull()
+    state = pulls.state(connection)
+    assert not any(secret in (state.fault_message or "") for secret in subject.secrets.values())
+    return state
+
+
+def check_fault(
+    pulls: Pulls, subject: Subject, fault: Answer, expected: tuple[str, str], after: int = 1
+) -> None:
+    """The pull stops with the fault and the state of the connection."""
+    state = pull_with_fault(pulls, subject, fault, after)
+    assert (state.fault, state.status, state.failures) == (*expected, 1), state.fault_message
+
+
+def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**9) -> Answering:
+    """Answer with `fault`, `count` times `after` some answers. Requests for tokens are not counted."""
+    calls = 0
+
+    def answer(request: Received) -> Answer:
+        nonlocal calls
+        if "token" in request.target:
+            return answering(request)
+        calls += 1
+        return fault if after < calls <= after + count else answering(request)
+
+    return answer
+
+
+def check_expired_token(pulls: Pulls, subject: Subject, refusal: Answer, *, is_renewed: bool) -> None:
+    """A token that expires between two pages. If it can't be renewed, the owner enters another."""
+    books = fill(Books(), TODAY, days=3)
+    answering = interrupt(subject.pretend(books), refusal, after=3, count=1)
+    with served(pulls, subject, answering) as platform:
+        connection = subject.connect(pulls)
+        pulls.pull()
+        if not is_renewed:
+            assert (pulls.state(connection).fault, pulls.state(connection).status) == ("token", "held")
+            pulls.change(connection, secrets=dict(subject.secrets))
+            pulls.pull_later(connection, minutes=1)
+        requests = platform.requests
+    tokens = [request for request in requests if "token" in request.target]
+    assert len(tokens) == (2 if is_renewed else 0)
+    assert pulls.state(connection).status == "active"
+    check_books(pulls, books)

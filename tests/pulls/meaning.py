@@ -1,0 +1,23 @@
+"""Requests by what they mean, to compare ours with those of a platform's official client."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from tests.support.wire import Received
+
+
+def meaning(request: Received, *headers: str) -> tuple[str, str, dict[str, Any], dict[str, str | None]]:
+    """The method, path, query and some headers. Lists, in JSON or with commas, are compared without order."""
+    parts = urlsplit(request.target)
+    query = {name: _read(value) for name, value in parse_qsl(parts.query)}
+    return request.method, parts.path, query, {name: request.headers.get(name) for name in headers}
+
+
+def _read(value: str) -> Any:
+    if value.startswith("["):
+        return sorted(msgspec.json.decode(value))
+    return sorted(value.split(",")) if "," in value else value
