@@ -36,6 +36,7 @@ from headwater.forwarding.platforms.registry import PLATFORMS
 from headwater.http.server import make_server
 from headwater.spaces.accounts.passwords import Passwords
 from headwater.spaces.keys import SCOPES
+from headwater.spend.platforms.registry import PLATFORMS as SPEND_PLATFORMS
 from tests.support.clusters import CLUSTER_URL, left_out
 from tests.support.connections import Lender
 from tests.support.distribution import Scheduling, mark_by_folder, put_longest_first
@@ -222,7 +223,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(database_url: str, data_dir: Path) -> Iterator[Running]:
     """The application, with limits and ad platforms that no test meets by accident."""
-    nowhere = dict.fromkeys(PLATFORMS, NOWHERE)
+    nowhere = dict.fromkeys([*PLATFORMS, *(f"{name}_spend" for name in SPEND_PLATFORMS)], NOWHERE)
     settings = Settings(rate_limit_factor=1000, base_url=BASE_URL, data_dir=data_dir, platform_urls=nowhere)
     running = run_application(settings, database_url)
     yield running

@@ -54,7 +54,7 @@ from headwater.endpoints.services import Services, provide
 from headwater.events.browsing.places import Places
 from headwater.exports.downloads import DOWNLOAD_ROUTES
 from headwater.forwarding.deliveries.metrics import delivery_gauges
-from headwater.forwarding.platforms.origins import list_operator_hosts
+from headwater.forwarding.platforms import origins as forwarding_origins
 from headwater.front import Front
 from headwater.http.answer_counts import keep_publishing
 from headwater.http.compression import COMPRESSED
@@ -76,6 +76,7 @@ from headwater.spaces.encryption import derive_key
 from headwater.spaces.lock_refusals import note_lock_refusal
 from headwater.spaces.secret_key import find_secret_key
 from headwater.spaces.sites.sites import REPORTING, SiteCache
+from headwater.spend.platforms import origins as spend_origins
 
 SPACE_PATH = "/mcp/{space_id}/public-api"
 
@@ -167,7 +168,9 @@ def _services(
         base_url=settings.base_url or base_url,
         signing_key=_signing_key(secret),
         sealing_key=derive_key(secret),
-        egress=Egress(list_operator_hosts(settings)),
+        egress=Egress(
+            forwarding_origins.list_operator_hosts(settings) | spend_origins.list_operator_hosts(settings)
+        ),
         public_egress=public_egress,
         storage=open_storage(settings),
         passwords=passwords,

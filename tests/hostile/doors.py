@@ -88,6 +88,7 @@ from headwater.spaces.custom_fields import parse_slot_date, parse_slot_number
 from headwater.spaces.models import Space
 from headwater.spaces.sites.origins import cookie_domain, parse_origin, sent_host
 from headwater.spend.ads.inputs import read_names
+from headwater.spend.connections.inputs import read_new as read_new_connection
 from headwater.spend.inputs import read_spend
 from tests.hostile.answer_doors import ANSWER_DOORS
 from tests.hostile.cells import read_filter_number, read_imported_number, survey_cell
@@ -330,6 +331,7 @@ JSON_DOORS = [
     Door("ads", _object(read_names), MB),
     Door("spend", _object(lambda body: read_spend(body, MOMENT, SPACE.sources)), MAX_BATCH_BODY // 8),
     Door("destinations", _object(read_new), MB),
+    Door("spend.connections", _object(read_new_connection), MB),
     Door("platforms.answer", _answered, MB, slow=FORWARDER),
     Door("masking.answer", Mask(["secret"], frozenset({"message"})).answer, 64 * KB, FORWARDER),
     Door("forms", lambda body: _posted(body, read_posted), 64 * KB),

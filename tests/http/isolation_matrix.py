@@ -39,6 +39,8 @@ DESTINATION = {
 TRAINED_MODEL = {"name": "May", "event_name": "purchase", "start_date": "2026-05-01",
        "end_date": "2026-05-31"}  # fmt: skip
 
+SPEND_CONNECTION = {"platform": "meta", "settings": {"ad_account_id": "1"}, "secrets": {"access_token": "x"}}
+
 IMPORTS = ("events", "contacts", "touchpoints", "spend", "ads")
 FILES = {
     "event": "event_name,email\npurchase,ada@example.com\n",
@@ -62,6 +64,8 @@ UNKNOWN: dict[str, Any] = {
             *(f"{kind}_import" for kind in IMPORTS),
             "destination",
             "held_destination",
+            "lending_destination",
+            "connection",
             "delivery",
             "trained_model",
         ),
@@ -95,6 +99,7 @@ IN_PATHS = {
     "/companies/{id}": "company",
     "/trained-models/{trained_model_id}": "trained_model",
     "/destinations/{destination_id}": "destination",
+    "/spend/connections/{connection_id}": "connection",
     "/deliveries/{delivery_id}": "delivery",
     "/events/exports/{export_id}": "export",
     "/contacts/exports/{export_id}": "contact_export",
@@ -156,6 +161,10 @@ OWN = {
     "put_network": Row(body={"name": "taboola_ads", "platform": "taboola"}),
     "put_rates": Row(body={"rates": [{"date": "2026-05-13", "base": "EUR", "currency": "JPY", "rate": 160}]}),
     "delete_spend": Row(views=({"start_date": "2026-05-13", "end_date": "2026-05-13"},)),
+    "create_spend_connection": Row(
+        names={"body.destination_id": ("lending_destination", 422)}, body=SPEND_CONNECTION
+    ),
+    "update_spend_connection": Row(body={"name": "Eve"}),
     "create_trained_model": Row(body=TRAINED_MODEL),
     "create_destination": Row(body=DESTINATION),
     "update_destination": Row(body={"name": "Eve"}),

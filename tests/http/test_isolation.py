@@ -222,6 +222,10 @@ def test_reading_is_the_same_with_and_without_the_other_space(
     assert read() == alone
 
 
+CHANGES_NOTHING = {"check_spend_connection"}
+"""Operations that are not read with GET, as they call others."""
+
+
 @pytest.mark.parametrize("name", MATRIX)
 def test_a_request_reaches_only_its_own_space(
     mine: Side, other: Side, targets: dict[str, Target], name: str
@@ -239,7 +243,7 @@ def test_a_request_reaches_only_its_own_space(
     response = mine.send(operation, row, mine.own(operation, row), params=params, body=naming)
     assert response.status_code == operation.status
     assert other.stored() == theirs
-    assert (mine.stored() == ours) == (operation.method == "GET")
+    assert (mine.stored() == ours) == (operation.method == "GET" or name in CHANGES_NOTHING)
 
 
 @pytest.mark.parametrize("mode", ["auto", "external_id"])

@@ -30,7 +30,10 @@ ASYNCHRONOUS = {
     "create_company_export", "create_export_runs", *FILES,
 }  # fmt: skip
 """Operations that are answered before they are carried out."""
-CREATING = {"create_contact", "create_destination", "create_export_schedule", "create_trained_model"}
+CREATING = {
+    "create_contact", "create_destination", "create_export_schedule", "create_spend_connection",
+    "create_trained_model",
+}  # fmt: skip
 FINDING = {"find_contact_by_email", "delete_contact_pii_by_email"}
 """Operations whose query names a thing, which may not be there."""
 IDEMPOTENT = {"delete_event"}

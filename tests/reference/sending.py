@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -17,16 +19,21 @@ from tests.conftest import API
 from tests.support.fake_platform import Answer, FakePlatform
 from tests.support.processes import Serve, headwater
 from tests.support.waiting import wait_until
+from tests.support.wire import Received
 
 
 @contextmanager
 def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
     """A client of a service that has just been set up, with an ad platform that takes all."""
     data_dir = folder / "data"
-    taken = Answer(body={"events_received": 1})
     with (
-        FakePlatform(otherwise=taken) as meta,
-        Serve(data_dir, HEADWATER_META_URL=meta.url, HEADWATER_RATE_LIMIT_FACTOR="1000") as one,
+        FakePlatform(otherwise=_answer) as meta,
+        Serve(
+            data_dir,
+            HEADWATER_META_URL=meta.url,
+            HEADWATER_META_SPEND_URL=meta.url,
+            HEADWATER_RATE_LIMIT_FACTOR="1000",
+        ) as one,
     ):
         url = one.url()
         where = ("--data-dir", str(data_dir), "--json")
@@ -37,6 +44,18 @@ def new_installation(folder: Path) -> Iterator[tuple[httpx.Client, Path]]:
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield client, data_dir
         assert one.stop() == 0
+
+
+def _answer(request: Received) -> Answer:
+    """What Meta answers about events, an ad account and its spend."""
+    path = urlsplit(request.target).path
+    if path.endswith("/insights"):
+        day = str(datetime.now(UTC).date())
+        row = {"campaign_id": "4711", "campaign_name": "Autumn", "date_start": day, "spend": "84.20"}
+        return Answer(body={"data": [{**row, "impressions": "12000", "clicks": "240"}]})
+    if "/act_" in path:
+        return Answer(body={"name": "Shop", "currency": "EUR", "timezone_name": "Europe/Berlin"})
+    return Answer(body={"events_received": 1})
 
 
 JOBS = {"export": "export_id", "import": "import_id"}

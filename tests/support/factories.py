@@ -162,6 +162,10 @@ class Stage:
         defaults = {"platform": "tiktok", "name": "Test", "settings": '{"pixel_code": "PIXEL1"}'}
         return self._insert("destinations", {**defaults, **columns})
 
+    def spend_connection(self, **columns: Any) -> int:
+        """An ad account whose spend is pulled: without a token."""
+        return self._insert("spend_connections", {"platform": "meta", "name": "Test", **columns})
+
     def forwarded(self, destination_id: int, event_id: int, **columns: Any) -> int:
         """What became of an event at a destination: it failed."""
         defaults = {"status": "failed", "dedup_id": f"key-{event_id}", "finished_at": NOON}

@@ -155,6 +155,13 @@ def _add_forwarding(stage: Stage, contact_id: int, events: list[int], tag: str) 
     ]
     return {
         "destination": forwarding,
+        "lending_destination": [stage.destination(platform="meta", settings='{"pixel_id": "1"}', name=tag)],
+        "connection": [
+            stage.spend_connection(
+                name=tag, settings='{"ad_account_id": "1"}', next_pull_at="2099-01-01T00:00:00Z"
+            )
+            for _ in range(2)
+        ],
         "held_destination": forwarding,
         "delivery": told[:2],
         "deliveries": [young[:1], young[1:]],
@@ -180,7 +187,7 @@ def add_twins(mine: Stage, other: Stage) -> None:
     for table in (
         "companies", "contacts", "contact_identifiers", "events", "touchpoints", "visits", "hits",
         "tag_sets", "inbox", "exports", "export_schedules", "ad_names", "spend", "rates",
-        "destinations", "deliveries", "delivery_attempts",
+        "destinations", "deliveries", "delivery_attempts", "spend_connections",
     ):  # fmt: skip
         columns = _stored_columns(other, table)
         values = ", ".join(f"(copy).{column}" for column in columns)

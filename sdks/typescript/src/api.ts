@@ -1710,6 +1710,113 @@ export type SpendDeletion = {
   last_day: string | null;
 };
 
+export type SpendAccount = {
+  id: string;
+  name: string;
+  currency: string;
+  /** Null if the platform doesn't report it. */
+  timezone: string | null;
+};
+
+export type FaultCause = "account" | "permission" | "refused" | "temporary" | "throttled" | "token" | "too_large" | "version";
+
+export type SpendConnection = {
+  id: number;
+  platform: string;
+  name: string;
+  /** Held: it waits until someone fixes the fault. */
+  status: Status4;
+  /** Null before the first pull. */
+  account: SpendAccount | null;
+  settings: Record<string, unknown>;
+  /** The names of its secrets. */
+  secrets: Array<string>;
+  is_pulling: boolean;
+  /** The last complete pull. */
+  pulled_at: string | null;
+  /** Null unless it is active. */
+  next_pull_at: string | null;
+  /** The first failed pull since the last complete. */
+  failing_since: string | null;
+  /** Why the latest pull failed. */
+  fault: FaultCause | null;
+  /** The platform's message about it. */
+  message: string | null;
+  /** What to do about it. */
+  remedy: string | null;
+  /** The first day that is fetched. */
+  history_from: string | null;
+  /** Days before this one are still to be fetched. */
+  history_until: string | null;
+  /** How much of the history is fetched, from 0 to 1. */
+  history_share: number;
+  created_at: string;
+};
+
+export type SpendConnectionList = {
+  data: Array<SpendConnection>;
+};
+
+export type Platform3 = "meta" | "tiktok";
+
+export type CreateSpendConnectionBody = {
+  platform: Platform3;
+  /** Its name; by default the platform's title. */
+  name?: string;
+  /** All settings; omitted ones get their defaults. */
+  settings?: Record<string, unknown>;
+  /** Changed secrets; null removes one. Never returned. */
+  secrets?: Record<string, string | null>;
+  /** A destination of the same platform that lends the missing secrets. */
+  destination_id?: number;
+};
+
+export type UpdateSpendConnectionBody = {
+  /** Its name; by default the platform's title. */
+  name?: string;
+  /** All settings; omitted ones get their defaults. */
+  settings?: Record<string, unknown>;
+  /** Changed secrets; null removes one. Never returned. */
+  secrets?: Record<string, string | null>;
+};
+
+export type SpendConnectionCheck = {
+  ok: boolean;
+  /** Null if it couldn't be read. */
+  account: SpendAccount | null;
+  /** Spend of yesterday and today in the account's currency; null if it couldn't be read. */
+  spend: number | null;
+  /** Campaigns with spend on these days. */
+  campaigns: number | null;
+  message: string;
+  /** What to do about a fault. */
+  remedy: string | null;
+};
+
+export type SpendPullLimits = {
+  /** Every pull repeats these days, because they may change. */
+  window_days: number;
+  /** Once a week, the pull repeats these days; null: no more than usual. */
+  weekly_window_days: number | null;
+  /** A new connection fetches these days. */
+  history_days: number;
+};
+
+export type SpendPlatform = {
+  name: string;
+  title: string;
+  /** A JSON schema. */
+  settings: Record<string, unknown>;
+  secrets: Array<SecretField>;
+  /** Spend that its API doesn't report. */
+  gaps: string | null;
+  limits: SpendPullLimits;
+};
+
+export type SpendPlatformList = {
+  data: Array<SpendPlatform>;
+};
+
 export type TouchpointPayload = {
   /** Identifies the contact. Trimmed and lower-cased. */
   email?: string | null;
@@ -2218,6 +2325,51 @@ export abstract class Api {
     return (await this.call("DELETE", "/spend", { "start_date": query.start_date, "end_date": query.end_date, "platform": query.platform, "account_id": query.account_id, "campaign_id": query.campaign_id, "currency": query.currency, "preview": query.preview })) as SpendDeletion;
   }
 
+  /** List the Space's connections, oldest first. */
+  async listSpendConnections(): Promise<SpendConnectionList> {
+    return (await this.call("GET", "/spend/connections", {})) as SpendConnectionList;
+  }
+
+  /** Connect an ad account. Its spend is pulled immediately, then several times a day. */
+  async createSpendConnection(body: CreateSpendConnectionBody): Promise<SpendConnection> {
+    return (await this.call("POST", "/spend/connections", {}, body)) as SpendConnection;
+  }
+
+  /** Get a connection with its latest pull. */
+  async getSpendConnection(connection_id: string): Promise<SpendConnection> {
+    return (await this.call("GET", `/spend/connections/${encodeURIComponent(connection_id)}`, {})) as SpendConnection;
+  }
+
+  /** Change a connection. `settings` are replaced as a whole, secrets one by one. Either ends a hold. */
+  async updateSpendConnection(connection_id: string, body: UpdateSpendConnectionBody): Promise<SpendConnection> {
+    return (await this.call("PUT", `/spend/connections/${encodeURIComponent(connection_id)}`, {}, body)) as SpendConnection;
+  }
+
+  /** Delete a connection and its secrets. Its spend stays in the ledger. */
+  async deleteSpendConnection(connection_id: string): Promise<Message> {
+    return (await this.call("DELETE", `/spend/connections/${encodeURIComponent(connection_id)}`, {})) as Message;
+  }
+
+  /** Ask the platform for the account and for the spend of yesterday and today. Nothing is stored. */
+  async checkSpendConnection(connection_id: string): Promise<SpendConnectionCheck> {
+    return (await this.call("POST", `/spend/connections/${encodeURIComponent(connection_id)}/check`, {})) as SpendConnectionCheck;
+  }
+
+  /** Stop pulling. A running pull stores nothing more. */
+  async pauseSpendConnection(connection_id: string): Promise<SpendConnection> {
+    return (await this.call("POST", `/spend/connections/${encodeURIComponent(connection_id)}/pause`, {})) as SpendConnection;
+  }
+
+  /** Pull in the background, earlier than planned, if the connection is active. */
+  async pullSpendConnection(connection_id: string): Promise<SpendConnection> {
+    return (await this.call("POST", `/spend/connections/${encodeURIComponent(connection_id)}/pull`, {})) as SpendConnection;
+  }
+
+  /** Pull again, now, after a pause or a hold. */
+  async resumeSpendConnection(connection_id: string): Promise<SpendConnection> {
+    return (await this.call("POST", `/spend/connections/${encodeURIComponent(connection_id)}/resume`, {})) as SpendConnection;
+  }
+
   /** Send a CSV file as the body. Its separator, encoding, columns, numbers and dates are detected; a 422 names each parameter that it needs besides. Rows that break a rule are listed with the import, and all others are stored. */
   async createSpendImport(file: FileContent, query: { name?: string; columns?: Array<string>; platform?: string; currency?: string; timezone?: string; decimals?: Decimals; dates?: Dates; separator?: Separator; encoding?: Encoding } = {}): Promise<QueuedImport> {
     return (await this.call("POST", "/spend/imports", { "name": query.name, "columns": query.columns, "platform": query.platform, "currency": query.currency, "timezone": query.timezone, "decimals": query.decimals, "dates": query.dates, "separator": query.separator, "encoding": query.encoding }, file)) as QueuedImport;
@@ -2226,6 +2378,11 @@ export abstract class Api {
   /** Return the progress of an import and its refused rows, whether it was made over the API or in the console. */
   async getSpendImport(import_id: number): Promise<Import> {
     return (await this.call("GET", `/spend/imports/${encodeURIComponent(import_id)}`, {})) as Import;
+  }
+
+  /** List the ad platforms whose spend can be pulled, and what a connection needs. */
+  async listSpendPlatforms(): Promise<SpendPlatformList> {
+    return (await this.call("GET", "/spend/platforms", {})) as SpendPlatformList;
   }
 
   /** Accept valid touchpoints although others are invalid; the answer lists the refused ones. */

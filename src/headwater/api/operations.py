@@ -23,6 +23,7 @@ from headwater.api.networks import OPERATIONS as NETWORKS
 from headwater.api.rates import OPERATIONS as RATES
 from headwater.api.reports import OPERATIONS as REPORTS
 from headwater.api.spend import OPERATIONS as SPEND
+from headwater.api.spend_connections import OPERATIONS as SPEND_CONNECTIONS
 from headwater.api.trained_models import OPERATIONS as TRAINED_MODELS
 from headwater.assistants.mcp.context import CALLING
 from headwater.endpoints.document import build_document
@@ -47,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *TRAINED_MODELS,
     *ADS,
     *SPEND,
+    *SPEND_CONNECTIONS,
     *RATES,
     *NETWORKS,
     *IMPORTS,

@@ -1977,6 +1977,114 @@ class SpendDeletion(TypedDict):
     last_day: str | None
 
 
+class SpendAccount(TypedDict):
+    id: str
+    name: str
+    currency: str
+    timezone: str | None
+    """Null if the platform doesn't report it."""
+
+
+FaultCause: TypeAlias = Literal[
+    "account", "permission", "refused", "temporary", "throttled", "token", "too_large", "version"
+]
+
+
+class SpendConnection(TypedDict):
+    id: int
+    platform: str
+    name: str
+    status: Literal["active", "held", "paused"]
+    """Held: it waits until someone fixes the fault."""
+    account: SpendAccount | None
+    """Null before the first pull."""
+    settings: dict[str, Any]
+    secrets: list[str]
+    """The names of its secrets."""
+    is_pulling: bool
+    pulled_at: str | None
+    """The last complete pull."""
+    next_pull_at: str | None
+    """Null unless it is active."""
+    failing_since: str | None
+    """The first failed pull since the last complete."""
+    fault: FaultCause | None
+    """Why the latest pull failed."""
+    message: str | None
+    """The platform's message about it."""
+    remedy: str | None
+    """What to do about it."""
+    history_from: str | None
+    """The first day that is fetched."""
+    history_until: str | None
+    """Days before this one are still to be fetched."""
+    history_share: float
+    """How much of the history is fetched, from 0 to 1."""
+    created_at: str
+
+
+class SpendConnectionList(TypedDict):
+    data: list[SpendConnection]
+
+
+class CreateSpendConnectionBody(TypedDict):
+    platform: Literal["meta", "tiktok"]
+    name: NotRequired[str]
+    """Its name; by default the platform's title."""
+    settings: NotRequired[dict[str, Any]]
+    """All settings; omitted ones get their defaults."""
+    secrets: NotRequired[dict[str, str | None]]
+    """Changed secrets; null removes one. Never returned."""
+    destination_id: NotRequired[int]
+    """A destination of the same platform that lends the missing secrets."""
+
+
+class UpdateSpendConnectionBody(TypedDict):
+    name: NotRequired[str]
+    """Its name; by default the platform's title."""
+    settings: NotRequired[dict[str, Any]]
+    """All settings; omitted ones get their defaults."""
+    secrets: NotRequired[dict[str, str | None]]
+    """Changed secrets; null removes one. Never returned."""
+
+
+class SpendConnectionCheck(TypedDict):
+    ok: bool
+    account: SpendAccount | None
+    """Null if it couldn't be read."""
+    spend: float | None
+    """Spend of yesterday and today in the account's currency; null if it couldn't be read."""
+    campaigns: int | None
+    """Campaigns with spend on these days."""
+    message: str
+    remedy: str | None
+    """What to do about a fault."""
+
+
+class SpendPullLimits(TypedDict):
+    window_days: int
+    """Every pull repeats these days, because they may change."""
+    weekly_window_days: int | None
+    """Once a week, the pull repeats these days; null: no more than usual."""
+    history_days: int
+    """A new connection fetches these days."""
+
+
+class SpendPlatform(TypedDict):
+    name: str
+    title: str
+    settings: dict[str, Any]
+    """A JSON schema."""
+    secrets: list[SecretField]
+    gaps: str | None
+    """Spend that its API doesn't report."""
+    limits: SpendPullLimits
+
+
+class SpendPlatformList(TypedDict):
+    data: list[SpendPlatform]
+
+
 class TouchpointPayload(TypedDict):
     email: NotRequired[str | None]
     """Identifies the contact. Trimmed and lower-cased."""
@@ -3277,6 +3385,65 @@ class Api:
             ),
         )
 
+    def list_spend_connections(self) -> SpendConnectionList:
+        """List the Space's connections, oldest first."""
+        return cast("SpendConnectionList", self.call("GET", "/spend/connections", {}))
+
+    def create_spend_connection(self, body: CreateSpendConnectionBody) -> SpendConnection:
+        """Connect an ad account. Its spend is pulled immediately, then several times a day."""
+        return cast("SpendConnection", self.call("POST", "/spend/connections", {}, body))
+
+    def get_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Get a connection with its latest pull."""
+        return cast(
+            "SpendConnection", self.call("GET", f"/spend/connections/{quote_segment(connection_id)}", {})
+        )
+
+    def update_spend_connection(
+        self, connection_id: int | str, body: UpdateSpendConnectionBody
+    ) -> SpendConnection:
+        """Change a connection. `settings` are replaced as a whole, secrets one by one. Either ends a
+        hold.
+        """
+        return cast(
+            "SpendConnection",
+            self.call("PUT", f"/spend/connections/{quote_segment(connection_id)}", {}, body),
+        )
+
+    def delete_spend_connection(self, connection_id: int | str) -> Message:
+        """Delete a connection and its secrets. Its spend stays in the ledger."""
+        return cast("Message", self.call("DELETE", f"/spend/connections/{quote_segment(connection_id)}", {}))
+
+    def check_spend_connection(self, connection_id: int | str) -> SpendConnectionCheck:
+        """Ask the platform for the account and for the spend of yesterday and today. Nothing is
+        stored.
+        """
+        return cast(
+            "SpendConnectionCheck",
+            self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/check", {}),
+        )
+
+    def pause_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Stop pulling. A running pull stores nothing more."""
+        return cast(
+            "SpendConnection",
+            self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/pause", {}),
+        )
+
+    def pull_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Pull in the background, earlier than planned, if the connection is active."""
+        return cast(
+            "SpendConnection",
+            self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/pull", {}),
+        )
+
+    def resume_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Pull again, now, after a pause or a hold."""
+        return cast(
+            "SpendConnection",
+            self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/resume", {}),
+        )
+
     def create_spend_import(
         self,
         file: FileContent,
@@ -3320,6 +3487,10 @@ class Api:
         in the console.
         """
         return cast("Import", self.call("GET", f"/spend/imports/{quote_segment(import_id)}", {}))
+
+    def list_spend_platforms(self) -> SpendPlatformList:
+        """List the ad platforms whose spend can be pulled, and what a connection needs."""
+        return cast("SpendPlatformList", self.call("GET", "/spend/platforms", {}))
 
     def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
         """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""

@@ -32,6 +32,7 @@ from headwater_client.api import (
     CreateEventExportBody,
     CreateExportRunsBody,
     CreateExportScheduleBody,
+    CreateSpendConnectionBody,
     CreateTrainedModelBody,
     CreditedEvent,
     CreditPage,
@@ -84,9 +85,13 @@ from headwater_client.api import (
     Report,
     ReportChanges,
     ReportGroupBy,
+    SpendConnection,
+    SpendConnectionCheck,
+    SpendConnectionList,
     SpendDeletion,
     SpendGroupBy,
     SpendPage,
+    SpendPlatformList,
     SpendReportChanges,
     SpendRow,
     Touchpoint,
@@ -99,6 +104,7 @@ from headwater_client.api import (
     UpdatedContact,
     UpdateDestinationBody,
     UpdateEventBody,
+    UpdateSpendConnectionBody,
     quote_segment,
 )
 
@@ -1322,6 +1328,68 @@ class AsyncApi:
             ),
         )
 
+    async def list_spend_connections(self) -> SpendConnectionList:
+        """List the Space's connections, oldest first."""
+        return cast("SpendConnectionList", await self.call("GET", "/spend/connections", {}))
+
+    async def create_spend_connection(self, body: CreateSpendConnectionBody) -> SpendConnection:
+        """Connect an ad account. Its spend is pulled immediately, then several times a day."""
+        return cast("SpendConnection", await self.call("POST", "/spend/connections", {}, body))
+
+    async def get_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Get a connection with its latest pull."""
+        return cast(
+            "SpendConnection",
+            await self.call("GET", f"/spend/connections/{quote_segment(connection_id)}", {}),
+        )
+
+    async def update_spend_connection(
+        self, connection_id: int | str, body: UpdateSpendConnectionBody
+    ) -> SpendConnection:
+        """Change a connection. `settings` are replaced as a whole, secrets one by one. Either ends a
+        hold.
+        """
+        return cast(
+            "SpendConnection",
+            await self.call("PUT", f"/spend/connections/{quote_segment(connection_id)}", {}, body),
+        )
+
+    async def delete_spend_connection(self, connection_id: int | str) -> Message:
+        """Delete a connection and its secrets. Its spend stays in the ledger."""
+        return cast(
+            "Message", await self.call("DELETE", f"/spend/connections/{quote_segment(connection_id)}", {})
+        )
+
+    async def check_spend_connection(self, connection_id: int | str) -> SpendConnectionCheck:
+        """Ask the platform for the account and for the spend of yesterday and today. Nothing is
+        stored.
+        """
+        return cast(
+            "SpendConnectionCheck",
+            await self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/check", {}),
+        )
+
+    async def pause_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Stop pulling. A running pull stores nothing more."""
+        return cast(
+            "SpendConnection",
+            await self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/pause", {}),
+        )
+
+    async def pull_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Pull in the background, earlier than planned, if the connection is active."""
+        return cast(
+            "SpendConnection",
+            await self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/pull", {}),
+        )
+
+    async def resume_spend_connection(self, connection_id: int | str) -> SpendConnection:
+        """Pull again, now, after a pause or a hold."""
+        return cast(
+            "SpendConnection",
+            await self.call("POST", f"/spend/connections/{quote_segment(connection_id)}/resume", {}),
+        )
+
     async def create_spend_import(
         self,
         file: FileContent,
@@ -1365,6 +1433,10 @@ class AsyncApi:
         in the console.
         """
         return cast("Import", await self.call("GET", f"/spend/imports/{quote_segment(import_id)}", {}))
+
+    async def list_spend_platforms(self) -> SpendPlatformList:
+        """List the ad platforms whose spend can be pulled, and what a connection needs."""
+        return cast("SpendPlatformList", await self.call("GET", "/spend/platforms", {}))
 
     async def create_touchpoints(self, body: TouchpointBatch) -> BatchAccepted:
         """Accept valid touchpoints although others are invalid; the answer lists the refused ones."""

@@ -12,15 +12,8 @@ from headwater.forwarding.destinations.schemas import ALL_EVENTS, EVENT_NAMES_AB
 from headwater.forwarding.platforms import registry
 from headwater.forwarding.platforms.platform import DAY, Platform
 from headwater.http.answers import DataList, Moment
+from headwater.http.inputs.account_answers import SecretField, describe_secrets
 from headwater.http.inputs.account_settings import settings_schema
-
-
-class SecretField(Struct, frozen=True):
-    """A secret that destinations of a platform have."""
-
-    name: str
-    description: str
-    required: bool
 
 
 class PlatformLimits(Struct, frozen=True):
@@ -97,10 +90,7 @@ def describe_platform(platform: Platform) -> PlatformAnswer:
         title=platform.title,
         sources=sorted(platform.sources),
         settings=settings_schema(platform),
-        secrets=[
-            SecretField(name, description, name not in platform.optional_secrets)
-            for name, description in platform.secrets.items()
-        ],
+        secrets=describe_secrets(platform),
         event_names=dict(platform.event_names),
         limits=PlatformLimits(platform.limits.batch, platform.limits.age / DAY),
     )

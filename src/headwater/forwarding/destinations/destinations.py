@@ -157,6 +157,22 @@ async def open_destination(
         raise Invalid.of("secrets", rule) from None
 
 
+async def lend_secrets(
+    connection: AsyncConnection, space_id: int, destination_id: int, platform: object, key: bytes
+) -> dict[str, str]:
+    """Return a destination's tokens, for another use of the same account. Raises Invalid if it is missing, of
+    another platform, or its tokens can't be opened.
+    """
+    try:
+        columns = await _lock(connection, space_id, destination_id)
+        if columns.platform == platform:
+            return open_secrets(key, space_id, destination_id, columns.secrets)
+    except (NotFound, Unsealable):
+        pass
+    rule = "must be a destination of the same platform, with tokens that can be read."
+    raise Invalid.of("destination_id", rule)
+
+
 async def note_test(
     connection: AsyncConnection,
     space_id: int,

@@ -151,22 +151,29 @@ async def open_connection(
     connection: AsyncConnection, row: AccountKey, urls: Mapping[str, str], key: bytes
 ) -> tuple[SpendPlatform, Credentials]:
     """Return a connection's credentials for calls. Raises NotFound, or Invalid if the installation's secret
-    changed.
+    changed or the settings are no longer valid.
     """
     platform_name, settings, sealed = await _lock(connection, row)
     platform = registry.PLATFORMS[platform_name]
     try:
         secrets = open_secrets(key, row, sealed)
+        converted = msgspec.convert(settings, platform.settings)
     except Unsealable:
         rule = "must be entered again because HEADWATER_SECRET_KEY has changed."
         raise Invalid.of("secrets", rule) from None
+    except msgspec.ValidationError:
+        raise Invalid.of("settings", "must be entered again: they are no longer valid.") from None
     return platform, Credentials(
-        space_id=row.space_id,
-        id=row.id,
-        url=urls[platform_name],
-        settings=msgspec.convert(settings, platform.settings),
-        secrets=secrets,
+        space_id=row.space_id, id=row.id, url=urls[platform_name], settings=converted, secrets=secrets
     )
+
+
+async def replace_refresh_token(
+    connection: AsyncConnection, row: AccountKey, refresh_token: str, key: bytes
+) -> None:
+    """Store a refresh token that a platform issued. Raises NotFound and Unsealable."""
+    _, _, sealed = await _lock(connection, row)
+    await _put_secrets(connection, row, open_secrets(key, row, sealed), {"refresh_token": refresh_token}, key)
 
 
 def _bound(row: AccountKey) -> dict[str, int]:

@@ -16,6 +16,7 @@ from headwater.http.inputs.account_settings import (
     secrets_schema,
     settings_schema,
 )
+from headwater.http.inputs.path_parameters import INTEGER_ID
 from headwater.http.openapi import Schema, body
 from headwater.spend.platforms import registry
 from headwater.spend.platforms.platform import SpendPlatform
@@ -41,12 +42,29 @@ def find_platform(name: object) -> SpendPlatform:
     return registry.PLATFORMS[name]
 
 
-def read_new(members: Mapping[str, Any], *, as_text: bool = False) -> tuple[SpendPlatform, ConnectionChange]:
-    """Convert typed values with `as_text`. Raises Invalid."""
+def read_new(
+    members: Mapping[str, Any], borrowed: Mapping[str, str] | None = None, *, as_text: bool = False
+) -> tuple[SpendPlatform, ConnectionChange]:
+    """Take missing secrets from `borrowed`, those of a destination; convert typed values with `as_text`.
+    Raises Invalid.
+    """
     platform = find_platform(members.get("platform"))
     values: dict[str, Any] = {"name": platform.title, "settings": {}, "secrets": {}}
     values |= {name: members[name] for name in FIELDS if name in members}
+    usable = {name: text for name, text in (borrowed or {}).items() if name in platform.secrets}
+    if usable and isinstance(values["secrets"], dict):
+        values["secrets"] = {**usable, **values["secrets"]}
     return platform, _read(platform, values, {}, as_text=as_text)
+
+
+def read_destination_id(members: Mapping[str, Any]) -> int | None:
+    """Return the destination that lends its secrets. Raises Invalid."""
+    value = members.get("destination_id")
+    if value is None:
+        return None
+    if type(value) is not int or not 0 < value < 10**18:
+        raise Invalid.of("destination_id", "must be the id of a destination.")
+    return value
 
 
 def read_change(
@@ -113,7 +131,14 @@ def describe_creation() -> Schema:
         {
             "type": "object",
             "required": ["platform"],
-            "properties": {"platform": {"type": "string", "enum": list(platforms)}, **_CHANGEABLE},
+            "properties": {
+                "platform": {"type": "string", "enum": list(platforms)},
+                **_CHANGEABLE,
+                "destination_id": {
+                    **INTEGER_ID,
+                    "description": "A destination of the same platform that lends the missing secrets.",
+                },
+            },
             "oneOf": [_describe_variant(platform) for platform in platforms.values()],
         }
     )
@@ -121,7 +146,9 @@ def describe_creation() -> Schema:
 
 def _describe_variant(platform: SpendPlatform) -> Schema:
     members = {"settings": settings_schema(platform), "secrets": secrets_schema(platform)}
+    required = {name for name, schema in members.items() if schema.get("required")}
+    members["secrets"].pop("required", None)  # a destination may lend them
     return {
-        "required": ["platform", *(name for name, schema in members.items() if schema.get("required"))],
+        "required": ["platform", *sorted(required - {"secrets"})],
         "properties": {"platform": {"const": platform.name}, **members},
     }

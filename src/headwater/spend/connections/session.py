@@ -12,6 +12,7 @@ import structlog
 
 from headwater.base.egress.access_tokens import AccessTokens, HttpSender, TokenRefusal
 from headwater.base.egress.models import EgressError, EgressRequest
+from headwater.base.masking import Mask
 from headwater.database.jobs.backoff import climb
 from headwater.spend.platforms.platform import Credentials, Exchange, Fault, FaultCause, Pause, SpendPlatform
 
@@ -44,6 +45,7 @@ class Waits:
     pause: Callable[[float], Awaitable[None]]
     clock: Callable[[], float] = time.time
     """In Unix seconds."""
+    most_tries: int = MOST_TRIES
 
 
 class PlatformSession:
@@ -97,9 +99,9 @@ class PlatformSession:
                     has_renewed = True
                     continue
                 tries += 1
-                wait = _wait_before_retry(fault, tries)
+                wait = None if tries >= self._waits.most_tries else _wait_before_retry(fault, tries)
                 if wait is None:
-                    raise
+                    raise self._without_secrets(fault) from None
                 await self._waits.pause(wait)
 
     async def _send(self, request: EgressRequest) -> Any:
@@ -111,6 +113,12 @@ class PlatformSession:
         except EgressError as error:
             raise Fault(FaultCause.TEMPORARY, str(error)) from None
         return self._platform.decode(answer)
+
+    def _without_secrets(self, fault: Fault) -> Fault:
+        """Mask tokens that the platform quotes."""
+        credentials = self._credentials
+        mask = Mask([*credentials.secrets.values(), credentials.access_token or ""])
+        return Fault(fault.cause, mask.text(str(fault)), wait_seconds=fault.wait_seconds)
 
     async def _authorize(self) -> Credentials:
         """Return the credentials with a valid access token. Raises Fault and EgressError."""
@@ -132,8 +140,6 @@ class PlatformSession:
 
 def _wait_before_retry(fault: Fault, tries: int) -> float | None:
     """Return None if a retry won't help now."""
-    if tries >= MOST_TRIES:
-        return None
     if fault.cause is FaultCause.TEMPORARY:
         return climb(RETRY_SECONDS, tries)
     if fault.cause is FaultCause.THROTTLED:

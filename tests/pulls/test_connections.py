@@ -1,0 +1,198 @@
+"""The API's connections to ad accounts: made, seen, changed, paused, resumed, checked and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from headwater.base.egress.client import Egress
+from headwater.spaces.encryption import derive_key
+from headwater.spend.connections import check
+from headwater.spend.connections.check import SpendConnectionCheck, check_credentials
+from headwater.spend.platforms.platform import Credentials
+from headwater.spend.platforms.registry import PLATFORMS
+from tests.pulls.books import AdPlace, Books, fill
+from tests.pulls.meta.pretend import TOKEN, PretendMeta, error
+from tests.pulls.staging import Pulls
+from tests.support.factories import Stage
+from tests.support.fake_platform import FakePlatform, Silence
+from tests.support.reading_fixtures import Api
+
+DESCRIBED = {
+    "platform": "meta",
+    "settings": {"ad_account_id": "1234567890"},
+    "secrets": {"access_token": TOKEN},
+}
+
+
+def create(api: Api, **members: Any) -> dict[str, Any]:
+    response = api.send("POST", "/spend/connections", json={**DESCRIBED, **members})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def refused(api: Api, body: dict[str, Any]) -> dict[str, list[str]]:
+    response = api.send("POST", "/spend/connections", json=body)
+    assert response.status_code == 422, response.text
+    assert TOKEN not in response.text
+    return response.json()["errors"]
+
+
+def test_it_works(api: Api) -> None:
+    made = create(api, name=" Shop ")
+    assert made.pop("created_at").endswith("Z")
+    assert made.pop("next_pull_at").endswith("Z")
+    assert made == {
+        "id": made["id"], "platform": "meta", "name": "Shop", "status": "active", "account": None,
+        "settings": {"ad_account_id": "1234567890", "api_version": "v26.0"},
+        "secrets": ["access_token"], "is_pulling": False, "pulled_at": None, "failing_since": None,
+        "fault": None, "message": None, "remedy": None, "history_from": None, "history_until": None,
+        "history_share": 0.0,
+    }  # fmt: skip
+    path = f"/spend/connections/{made['id']}"
+    (listed,) = api.get("/spend/connections").json()["data"]
+    assert listed == api.get(path).json()
+    changed = api.send("PUT", path, json={"name": "Shop 2"}).json()
+    assert changed == {**listed, "name": "Shop 2"}
+    paused = api.send("POST", f"{path}/pause").json()
+    assert (paused["status"], paused["next_pull_at"]) == ("paused", None)
+    assert api.send("POST", f"{path}/pull").json()["status"] == "paused"
+    assert api.send("POST", f"{path}/resume").json()["status"] == "active"
+    assert api.send("DELETE", path).json() == {"message": "Connection deleted."}
+    assert api.send("DELETE", path).status_code == 404
+    assert api.get("/spend/connections").json() == {"data": []}
+
+
+def test_platforms(api: Api) -> None:
+    listed = {platform["name"]: platform for platform in api.get("/spend/platforms").json()["data"]}
+    assert listed.keys() == PLATFORMS.keys()
+    meta = listed["meta"]
+    assert meta["limits"] == {"window_days": 28, "weekly_window_days": None, "history_days": 396}
+    assert [secret["name"] for secret in meta["secrets"]] == ["access_token"]
+    assert meta["settings"]["required"] == ["ad_account_id"]
+
+
+def test_what_is_refused(api: Api) -> None:
+    assert refused(api, {}).keys() == {"platform"}
+    assert refused(api, {"platform": "meta"}).keys() == {"settings.ad_account_id", "secrets.access_token"}
+    wrong = {"settings": {"ad_account_id": "act_1"}, "secrets": {"password": TOKEN}, "name": ""}
+    assert refused(api, {**DESCRIBED, **wrong}).keys() >= {
+        "settings.ad_account_id", "secrets.password", "secrets.access_token", "name",
+    }  # fmt: skip
+    for other in (True, "1", 0, 10**18, 999):
+        assert refused(api, {**DESCRIBED, "destination_id": other}).keys() == {"destination_id"}
+
+
+def test_a_destination_lends_its_token(api: Api, stage: Stage) -> None:
+    described = {"platform": "meta", "settings": {"pixel_id": "1234567890"}}
+    body = {**described, "secrets": {"access_token": TOKEN}}
+    destination_id = api.send("POST", "/destinations", json=body).json()["id"]
+    made = create(api, secrets={}, destination_id=destination_id)
+    assert made["secrets"] == ["access_token"]
+    other = stage.destination(platform="tiktok")
+    assert refused(api, {**DESCRIBED, "destination_id": other}).keys() == {"destination_id"}
+
+
+def test_a_pulled_connection_shows_its_account_and_its_fault(pulls: Pulls, api: Api) -> None:
+    books = fill(Books(), pulls.now.date())
+    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+        pulls.urls["meta"] = platform.url
+        connection = pulls.connect("meta", DESCRIBED["settings"], DESCRIBED["secrets"])
+        pulls.pull()
+    shown = api.get(f"/spend/connections/{connection}").json()
+    assert shown["account"] == {
+        "id": "1234567890", "name": "Main shop", "currency": "EUR", "timezone": "Europe/Berlin",
+    }  # fmt: skip
+    assert (shown["fault"], shown["history_share"]) == (None, 1.0)
+    assert date.fromisoformat(shown["history_from"]) == pulls.now.date() - timedelta(days=396)
+    answer = error(190, f"Malformed access token {TOKEN}")
+    with FakePlatform(otherwise=lambda _: answer) as platform:
+        pulls.urls["meta"] = platform.url
+        pulls.pull_later(connection, hours=6)
+    held = api.get(f"/spend/connections/{connection}").json()
+    assert (held["status"], held["fault"], held["next_pull_at"]) == ("held", "token", None)
+    assert "Malformed access token" in held["message"]
+    assert TOKEN not in held["message"]
+    assert "Meta" in held["remedy"]
+    resumed = api.send("PUT", f"/spend/connections/{connection}", json={"secrets": {"access_token": "new"}})
+    assert resumed.json()["status"] == "active"
+
+
+# ------------------------------------------------------------------------------------- checks
+
+
+@pytest.fixture
+def books() -> Books:
+    books = Books()
+    for days in range(3):
+        books.spend(datetime.now(UTC).date() - timedelta(days=days), AdPlace("11", "111", "1111"), "10.00")
+    return books
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "CHECK_SECONDS", 0.3)
+
+
+def checked(url: str, token: str = TOKEN) -> SpendConnectionCheck:
+    meta = PLATFORMS["meta"]
+    settings = meta.settings(**DESCRIBED["settings"])
+    credentials = Credentials(space_id=1, id=0, url=url, settings=settings, secrets={"access_token": token})
+
+    async def keep(_: str) -> None:
+        raise AssertionError("Meta issues no refresh tokens")
+
+    async def run() -> SpendConnectionCheck:
+        async with Egress(["127.0.0.1"], seconds=5) as egress:
+            return await check_credentials(meta, credentials, egress, keep)
+
+    return asyncio.run(run())
+
+
+def test_a_check_shows_the_account_and_its_spend(books: Books) -> None:
+    with FakePlatform(otherwise=PretendMeta(books)) as platform:
+        found = checked(platform.url)
+    assert found.ok
+    assert found.account is not None
+    assert (found.account.name, found.campaigns, found.remedy) == ("Main shop", 1, None)
+    assert found.spend in (10, 20)  # of two days, if the account's day is the clock's
+
+
+def test_a_check_shows_what_is_wrong(books: Books) -> None:
+    pretend = PretendMeta(books)
+    limit = error(17, "User request limit reached")
+    with FakePlatform(otherwise=pretend) as platform:
+        found = checked(platform.url, "wrong")
+        assert (found.ok, found.account, found.spend) == (False, None, None)
+        assert found.remedy is not None
+        platform.then(pretend, limit)
+        throttled = checked(platform.url)
+        assert (throttled.ok, throttled.account is None, throttled.spend) == (False, False, None)
+        assert "limit reached" in throttled.message
+        assert len(platform.requests) == 3
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_check_of_a_silent_platform_ends() -> None:
+    with FakePlatform(otherwise=Silence()) as platform:
+        found = checked(platform.url)
+    assert (found.ok, found.account) == (False, None)
+    assert "did not answer" in found.message
+
+
+def test_a_stored_connection_is_checked(api: Api, pulls: Pulls) -> None:
+    made = create(api)
+    before = pulls.rows()
+    response = api.send("POST", f"/spend/connections/{made['id']}/check")
+    assert response.status_code == 200
+    found = response.json()
+    assert (found["ok"], found["account"]) == (False, None)
+    assert found["remedy"]
+    assert pulls.rows() == before
+    pulls.stage.connection.execute(
+        "UPDATE spend_connections SET secrets = %s WHERE id = %s", (derive_key("x"), made["id"])
+    )
+    assert api.send("POST", f"/spend/connections/{made['id']}/check").status_code == 422
