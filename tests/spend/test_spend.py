@@ -66,7 +66,7 @@ def test_it_works(api: Api) -> None:
         "date": "2026-05-13", "platform": "google", "account_id": "123", "campaign_id": "4711",
         "adset_id": "8", "ad_id": "9", "country": "DE", "currency": "EUR", "amount": 12.345678,
         "impressions": 1000, "clicks": 31, "platform_conversions": 1.5, "platform_revenue": 99.9,
-        "timezone": "Europe/Berlin", "as_of": MARCH,
+        "timezone": "Europe/Berlin", "as_of": MARCH, "complete": False,
     }  # fmt: skip
     assert (named["campaign_id"], named["amount"], named["clicks"]) == ("Spring", 5, None)
     preview = delete(api, **DAY, preview="true")
@@ -261,3 +261,22 @@ def test_it_needs_the_scope(client: httpx.Client, connection: psycopg.Connection
     for response in (put(api, AD), delete(api, **DAY)):
         assert (response.status_code, "spend:write" in response.text) == (403, True)
     assert listed(api, **DAY) == []
+
+
+@pytest.mark.parametrize(
+    ("timezone", "as_of", "is_complete"),
+    [
+        ("Europe/Berlin", "2026-05-13T21:59:59Z", False),
+        ("Europe/Berlin", "2026-05-13T22:00:00Z", True),
+        ("America/New_York", "2026-05-14T03:59:59Z", False),
+        ("America/New_York", "2026-05-14T04:00:00Z", True),
+        (None, "2026-05-13T23:59:59Z", False),
+        (None, "2026-05-14T00:00:00Z", True),
+    ],
+)
+def test_a_row_is_complete_after_its_day(
+    api: Api, timezone: str | None, as_of: str, is_complete: bool
+) -> None:
+    put(api, of_day(5, timezone=timezone), as_of=as_of)
+    (row,) = listed(api)
+    assert row["complete"] is is_complete

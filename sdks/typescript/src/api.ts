@@ -1654,6 +1654,8 @@ export type SpendRow = {
   platform_revenue: number | null;
   timezone: string | null;
   as_of: string;
+  /** Whether the report was made after the end of the day in the account's time zone. */
+  complete: boolean;
 };
 
 export type SpendPage = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from headwater.http.answers import DataPage, Instant
 
@@ -27,6 +28,10 @@ class SpendRowAnswer(Struct, frozen=True):
     platform_revenue: float | None
     timezone: str | None
     as_of: Instant
+    complete: Annotated[
+        bool,
+        Meta(description="Whether the report was made after the end of the day in the account's time zone."),
+    ]
 
 
 class SpendPage(DataPage[SpendRowAnswer], frozen=True):

@@ -34,6 +34,8 @@ _LATEST, _LATEST_IN_FILE = (
 _ROWS, _FORMER_ROWS = (
     queries[name].format(broken_down=queries["broken_down"]) for name in ("rows", "former_rows")
 )
+IS_COMPLETE = queries["complete"]
+"""An expression: the row `s` was reported after the end of its day."""
 _NOTHING_ADDED = {"event_ids": b"", "touchpoint_ids": b""}
 
 
@@ -91,7 +93,9 @@ async def list_spend(
 ) -> Page:
     """Return one page, latest days first."""
     bound = choice.bound(space_id) | {"limit": per_page + 1} | day_bounds(position)
-    statement = queries["page"].format(order=sort_direction(position), chosen=queries["chosen"])
+    statement = queries["page"].format(
+        order=sort_direction(position), chosen=queries["chosen"], complete=IS_COMPLETE
+    )
     # Not prepared: a plan that doesn't know the limit and the range may not stop early.
     cursor = await connection.execute(statement, bound, prepare=False)
     return make_page(await cursor.fetchall(), per_page, position, to_key)

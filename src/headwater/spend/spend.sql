@@ -79,7 +79,7 @@ SELECT (SELECT row_to_json(line)::text FROM (
                    trim_scale(s.amount) AS amount, s.impressions, s.clicks,
                    trim_scale(s.platform_conversions) AS platform_conversions,
                    trim_scale(s.platform_revenue) AS platform_revenue, s.timezone,
-                   iso_utc(s.as_of) AS as_of
+                   iso_utc(s.as_of) AS as_of, {complete} AS complete
        ) line), s.date - '1970-01-01'::date, s.number
 FROM (
     SELECT s.*
@@ -92,6 +92,10 @@ FROM (
     LIMIT %(limit)s
 ) s
 ORDER BY s.date DESC, s.number DESC;
+
+-- name: complete
+-- Reported after the end of its day.
+s.as_of >= (s.date + 1)::timestamp AT TIME ZONE coalesce(s.timezone, 'UTC')
 
 -- name: chosen
 s.space_id = %(space_id)s AND s.date BETWEEN %(first_day)s AND %(last_day)s

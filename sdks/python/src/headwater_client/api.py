@@ -1921,6 +1921,8 @@ class SpendRow(TypedDict):
     platform_revenue: float | None
     timezone: str | None
     as_of: str
+    complete: bool
+    """Whether the report was made after the end of the day in the account's time zone."""
 
 
 class SpendPage(TypedDict):

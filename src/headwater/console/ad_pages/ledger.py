@@ -59,6 +59,7 @@ _COLUMNS = (
     "platform_revenue",
     "timezone",
     "as_of",
+    "complete",
 )
 
 
@@ -78,6 +79,7 @@ class StoredSpend(msgspec.Struct, frozen=True):
     platform_revenue: Decimal | None
     timezone: str | None
     as_of: str
+    complete: bool
 
     @property
     def place(self) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ from headwater.spend.connections import leases, schedule
 from headwater.spend.connections.comparison import StoredRow, choose_rows
 from headwater.spend.connections.leases import ConnectionLease, LeasedConnection
 from headwater.spend.connections.session import PlatformSession, Waits
-from headwater.spend.ledger import put_report
+from headwater.spend.ledger import IS_COMPLETE, put_report
 from headwater.spend.models import SpendRow
 from headwater.spend.platforms.platform import (
     Credentials,
@@ -41,6 +41,7 @@ from headwater.spend.platforms.platform import (
 )
 
 queries = Queries(__name__, "pulls.sql")
+_STORED_ROWS = queries["stored_rows"].format(complete=IS_COMPLETE)
 
 RENEW_SECONDS = 8.0
 MOST_ROWS_STORED = 5_000
@@ -227,7 +228,7 @@ async def store_rows(
         "platform": source[0],
         "account_id": source[1],
     }
-    stored = await fetch_all(cursor, queries["stored_rows"], bound)
+    stored = await fetch_all(cursor, _STORED_ROWS, bound)
     chosen = choose_rows(source, stored, rows)
     for start in range(0, len(chosen), MOST_ROWS_STORED):
         await put_report(connection, key.space_id, chosen[start : start + MOST_ROWS_STORED], as_of)
