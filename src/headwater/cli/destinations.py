@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,23 +17,19 @@ from headwater.forwarding.destinations import destinations
 from headwater.forwarding.destinations.answers import describe_destination
 from headwater.forwarding.destinations.inputs import read_new
 from headwater.forwarding.platforms import registry
+from headwater.operations.terminal.account_options import SECRET, SETTING, read_secrets
 from headwater.operations.terminal.command import CommandGroup, Option, Run
 from headwater.operations.terminal.connection import transaction
 from headwater.operations.terminal.encryption_key import load_encryption_key
 from headwater.operations.terminal.execution import prints
 from headwater.operations.terminal.failure import Failure
 from headwater.operations.terminal.options import JSON, SPACE
-from headwater.operations.terminal.output import Output, Row, print_note, print_output, print_text
+from headwater.operations.terminal.output import Output, Row, print_output, print_text
 from headwater.operations.terminal.tables import join_sections, list_values, plain_text, section, wrap
 from headwater.operations.terminal.values import read_pairs, row_id
 from headwater.spaces.spaces import fetch_space
 
 _COLUMNS = ("id", "platform", "name", "status", "status_reason", "all_events", "deliveries")
-_STANDARD_INPUT = "@-"
-_VISIBLE = (
-    "headwater: --secret KEY=VALUE is visible to all users of this machine while the command runs,"
-    " and stays in the shell's history; use KEY=@FILE or KEY=@-"
-)
 
 DESTINATION = Option("--destination", type=row_id, required=True, metavar="ID")
 PLATFORM = Option("--platform", required=True, metavar="P", help="meta, google, …")
@@ -48,21 +42,8 @@ DEFAULT_EVENT = Option(
 )
 SETTINGS = (
     Option("--name", metavar="N"),
-    Option(
-        "--set",
-        dest="changes",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a setting; repeatable",
-    ),
-    Option(
-        "--secret",
-        action="append",
-        default=[],
-        metavar="KEY=@FILE",
-        help="a token, from a file or KEY=@-; repeatable",
-    ),
+    SETTING,
+    SECRET,
     Option(
         "--event",
         action="append",
@@ -215,33 +196,6 @@ def _change_names(
         if name not in new_names or name in changes:
             raise Failure(f"{name}: has no custom name to remove")
     return {name: new_names[name] for name in new_names if name not in defaults} | changes
-
-
-def read_secrets(texts: list[str]) -> dict[str, str]:
-    """Read KEY=VALUE arguments. A VALUE of @FILE or @- is read from a file, because arguments are visible to
-    other users. Raise Failure, which never repeats a value.
-    """
-    if any("=" not in text for text in texts):
-        raise Failure("--secret: must be KEY=VALUE, KEY=@FILE or KEY=@-")
-    pairs = read_pairs(texts)
-    if any(text and not text.startswith("@") for text in pairs.values()):
-        print_note(_VISIBLE)
-    if list(pairs.values()).count(_STANDARD_INPUT) > 1:
-        raise Failure("--secret: only one can be read from standard input")
-    return {name: _read_secret(name, text) for name, text in pairs.items()}
-
-
-def _read_secret(name: str, text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    try:
-        if text == _STANDARD_INPUT:
-            return sys.stdin.read().strip()
-        return Path(text[1:]).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise Failure(f"{name}: {text[1:]}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Failure(f"{name}: {text[1:]}: is not text") from None
 
 
 def _describe(row: destinations.DestinationRow, arguments: Namespace) -> Output:
