@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from psycopg import AsyncConnection
+
 from headwater.base.egress.access_tokens import AccessTokens
 from headwater.base.egress.client import Egress
 from headwater.database.jobs.due_tasks import AccountKey
@@ -26,6 +28,17 @@ from tests.support.factories import Stage
 KEY = derive_key("a secret of the tests")
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 TODAY = NOW.date()
+
+
+class _Puller(Puller):
+    """Pulls connections of one Space: those of earlier tests may be due, too."""
+
+    def __init__(self, services: PullServices, space_id: int) -> None:
+        super().__init__(services, asyncio.Event())
+        self._space_id = space_id
+
+    async def find_due(self, connection: AsyncConnection) -> list[AccountKey]:
+        return [key for key in await super().find_due(connection) if key.space_id == self._space_id]
 
 
 @dataclass
@@ -81,7 +94,7 @@ class Pulls:
                     sealing_key=KEY,
                     waits=Waits(self._wait, self.now.timestamp),
                 )
-                await Puller(services, asyncio.Event()).drain()
+                await _Puller(services, self.stage.space_id).drain()
 
         self._run(drain)
 

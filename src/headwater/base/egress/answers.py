@@ -20,6 +20,7 @@ _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{2
 _SHORTEST_QUOTED = 3
 """Shorter quoted values identify no person."""
 
+_DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 _mask = Mask()
 _TRANSIENT = frozenset({408, 423, 425, 429})
 
@@ -55,6 +56,12 @@ def objects(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         return []
     return [item for item in cast("list[Any]", value) if isinstance(item, dict)]
+
+
+def read_duration(value: Any) -> float | None:
+    """Return the seconds of a duration as Google writes it, such as `5s`."""
+    duration = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    return None if duration is None else float(duration[1])
 
 
 def join_error_texts(*parts: Any) -> str:

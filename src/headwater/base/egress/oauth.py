@@ -1,7 +1,8 @@
-"""Read the answers of OAuth 2.0 token endpoints, and sign the assertions of service accounts. Pure."""
+"""Requests to OAuth 2.0 token endpoints, their answers, and the assertions of service accounts. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -9,8 +10,13 @@ from google.auth import crypt, jwt
 from google.auth.exceptions import GoogleAuthError
 
 from headwater.base.egress.answers import is_temporary, join_error_texts, read_object, succeeded
-from headwater.base.egress.models import EgressResponse
+from headwater.base.egress.calls import make_form_call
+from headwater.base.egress.models import EgressRequest, EgressResponse
 
+REFRESHING = ("client_id", "client_secret", "refresh_token")
+"""The secrets that request an access token."""
+SERVICE_ACCOUNT = "service_account_json"
+GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 """For assertions of service accounts."""
 ASSERTION_SECONDS = 3600
@@ -55,6 +61,36 @@ def _read_lifetime(seconds: Any) -> float:
     return max(float(seconds), _SHORTEST_LIFE) if isinstance(seconds, int | float) else 3600.0
 
 
+def can_refresh(secrets: Mapping[str, str]) -> bool:
+    return all(secrets.get(name) for name in REFRESHING)
+
+
+def make_refresh_call(url: str, secrets: Mapping[str, str]) -> EgressRequest:
+    return make_form_call(url, grant_type="refresh_token", **{name: secrets[name] for name in REFRESHING})
+
+
+def find_google_problem(secrets: Mapping[str, str]) -> str | None:
+    """Check the secrets of a service account or a user at Google, for the operator."""
+    if not secrets.get(SERVICE_ACCOUNT):
+        needed = f"Give {SERVICE_ACCOUNT}, or all of client_id, client_secret and refresh_token."
+        return None if can_refresh(secrets) else needed
+    try:
+        _make_signer(_read_account(secrets[SERVICE_ACCOUNT]))
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+def make_google_call(url: str, secrets: Mapping[str, str], scope: str, current_time: float) -> EgressRequest:
+    """Request a token of a service account or a user at Google. Raises ValueError for bad secrets."""
+    if problem := find_google_problem(secrets):
+        raise ValueError(problem)
+    if not secrets.get(SERVICE_ACCOUNT):
+        return make_refresh_call(url, secrets)
+    assertion = sign_assertion(secrets[SERVICE_ACCOUNT], scope, GOOGLE_TOKEN_URL, int(current_time))
+    return make_form_call(url, grant_type=GRANT, assertion=assertion)
+
+
 def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) -> str:
     """Sign a service account's request for a token. Raises ValueError for a bad JSON key file."""
     account = _read_account(key_file)
@@ -68,11 +104,6 @@ def sign_assertion(key_file: str, scope: str, audience: str, current_time: int) 
     }
     encode = cast("Any", jwt).encode
     return cast("bytes", encode(_make_signer(account), claims)).decode()
-
-
-def check_key_file(key_file: str) -> None:
-    """Raise ValueError for a bad JSON key file."""
-    _make_signer(_read_account(key_file))
 
 
 def _read_account(text: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.base.egress.calls import bearer, make_json_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import find_google_problem
 from headwater.forwarding.platforms.amounts import as_number
 from headwater.forwarding.platforms.consent import is_refused
 from headwater.forwarding.platforms.google import token
@@ -115,7 +116,7 @@ class Google(Platform):
         return token.request(destination, current_time)
 
     def secrets_problem(self, secrets: Mapping[str, str]) -> str | None:
-        return token.secrets_problem(secrets)
+        return find_google_problem(secrets)
 
 
 def _make_destination(action: str, settings: GoogleSettings, *, is_named: bool) -> dict[str, Any]:

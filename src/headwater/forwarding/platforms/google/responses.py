@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from headwater.base.egress.answers import join_error_texts, objects, read_object, succeeded
+from headwater.base.egress.answers import join_error_texts, objects, read_duration, read_object, succeeded
 from headwater.base.egress.models import EgressResponse
 from headwater.forwarding.platforms.models import (
     CallDeferred,
@@ -49,7 +49,6 @@ ACCOUNT_REASONS = frozenset(
 LATER_REASONS = frozenset({"CONVERSION_ACTION_TOO_RECENTLY_CREATED"})
 
 _EVENT = re.compile(r"\bevents\[([0-9]{1,5})\]")
-_DELAY = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 
 
 def classify(answer: EgressResponse, count: int) -> Verdict:
@@ -101,8 +100,5 @@ def _read_event_errors(details: list[dict[str, Any]], reasons: list[str], count:
 
 
 def _read_delay(details: list[dict[str, Any]]) -> float | None:
-    for detail in details:
-        delay = _DELAY.fullmatch(str(detail.get("retryDelay", "")))
-        if delay:
-            return float(delay[1])
-    return None
+    delays = (read_duration(detail.get("retryDelay")) for detail in details)
+    return next((delay for delay in delays if delay is not None), None)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headwater.base.egress.calls import make_form_call
 from headwater.base.egress.models import EgressRequest
+from headwater.base.egress.oauth import can_refresh, make_refresh_call
 from headwater.forwarding.platforms.linkedin.settings import LinkedInSettings
 from headwater.forwarding.platforms.models import Destination
 
 URL = "https://api.linkedin.com"
 TOKEN_URL = "https://www.linkedin.com/oauth/v2/accessToken"  # noqa: S105 - an address
 
-_REFRESHING = ("client_id", "client_secret", "refresh_token")
 _NEEDED = "Give access_token, or all of client_id, client_secret and refresh_token."
 
 
 def secrets_problem(secrets: Mapping[str, str]) -> str | None:
-    if all(secrets.get(name) for name in _REFRESHING):
+    if can_refresh(secrets):
         return None
     if secrets.get("refresh_token") or not secrets.get("access_token"):
         return _NEEDED
@@ -30,8 +29,7 @@ def request(destination: Destination) -> EgressRequest | None:
         raise ValueError(problem)
     if not destination.secrets.get("refresh_token"):
         return None
-    fields = {name: destination.secrets[name] for name in _REFRESHING}
-    return make_form_call(_token_url(destination), grant_type="refresh_token", **fields)
+    return make_refresh_call(_token_url(destination), destination.secrets)
 
 
 def _token_url(destination: Destination) -> str:
