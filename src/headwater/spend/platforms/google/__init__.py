@@ -31,6 +31,7 @@ from headwater.spend.platforms.platform import (
 from headwater.spend.platforms.rows import (
     AdPlace,
     Figures,
+    make_account,
     make_row,
     read_count,
     read_day,
@@ -152,9 +153,11 @@ class Google(SpendPlatform):
         if customer.get("manager"):
             words = "This is a manager account. Enter an ad account, and this one as login_customer_id."
             raise Fault(FaultCause.ACCOUNT, words)
-        name = read_name(customer.get("descriptiveName"))
-        return SpendAccount(
-            credentials.settings.customer_id, name, read_id(customer["currencyCode"]), customer["timeZone"]
+        return make_account(
+            credentials.settings.customer_id,
+            customer.get("descriptiveName"),
+            customer["currencyCode"],
+            customer["timeZone"],
         )
 
     def read_rows(self, credentials: Credentials, report: ReportRequest) -> Exchange[list[SpendRow]]:
