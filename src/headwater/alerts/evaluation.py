@@ -181,7 +181,7 @@ def _find_signs(problems: list[Alert], history: AlertHistory, current_time: date
     signs = [
         Sign(
             one.kind,
-            str(one.destination_id or ""),
+            one.subject,
             one.title,
             one.detail or "",
             current_time,

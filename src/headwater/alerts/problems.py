@@ -10,6 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from headwater.alerts.rules import OF_FIGURES, TEXTS, Rule
+from headwater.alerts.spend_problems import SpendProblem, list_spend_problems
 from headwater.database.jobs.failed_jobs import FORGOTTEN
 from headwater.database.queries import Queries, fetch_all
 from headwater.forwarding.platforms import registry
@@ -40,6 +41,13 @@ class Alert:
     """The number of affected items, counted up to MOST_COUNTED."""
     since: datetime | None
     text: str | None = None
+    connection_id: int | None = None
+    """The connection to an ad account."""
+
+    @property
+    def subject(self) -> str:
+        """What the alert is about; with the rule, its key."""
+        return str(self.destination_id or self.connection_id or "")
 
     @property
     def title(self) -> str:
@@ -61,9 +69,13 @@ class Alert:
 
     def command(self, space_id: int) -> str | None:
         options = f"--space {space_id} --destination {self.destination_id}"
+        of_connection = f"--space {space_id} --connection {self.connection_id}"
         return {
             Rule.DESTINATION_HELD: f"headwater destination resume {options}",
             Rule.DELIVERIES_LATE: f"headwater delivery list {options} --status retrying",
+            Rule.SPEND_CONNECTION_HELD: f"headwater spend resume {of_connection}",
+            Rule.SPEND_MISSING: f"headwater spend show {of_connection}",
+            Rule.SPEND_API_VERSION: f"headwater spend check {of_connection}",
             Rule.EVENTS_REJECTED: "headwater queue rejected",
             Rule.SUBSCRIPTION_INACTIVE: f"headwater space set --space {space_id} subscription=active",
         }.get(self.kind)
@@ -80,7 +92,8 @@ class Alert:
     def page(self) -> str:
         """The path of the page that helps, after the Space's."""
         page = TEXTS[self.kind].page
-        return page if self.destination_id is None else f"{page}/{self.destination_id}"
+        row_id = self.destination_id or self.connection_id
+        return page if row_id is None else f"{page}/{row_id}"
 
     @property
     def _destination(self) -> str:
@@ -101,11 +114,26 @@ async def list_alerts(connection: AsyncConnection, space_id: int) -> list[Alert]
     rows = await fetch_all(cursor, queries["open"], values)
     alerts += [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
     ranks = list(Rule)
-    return sorted(alerts, key=lambda alert: (ranks.index(alert.kind), alert.destination_id or 0))
+    return sorted(alerts, key=lambda alert: (ranks.index(alert.kind), int(alert.subject or 0)))
 
 
 async def list_problems(connection: AsyncConnection, space_id: int) -> list[Alert]:
     values = {"space_id": space_id, "late": LATE, "most": MOST_COUNTED, "forgotten": FORGOTTEN}
     cursor = connection.cursor(row_factory=dict_row)
     rows: list[dict[str, Any]] = await fetch_all(cursor, queries["problems"], values)
-    return [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
+    alerts = [Alert(kind=Rule(row.pop("kind")), **row) for row in rows]
+    return alerts + [_of_spend(problem) for problem in await list_spend_problems(connection, space_id)]
+
+
+def _of_spend(problem: SpendProblem) -> Alert:
+    return Alert(
+        kind=problem.kind,
+        destination_id=None,
+        platform=problem.platform,
+        name=problem.name,
+        detail=problem.detail,
+        count=1,
+        since=problem.since,
+        text=problem.title,
+        connection_id=problem.connection_id,
+    )

@@ -16,8 +16,11 @@ class Rule(StrEnum):
     REJECTIONS_ROSE = "rejections_rose"
     JOINS_REFUSED = "joins_refused"
     DELIVERIES_LATE = "deliveries_late"
+    SPEND_CONNECTION_HELD = "spend_connection_held"
+    SPEND_MISSING = "spend_missing"
     EXPORTS_FAILED = "exports_failed"
     JOB_FAILED = "job_failed"
+    SPEND_API_VERSION = "spend_api_version"
     DELIVERIES_FAILED = "deliveries_failed"
     ORDERS_REPEATED = "orders_repeated"
     UNATTRIBUTED_ROSE = "unattributed_rose"
@@ -119,6 +122,25 @@ TEXTS: dict[Rule, RuleText] = {
         "Sending goes on by itself. What was tried, and what the platform answered, is on the "
         "destination's page.",
     ),
+    Rule.SPEND_CONNECTION_HELD: RuleText(
+        "Spend connection stopped",
+        "A platform refuses to report an ad account's spend until someone changes something: the "
+        "token, its permissions, the account or the version of the API.",
+        "Nothing is lost: the missing days are fetched afterwards. Fix what the platform's message "
+        "says with `headwater spend set`, then resume:",
+        "/spend/connections",
+        "Nothing is lost: the missing days are fetched afterwards. Fix what the platform's message "
+        "says, then resume the connection.",
+    ),
+    Rule.SPEND_MISSING: RuleText(
+        "Spend missing",
+        "An ad account's spend was not pulled completely for more than 24 hours.",
+        "Pulls are repeated automatically, and the missing days are fetched afterwards. See the "
+        "platform's last message; check that this server can connect to the platform:",
+        "/spend/connections",
+        "Pulls are repeated automatically, and the missing days are fetched afterwards. The "
+        "connection's page has the platform's last message.",
+    ),
     Rule.EXPORTS_FAILED: RuleText(
         "Scheduled exports failing",
         "Files of a scheduled export could not be written, four times in a row.",
@@ -132,6 +154,13 @@ TEXTS: dict[Rule, RuleText] = {
         "Other Spaces are not affected, and it is tried again every few minutes. The service's log "
         "has the error: please report it.",
         "/setup",
+    ),
+    Rule.SPEND_API_VERSION: RuleText(
+        "Version of a spend API ends",
+        "The version of a platform's API that a connection uses ends within 60 days.",
+        "Update Headwater, or set a newer version with `headwater spend set`. Then check it:",
+        "/spend/connections",
+        "Update Headwater, or set a newer version in the connection's settings. Then check the connection.",
     ),
     Rule.DELIVERIES_FAILED: RuleText(
         "Deliveries failing",

@@ -36,8 +36,8 @@ class ListedAlert:
     def page(self) -> str:
         """Return the path of the page that helps, below the Space's."""
         end = TEXTS[Rule(self.row.rule)].page
-        is_platform = end == "/platforms" and self.row.subject
-        return f"{end}/{self.row.subject}" if is_platform else end
+        has_page = end in ("/platforms", "/spend/connections") and self.row.subject
+        return f"{end}/{self.row.subject}" if has_page else end
 
     def figures(self, step: StepRow) -> str:
         """Return a transition's figures in words; empty without any."""
@@ -89,5 +89,5 @@ def _fresh(inside: SpaceVisitor, opened: list[ListedAlert]) -> list[Alert]:
     return [
         alert
         for alert in inside.alerts
-        if not alert.is_about_figures and (alert.kind, str(alert.destination_id or "")) not in opened_keys
+        if not alert.is_about_figures and (alert.kind, alert.subject) not in opened_keys
     ]

@@ -1,0 +1,88 @@
+"""Connections to ad accounts that are held, have no recent pull, or use a version of an API that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from headwater.alerts.problems import Alert, list_alerts
+from headwater.alerts.rules import Rule
+from headwater.spend.platforms.registry import PLATFORMS
+from tests.support.accounts import Accounts
+from tests.support.factories import Stage
+
+NOW = datetime.now(UTC)
+DAYS = timedelta(days=1)
+
+
+@pytest.fixture
+def listed(database_url: str, space_id: int) -> Callable[[], list[Alert]]:
+    accounts = Accounts(database_url)
+    return lambda: accounts.run(lambda c: list_alerts(c, space_id))
+
+
+@pytest.fixture
+def stage(connection: psycopg.Connection, space_id: int) -> Stage:
+    return Stage(connection, space_id, "")
+
+
+def put(stage: Stage, **columns: object) -> int:
+    given = {"settings": '{"ad_account_id": "1"}', "created_at": NOW - 9 * DAYS, **columns}
+    return stage.spend_connection(**given)
+
+
+def test_it_works(listed: Callable[[], list[Alert]], stage: Stage) -> None:
+    held = put(
+        stage, name="Shop", status="held", fault="token", fault_message="Session has expired: code 190",
+        failing_since=NOW - DAYS, failures=1,
+    )  # fmt: skip
+    (alert,) = listed()
+    assert (alert.kind, alert.connection_id) == (Rule.SPEND_CONNECTION_HELD, held)
+    assert alert.title == "Meta “Shop” connection stopped: spend is not pulled"
+    assert alert.detail is not None
+    assert alert.detail.startswith("Session has expired: code 190 ")
+    assert "token" in alert.detail
+    assert alert.page == f"/spend/connections/{held}"
+    assert alert.command(stage.space_id) == (
+        f"headwater spend resume --space {stage.space_id} --connection {held}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_missing"),
+    [
+        ({"pulled_at": NOW - 2 * DAYS, "failures": 3}, True),
+        ({"failures": 3}, True),
+        ({"next_pull_at": NOW - timedelta(hours=1)}, True),
+        ({"pulled_at": NOW - timedelta(hours=20), "failures": 3}, False),
+        ({"created_at": NOW, "failures": 1}, False),
+        ({"pulled_at": NOW - 9 * DAYS}, False),  # resumed just now
+        ({"status": "paused", "pulled_at": NOW - 9 * DAYS, "failures": 3}, False),
+    ],
+)
+def test_a_day_without_a_complete_pull(
+    listed: Callable[[], list[Alert]], stage: Stage, columns: dict[str, object], is_missing: bool
+) -> None:
+    put(stage, **columns)
+    assert [alert.kind for alert in listed()] == [Rule.SPEND_MISSING] * is_missing
+
+
+@pytest.mark.parametrize(("days", "is_near"), [(-3, True), (59, True), (62, False)])
+def test_a_version_that_ends(
+    listed: Callable[[], list[Alert]], stage: Stage, monkeypatch: pytest.MonkeyPatch, days: int, is_near: bool
+) -> None:
+    last_day = (NOW + days * DAYS).date()
+    monkeypatch.setattr(type(PLATFORMS["meta"]), "versions", {"v25.0": last_day})
+    put(stage, pulled_at=NOW)
+    put(stage, pulled_at=NOW, settings='{"ad_account_id": "1", "api_version": "v25.0"}')
+    assert [alert.kind for alert in listed()] == [Rule.SPEND_API_VERSION] * is_near
+
+
+def test_other_spaces_stay_out(
+    listed: Callable[[], list[Alert]], connection: psycopg.Connection, make_space: Callable[..., int]
+) -> None:
+    put(Stage(connection, make_space(), ""), status="held", fault="token")
+    assert listed() == []
