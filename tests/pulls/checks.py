@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,6 +31,8 @@ class Subject:
     settings: Mapping[str, Any]
     secrets: Mapping[str, str]
     pretend: Callable[[Books], Answering]
+    has_adsets: bool = True
+    """Whether ads are reported with their ad sets."""
 
     def connect(self, pulls: Pulls) -> int:
         return pulls.connect(self.platform, dict(self.settings), dict(self.secrets))
@@ -67,7 +70,8 @@ def check_first_pull(pulls: Pulls, subject: Subject, books: Books | None = None)
     )
     check_books(pulls, books)
     first = next(row for row in pulls.rows() if row[3] == "11" and row[5] == "1111")
-    assert first[1:7] == (subject.platform, books.account, "11", "111", "1111", books.currency)
+    adset = "111" if subject.has_adsets else ""
+    assert first[1:7] == (subject.platform, books.account, "11", adset, "1111", books.currency)
     assert (first[8], first[9], first[12]) == (1000, 20, books.timezone)
     names = read_names(pulls, subject.platform)
     assert {("campaign", "11"), ("campaign", "13"), ("ad", "1111")} <= names.keys()
@@ -151,13 +155,17 @@ def check_fault(
     assert (state.fault, state.status, state.failures) == (*expected, 1), state.fault_message
 
 
+def is_token_request(request: Received) -> bool:
+    return urlsplit(request.target).path.endswith("token")
+
+
 def interrupt(answering: Answering, fault: Answer, after: int, count: int = 10**9) -> Answering:
     """Answer with `fault`, `count` times `after` some answers. Requests for tokens are not counted."""
     calls = 0
 
     def answer(request: Received) -> Answer:
         nonlocal calls
-        if "token" in request.target:
+        if is_token_request(request):
             return answering(request)
         calls += 1
         return fault if after < calls <= after + count else answering(request)
@@ -177,7 +185,7 @@ def check_expired_token(pulls: Pulls, subject: Subject, refusal: Answer, *, is_r
             pulls.change(connection, secrets=dict(subject.secrets))
             pulls.pull_later(connection, minutes=1)
         requests = platform.requests
-    tokens = [request for request in requests if "token" in request.target]
+    tokens = list(filter(is_token_request, requests))
     assert len(tokens) == (2 if is_renewed else 0)
     assert pulls.state(connection).status == "active"
     check_books(pulls, books)

@@ -13,7 +13,10 @@ from tests.support.wire import Received
 def meaning(request: Received, *headers: str) -> tuple[str, str, dict[str, Any], dict[str, str | None]]:
     """The method, path, query and some headers. Lists, in JSON or with commas, are compared without order."""
     parts = urlsplit(request.target)
-    query = {name: _read(value) for name, value in parse_qsl(parts.query)}
+    values: dict[str, list[str]] = {}
+    for name, value in parse_qsl(parts.query):
+        values.setdefault(name, []).append(value)
+    query = {name: sorted(given) if len(given) > 1 else _read(given[0]) for name, given in values.items()}
     return request.method, parts.path, query, {name: request.headers.get(name) for name in headers}
 
 
