@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from msgspec import Meta
 
 from headwater.base.egress.answers import get_nested, objects, succeeded
-from headwater.base.egress.calls import make_form_call
 from headwater.base.egress.models import EgressRequest, EgressResponse
+from headwater.base.egress.oauth import make_refresh_call
 from headwater.http.inputs.account_kinds import AccountSettings
 from headwater.http.inputs.account_settings import Version, code
 from headwater.spend.models import SpendRow
@@ -65,9 +65,7 @@ class Snapchat(SpendPlatform):
     limits = PullLimits(days=30, window=28, page_sizes=(1000, 200))
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
-        return make_form_call(
-            self.address(account, _TOKEN_URL), grant_type="refresh_token", **account.secrets
-        )
+        return make_refresh_call(self.address(account, _TOKEN_URL), account.secrets)
 
     def find_fault(self, answer: EgressResponse, body: dict[str, Any]) -> Fault | None:
         words = body.get("debug_message") or body.get("display_message"), body.get("error_code")
