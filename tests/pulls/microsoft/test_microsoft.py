@@ -1,0 +1,139 @@
+"""Spend of a Microsoft Advertising account."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from headwater.spend.connections.leases import open_secrets
+from tests.pulls import checks
+from tests.pulls.books import Books, fill
+from tests.pulls.microsoft.pretend import CUSTOMER, EXPIRED, POLL, SECRETS, PretendMicrosoft, error, pack
+from tests.pulls.staging import KEY, TODAY, AccountKey, Pulls
+from tests.support.fake_platform import Answer
+from tests.support.wire import Received
+
+SETTINGS = {"account_id": "1234567890", "customer_id": CUSTOMER}
+MICROSOFT = checks.Subject("microsoft", SETTINGS, SECRETS, PretendMicrosoft)
+REFUSED_BLOB = Answer(403, b"<?xml version='1.0'?><Error/>", {"Content-Type": "application/xml"})
+
+
+def test_it_works(pulls: Pulls) -> None:
+    platform = checks.check_first_pull(pulls, MICROSOFT)
+    first = next(row for row in pulls.rows() if row[3:6] == ("11", "111", "1111"))
+    assert first[10:12] == (1, 0)
+    report = next(request.json()["ReportRequest"] for request in platform.requests if b"Time" in request.body)
+    assert report["Time"]["ReportTimeZone"] == "AmsterdamBerlinBernRomeStockholmVienna"
+
+
+def test_corrections(pulls: Pulls) -> None:
+    checks.check_corrections(pulls, MICROSOFT)
+
+
+def test_the_day_of_the_clock_change(pulls: Pulls) -> None:
+    checks.check_clock_change(pulls, MICROSOFT)
+
+
+def test_today_is_the_account_s(pulls: Pulls) -> None:
+    checks.check_today_in_zone(pulls, MICROSOFT)
+
+
+def test_a_token_that_expires_during_a_report(pulls: Pulls) -> None:
+    checks.check_expired_token(pulls, MICROSOFT, EXPIRED, is_renewed=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "status"),
+    [
+        (EXPIRED, "token", "held"),
+        (error(401, 105, "InvalidCredentials"), "token", "held"),
+        (error(400, 106, "UserIsNotAuthorized"), "permission", "held"),
+        (error(400, 1102, "InvalidAccountId"), "account", "held"),
+        (error(400, 117, "CallRateExceeded"), "throttled", "active"),
+        (error(500, 0, "InternalError"), "temporary", "active"),
+        (error(400, 100, "NullRequest"), "refused", "active"),
+        (Answer(404, b"<html/>", {"Content-Type": "text/html"}), "version", "held"),
+        (Answer(body=b'{"Account": {"Id'), "temporary", "active"),
+        (Answer(body={"Account": {}}), "refused", "active"),
+    ],
+)
+def test_faults(pulls: Pulls, answer: Answer, fault: str, status: str) -> None:
+    checks.check_fault(pulls, MICROSOFT, answer, (fault, status), after=0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (Answer(body={"ReportRequestStatus": {"Status": "Error", "ReportDownloadUrl": None}}), "temporary"),
+        (Answer(body={"ReportRequestStatus": {"Status": "Success"}}), None),
+    ],
+)
+def test_an_error_or_no_rows_in_a_good_answer(pulls: Pulls, answer: Answer, fault: str | None) -> None:
+    state = _pull_with(pulls, POLL, answer)
+    assert state.fault == fault
+    assert pulls.ledger() == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (REFUSED_BLOB, "temporary"),
+        (Answer(body=pack(b"TimePeriod,CampaignId\r\n")[:40]), "temporary"),
+        (Answer(body=pack(b'TimePeriod,CampaignId\r\n"2026-11-01,1')), "refused"),
+        (Answer(body=pack(b" " * (40 << 20))), "too_large"),
+    ],
+    ids=["address expired", "cut archive", "cut file", "bomb"],
+)
+def test_downloads_that_cannot_be_used(pulls: Pulls, answer: Answer, fault: str) -> None:
+    assert _pull_with(pulls, "/download/", answer).fault == fault
+
+
+def test_rotated_tokens_are_stored_before_use_and_survive_a_kill(pulls: Pulls) -> None:
+    books = fill(Books(), TODAY, days=3)
+    pretend = PretendMicrosoft(books)
+    stored: list[str] = []
+
+    def answer(request: Received) -> Answer:
+        if "token" not in request.target:
+            stored.append(_stored_secrets(pulls, connection)["refresh_token"])
+            assert stored[-1] == pretend.refresh_token
+        return pretend(request)
+
+    with checks.served(pulls, MICROSOFT, answer):
+        connection = MICROSOFT.connect(pulls)
+        wait, pulls._wait = pulls._wait, _die
+        pulls.pull()
+        assert (pretend.issued, pulls.ledger()) == (1, {})
+        pulls._wait = wait
+        pulls.stage.connection.execute(
+            "UPDATE spend_connections SET leased_until = NULL WHERE space_id = %s", (pulls.stage.space_id,)
+        )
+        pulls.pull()
+    assert pulls.state(connection).status == "active"
+    checks.check_books(pulls, books)
+    assert set(stored) == {"M.C5_refresh.1", "M.C5_refresh.2"}
+
+
+def _pull_with(pulls: Pulls, path: str, answer: Answer) -> Any:
+    """Pull when one address has this answer."""
+    pretend = PretendMicrosoft(fill(Books(), TODAY, days=3))
+    with checks.served(
+        pulls, MICROSOFT, lambda request: answer if request.target.startswith(path) else pretend(request)
+    ):
+        connection = MICROSOFT.connect(pulls)
+        pulls.pull()
+    return pulls.state(connection)
+
+
+def _stored_secrets(pulls: Pulls, connection: int) -> dict[str, str]:
+    key = AccountKey(pulls.stage.space_id, connection)
+    row = pulls.stage.connection.execute(
+        "SELECT secrets FROM spend_connections WHERE space_id = %s AND id = %s", key
+    ).fetchone()
+    return open_secrets(KEY, key, row[0])
+
+
+async def _die(_: float) -> None:
+    raise asyncio.CancelledError
