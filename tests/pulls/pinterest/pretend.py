@@ -21,6 +21,8 @@ class PretendPinterest:
         self.books = books
         self.tokens = PretendTokens(basic=True, rotates=rotates)
         self.archived = {"12"}
+        self.oldest = date.min
+        """The first day that is still reported."""
 
     def __call__(self, request: Received) -> Answer:
         parts = urlsplit(request.target)
@@ -70,7 +72,7 @@ class PretendPinterest:
         first, last = (date.fromisoformat(query[name][0]) for name in ("start_date", "end_date"))
         ids = query[f"{level}_ids"]
         assert query["granularity"] == ["DAY"]
-        if len(ids) > 250 or (last - first).days > 90:
+        if len(ids) > 250 or (last - first).days > 90 or first < self.oldest:
             return error(400, 1, "Invalid ad account campaign analytics parameters.")
         rows = self.books.by_ad(first, last) if level == "ad" else self.books.by_campaign(first, last)
         items = [self._row(row, level) for row in rows]

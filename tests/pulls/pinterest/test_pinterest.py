@@ -18,6 +18,7 @@ from tests.pulls.checks import (
     check_fault,
     check_first_pull,
     check_pages,
+    interrupt,
     served,
 )
 from tests.pulls.pinterest.pretend import PretendPinterest, error
@@ -52,6 +53,24 @@ def test_pages(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_campaigns_are_asked_for_in_parts(pulls: Pulls, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pinterest, "_MOST_IDS", 2)
     check_first_pull(pulls, PINTEREST, fill(Books(), TODAY, days=5))
+
+
+def test_history_that_continues_when_its_first_days_are_gone(pulls: Pulls) -> None:
+    books = fill(Books(), TODAY, days=100)
+    pretend = PretendPinterest(books)
+    pretend.oldest = TODAY - timedelta(days=89)
+    # The account, the last days, and one part of the history are answered.
+    outage = interrupt(pretend, error(500, 0, "Internal error"), after=9)
+    with served(pulls, PINTEREST, outage):
+        connection = PINTEREST.connect(pulls)
+        pulls.pull()
+    assert 0 < pulls.state(connection).history_share < 1
+    pretend.oldest += timedelta(days=3)
+    with served(pulls, PINTEREST, pretend):
+        pulls.pull_later(connection, days=3)
+    state = pulls.state(connection)
+    assert (state.fault, state.history_share) == (None, 1.0)
+    assert min(day for day, _ in pulls.ledger()) == pretend.oldest
 
 
 def test_days_are_in_utc_unless_chosen(pulls: Pulls) -> None:

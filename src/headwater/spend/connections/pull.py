@@ -108,9 +108,11 @@ class Pull:
             await leases.lock_leased(connection, self._lease)
             await leases.note_pull(connection, self._lease, self._waits.clock(), is_wide=is_wide)
         if oldest is not None and until is not None and oldest < until:
-            history_days = Days(oldest, until - timedelta(days=1))
-            for days in schedule.split_days(history_days, platform.limits.days):
+            first = oldest if platform.limits.keeps_older else max(oldest, history[0])
+            for days in schedule.split_days(Days(first, until - timedelta(days=1)), platform.limits.days):
                 await self._store(reports, account, days, is_history=True)
+            if first > oldest:
+                await self._end_history(oldest)
         async with self._services.database.connection() as connection:
             next_pull_at = schedule.next_pull(self._lease.key, self._waits.clock())
             await leases.schedule_pull(connection, self._lease, next_pull_at)
@@ -147,6 +149,12 @@ class Pull:
             if is_history:
                 await leases.note_history(connection, self._lease, days.first)
         failpoint("spend_stored")
+
+    async def _end_history(self, oldest: date) -> None:
+        """Note that the platform no longer has the other days."""
+        async with self._services.database.transaction() as connection:
+            await leases.lock_leased(connection, self._lease)
+            await leases.note_history(connection, self._lease, oldest)
 
     async def _keep_token(self, refresh_token: str) -> None:
         async with self._services.database.transaction() as connection:

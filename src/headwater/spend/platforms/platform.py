@@ -137,6 +137,8 @@ class PullLimits:
     """Days that are repeated once a week."""
     history: int = 396
     """Days that a new connection fetches: 13 months."""
+    keeps_older: bool = True
+    """Whether the platform still reports days before these; if not, requests for them fail."""
     page_sizes: tuple[int, ...] = (500, 100, 50)
     """From the first to the smallest, for platforms that let one choose."""
     most_bytes: int = 32 * 1024 * 1024

@@ -70,7 +70,7 @@ class Pinterest(SpendPlatform):
         "client_secret": "App secret key of the app.",
         "refresh_token": "Refresh token of a user of the ad account, with the scope ads:read.",
     }
-    limits = PullLimits(days=30, window=28, history=89, page_sizes=(250, 50))
+    limits = PullLimits(days=30, window=28, history=89, keeps_older=False, page_sizes=(250, 50))
     gaps = "Pinterest reports only the last 90 days."
 
     def token_request(self, account: Credentials, current_time: float) -> EgressRequest:
